@@ -30,14 +30,7 @@ struct InMemoryStoreFactory: StoreFactory {
   }
 
   private func sharedName(_ environment: StoreEnvironment) throws -> String? {
-    guard environment.options[InMemoryOption.sharedName] != nil else { return nil }
-    guard let name = environment.string(InMemoryOption.sharedName), !name.isEmpty else {
-      throw CoherenceError(
-        .invalidOption,
-        "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text that is not empty."
-      )
-    }
-    return name
+    try environment.text(InMemoryOption.sharedName, "a text, and not empty") { !$0.isEmpty }
   }
 }
 

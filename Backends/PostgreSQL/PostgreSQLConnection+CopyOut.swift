@@ -2,8 +2,8 @@ import CLibPQ
 import CoherenceCore
 
 extension PostgreSQLConnection {
-  /// Starts a `COPY … TO STDOUT (FORMAT binary)`, the fastest way to read many rows: none of them becomes a result of
-  /// libpq's. ``receiveCopiedRow(into:)`` returns them. The responses to all earlier statements must have been
+  /// Starts a `COPY … TO STDOUT (FORMAT binary)`, the fastest way to read many rows: no row becomes a result of
+  /// libpq. ``receiveCopiedRow(into:)`` returns them. The responses to all earlier statements must have been
   /// received.
   ///
   /// - Parameter statements: The copy, after the statements to send in the same round trip.

@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// PostgreSQL's SQL.
+/// The SQL of PostgreSQL: its types, literals, limits and reserved names.
 ///
 /// Types are named by keyword or with their schema: a table makes a type of its name, which would otherwise hide the
 /// server's own from an entity called "text" on.
@@ -35,7 +35,7 @@ struct PostgreSQLDialect: SQLDialect {
     }
   }
   var altersConstraints: Bool { true }
-  // Backwards it is the descending order with missing values last.
+  // Read backwards, the index has the descending order, with missing values last.
   var indexColumnSuffix: SQLFragment { " NULLS FIRST" }
 
   func constant(_ value: AttributeValue, as storage: StorageType) -> SQLFragment? {
@@ -57,7 +57,7 @@ struct PostgreSQLDialect: SQLDialect {
   func boolean(_ value: Bool) -> SQLFragment { value ? "TRUE" : "FALSE" }
   var nullSafeEqual: SQLFragment { "IS NOT DISTINCT FROM" }
   var nullSafeDifferent: SQLFragment { "IS DISTINCT FROM" }
-  // To PostgreSQL null is more than anything.
+  // PostgreSQL sorts null after every value by default.
   func orderSuffix(ascending: Bool) -> SQLFragment { ascending ? " NULLS FIRST" : " NULLS LAST" }
   // The server only keeps sound UTF-8, in which a search by characters and one by bytes find the same.
   func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment {

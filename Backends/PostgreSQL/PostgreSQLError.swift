@@ -11,12 +11,12 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   public let constraint: String?
   /// The name of the table concerned.
   public let table: String?
-  /// Whether the server ended the connection with it.
+  /// Whether the server ended the connection with the failure.
   public let isFatal: Bool
 
   public var description: String { "PostgreSQL \(sqlState)" + (message.map { ": \($0)" } ?? "") }
 
-  /// The detail of an error has values in it and is never read.
+  /// Reads the fields of a failed result, except for the detail, which has values of records in it.
   init(_ result: OpaquePointer, isFatal: Bool) {
     func field(_ name: Character) -> String? {
       PQresultErrorField(result, Int32(name.asciiValue!)).map { String(cString: $0) }
@@ -47,13 +47,13 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   var isSerializationFailure: Bool { sqlState == "40001" || sqlState == "40P01" }
   /// Whether a constraint of the schema was violated.
   var isConstraintViolation: Bool { sqlState == "23505" || sqlState == "23503" }
-  /// Whether the connection is gone with it.
+  /// Whether the failure ended the connection.
   var isDisconnection: Bool { isFatal || sqlState.hasPrefix("08") || Self.shutdowns.contains(sqlState) }
   private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "40003"]
 }
 
 extension CoherenceError {
-  /// An error of the framework for one of the server.
+  /// The framework's error for an error of the server.
   init(_ failure: PostgreSQLFailure) {
     let (code, sentence) = Self.explanation(failure)
     let isRetryable =
@@ -61,7 +61,7 @@ extension CoherenceError {
     self.init(code, sentence, underlying: failure, isRetryable: isRetryable)
   }
 
-  /// The connection is gone.
+  /// The error of a broken connection.
   static func connectionLost(_ failure: PostgreSQLFailure? = nil) -> CoherenceError {
     CoherenceError(
       .connectionLost, "The connection to the PostgreSQL server broke; try again.", underlying: failure,

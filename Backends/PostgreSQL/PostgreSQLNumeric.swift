@@ -30,7 +30,7 @@ private struct DecimalDigits {
   var scale: Int16 = 0
   var isNegative = false
 
-  /// By way of the number's text, which is plain notation, exact, and the same in every locale.
+  /// Splits the number's text, which is plain notation, exact, and the same in every locale.
   init(_ number: Decimal) {
     var text = Substring(number.description)
     isNegative = text.first == "-"

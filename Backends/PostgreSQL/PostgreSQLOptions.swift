@@ -44,23 +44,14 @@ struct PostgreSQLOptions: Sendable {
   init(_ environment: StoreEnvironment) throws {
     isReadOnly = environment.isReadOnly
     connectionString = try Self.connectionString(environment)
-    let options = environment.options
-    switch options[PostgreSQLOption.schema] {
-    case nil: break
-    case .string(let name) where Self.isFree(name): schema = name
-    default:
-      throw Self.fault(
+    schema =
+      try environment.text(
         PostgreSQLOption.schema,
-        "a name of 1 to 63 bytes that is not the server's own, as `$user`, `information_schema` and names with `pg_` are"
-      )
-    }
-    switch options[PostgreSQLOption.poolSize] {
-    case nil: break
-    case .int(let count) where (2...1000).contains(count): poolSize = count
-    default: throw Self.fault(PostgreSQLOption.poolSize, "a number from 2 to 1000")
-    }
-    poolTimeout = try Self.seconds(PostgreSQLOption.poolTimeout, options) ?? poolTimeout
-    statementTimeout = try Self.seconds(PostgreSQLOption.statementTimeout, options)
+        "a name of 1 to 63 bytes that is not the server's own, as `$user`, `information_schema` and names with `pg_` are",
+        where: Self.isFree) ?? schema
+    poolSize = try environment.number(PostgreSQLOption.poolSize, in: 2...1000) ?? poolSize
+    poolTimeout = try environment.seconds(PostgreSQLOption.poolTimeout) ?? poolTimeout
+    statementTimeout = try environment.seconds(PostgreSQLOption.statementTimeout)
   }
 
   /// Whether a schema can be made under the name. `$user` means something else in a search path, quoted too.
@@ -80,31 +71,14 @@ struct PostgreSQLOptions: Sendable {
     return .seconds(statementTimeout + 1)
   }
 
-  private static func seconds(_ name: String, _ options: [String: OptionValue]) throws -> TimeInterval? {
-    switch options[name] {
-    case nil: return nil
-    case .int(let seconds) where (0...86_400).contains(seconds): return TimeInterval(seconds)
-    case .double(let seconds) where (0...86_400).contains(seconds): return seconds
-    default: throw fault(name, "a number of seconds from 0 to 86400")
-    }
-  }
-
   private static func connectionString(_ environment: StoreEnvironment) throws -> String {
-    if let option = environment.options[PostgreSQLOption.connectionString] {
-      guard case .string(let text) = option, !text.isEmpty else {
-        throw fault(PostgreSQLOption.connectionString, "a text, and not empty")
-      }
-      return text
-    }
+    let option = try environment.text(PostgreSQLOption.connectionString, "a text, and not empty") { !$0.isEmpty }
+    if let option { return option }
     guard let url = environment.url, ["postgresql", "postgres"].contains(url.scheme) else {
       throw CoherenceError(
         .storeInaccessible,
         "A PostgreSQL store needs the URL of its database, postgresql://user@host/database, as its location.")
     }
     return url.absoluteString
-  }
-
-  private static func fault(_ option: String, _ expected: String) -> CoherenceError {
-    CoherenceError(.invalidOption, "The PostgreSQL option '\(option)' must be \(expected).")
   }
 }

@@ -6,8 +6,8 @@ import Foundation
 /// A unit of reading: one connection with one transaction, from the first read on. Between two reads the pool may take the
 /// connection back; then the next read begins another transaction.
 final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
-  // Sendable: what changes is used under `turn`, by the one thread that reads and by the pool. `hold` is set before the
-  // first read.
+  // Sendable: the variables are used under `turn`, by the one thread that reads and by the pool. `hold` is set before
+  // the first read.
 
   let store: PostgreSQLStore
   var hold: StateHold?
@@ -36,7 +36,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
     let plan = try store.planner.select(query)
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
-    // A caller which has to filter up to a limit stops before the end, and continues to read in the same state.
+    // Core filters the rows of an inexact query, stops at the limit, and continues to read in the same state.
     let isStoppable = query.limit != nil && !plan.isRangeExact
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
     // A COPY takes no parameters.

@@ -36,28 +36,10 @@ struct SQLiteOptions: Sendable {
 
   init(_ environment: StoreEnvironment) throws {
     isReadOnly = environment.isReadOnly
-    let options = environment.options
-    if let value = options[SQLiteOption.synchronous] {
-      let modes: [OptionValue: Synchronous] = ["full": .full, "normal": .normal, "off": .off]
-      guard let mode = modes[value] else {
-        throw Self.fault(SQLiteOption.synchronous, "\"full\", \"normal\" or \"off\"")
-      }
-      synchronous = mode
-    }
-    switch options[SQLiteOption.busyTimeout] {
-    case nil: break
-    case .int(let seconds) where (0...86_400).contains(seconds): busyTimeout = TimeInterval(seconds)
-    case .double(let seconds) where (0...86_400).contains(seconds): busyTimeout = seconds
-    default: throw Self.fault(SQLiteOption.busyTimeout, "a number of seconds from 0 to 86400")
-    }
-    switch options[SQLiteOption.readers] {
-    case nil: break
-    case .int(let count) where (1...256).contains(count): readers = count
-    default: throw Self.fault(SQLiteOption.readers, "a number from 1 to 256")
-    }
-  }
-
-  private static func fault(_ option: String, _ expected: String) -> CoherenceError {
-    CoherenceError(.invalidOption, "The SQLite option '\(option)' must be \(expected).")
+    let modes: [String: Synchronous] = ["full": .full, "normal": .normal, "off": .off]
+    let mode = try environment.text(SQLiteOption.synchronous, "\"full\", \"normal\" or \"off\"") { modes[$0] != nil }
+    synchronous = mode.flatMap { modes[$0] } ?? synchronous
+    busyTimeout = try environment.seconds(SQLiteOption.busyTimeout) ?? busyTimeout
+    readers = try environment.number(SQLiteOption.readers, in: 1...256) ?? readers
   }
 }

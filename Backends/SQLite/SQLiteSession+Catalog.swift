@@ -50,7 +50,7 @@ extension SQLiteSession {
     }
   }
 
-  /// Changes the tables, and what the store says of itself.
+  /// Changes the tables, and the recorded state of the store.
   func apply(_ change: SchemaChange) throws {
     for stage in change.stages {
       for statement in stage.statements { try run(statement) }

@@ -15,7 +15,7 @@ extension LinkedBackends: BackendProvider {
 /// `StoreConfiguration(type: .sqlite)`, need no registry.
 public func registerDefaults(in registry: StoreRegistry = .shared) {
   for type in LinkedBackends.providedTypes where !registry.registeredTypes.contains(type.name) {
-    // Another thread may have registered it meanwhile, which is as good.
+    // Another thread may have registered the type first, with the same result.
     try? registry.register(type)
   }
 }

@@ -7,7 +7,7 @@
 ///   var author: Author        // an entity
 ///   var replyTo: Author?      // perhaps one
 ///   var comments: [Comment]   // many
-///   var media: Media          // whatever is in the cases of an enum, see `EntityWrapper()`
+///   var media: Media          // the entities in the cases of an enum, see `EntityWrapper()`
 /// }
 /// ```
 ///

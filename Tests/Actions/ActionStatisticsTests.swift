@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Statistics of actions")
 struct ActionStatisticsTests {
-  @Test func `an action that has not started has no start and finish times`() throws {
+  @Test func `a pending action has no start time and no finish time`() throws {
     let stack = try ConnectStack()
     stack.connect.suspended = true
     let proxy = try stack.connect.execute(MockGenericAction())

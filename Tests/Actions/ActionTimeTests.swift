@@ -171,7 +171,7 @@ struct ActionRetryTests {
     #expect(handle.completionStatus == .canceled && attempts.made == 1)
   }
 
-  @Test func `an error that is not retryable ends the attempts`() async throws {
+  @Test func `a non-retryable error ends the attempts`() async throws {
     let count = Mutex(0)
     _ = count.withLock { $0 }
     let handle = try connect.execute(
@@ -180,7 +180,7 @@ struct ActionRetryTests {
     #expect(handle.statistics.attempts == 1)
   }
 
-  @Test func `an action that is canceled by its retry condition is not run again`() async throws {
+  @Test func `a retry condition that cancels its action prevents another attempt`() async throws {
     let attempts = Attempts(failures: 9)
     let known = Mutex<AnyActionHandle?>(nil)
     let submitted = TaskGate()

@@ -75,7 +75,7 @@ struct ConnectStateTests {
     #expect(!stack.directory.has("Connect.sqlite"))
   }
 
-  @Test func `a start does not attach a store twice that was attached before`() throws {
+  @Test func `a start does not attach an attached store a second time`() throws {
     try connect.attachPersistentStore()
     try connect.start()
     try connect.stop()
@@ -84,7 +84,7 @@ struct ConnectStateTests {
     #expect(stores.count == 1)
   }
 
-  @Test func `a start that cannot attach every store attaches none and can be repeated`() throws {
+  @Test func `a failed start attaches no store and can be repeated`() throws {
     let good = StoreConfiguration(fileName: "good.sqlite")
     let store = try connect.attachPersistentStore(for: good)
     let other = try connect.attachPersistentStore(for: StoreConfiguration(fileName: "other.sqlite"))

@@ -41,7 +41,7 @@ struct DetachingTests {
     while try isManaged(name) { await Task.yield() }
   }
 
-  @Test func `attaching a store does not manage the entities of a store that is being detached`() async throws {
+  @Test func `attaching a store does not manage the entities of a store during its detachment`() async throws {
     let first = try attach("Firsts")
     try await connect.start()
     let running = try await occupy("First")
@@ -55,7 +55,7 @@ struct DetachingTests {
     #expect(stores.count == 1 && stores[0] === second)
   }
 
-  @Test func `detaching a store does not manage the entities of another store that is being detached`() async throws {
+  @Test func `detaching a store does not manage the entities of another store during its detachment`() async throws {
     let (first, second) = (try attach("Firsts"), try attach("Seconds"))
     try await connect.start()
     _ = try await occupy("First")

@@ -73,7 +73,7 @@ struct EntityActionTests {
     }
   }
 
-  @Test func `an entity action that is canceled before or during its execution counts as canceled`() async throws {
+  @Test func `an entity action canceled before or during its execution counts as canceled`() async throws {
     let stack = try ConnectStack.started()
     let running = MockScript(waits: true, fails: true)
     let waiting = MockScript()

@@ -65,7 +65,7 @@ struct EqualActionPolicyTests {
     #expect(log.numbers == [1, 2])
   }
 
-  @Test func `after the cancellation of a waiting equal action, the running one can be joined`() async throws {
+  @Test func `after canceling a waiting equal action, a submission can join the running action`() async throws {
     let script = MockScript(waits: true)
     let first = try load(1, .join, script: script)
     await script.untilBegun()

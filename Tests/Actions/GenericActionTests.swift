@@ -40,7 +40,7 @@ struct GenericActionTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an action that is canceled before its start finishes as canceled and calls its block`() async throws {
+  @Test func `an action canceled before its start finishes as canceled and calls its block`() async throws {
     let script = MockScript(waits: true)
     let proxy = try await completed(MockGenericAction(script: script)) { $0.cancel() }
     #expect(proxy.state == .finished)
@@ -48,7 +48,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action that is canceled during its execution finishes as canceled`() async throws {
+  @Test func `an action canceled during its execution finishes as canceled`() async throws {
     let script = MockScript(waits: true)
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()

@@ -235,7 +235,7 @@ struct StoppingTests {
     #expect(waiting.runCount == 0 && connect.state == .stopped)
   }
 
-  @Test func `an action that is canceled as its turn comes never runs`() async throws {
+  @Test func `an action canceled at its turn in the queue never runs`() async throws {
     connect.suspended = true
     let canceling = MockScript(waits: true)
     let script = MockScript()

@@ -69,7 +69,7 @@ struct ReplayTests {
     #expect(reply.response.headerFields[.eTag] == "\"1\"")
   }
 
-  @Test func `bytes that are not text are recorded without changes`() throws {
+  @Test func `binary bodies are recorded without changes`() throws {
     let bytes = Data([0xFF, 0x00, 0xFE])
     let exchange = HTTPExchange(url: "https://example.org", body: HTTPRecordedBody(bytes))
     let copy = try JSONDecoder().decode(HTTPExchange.self, from: try JSONEncoder().encode(exchange))

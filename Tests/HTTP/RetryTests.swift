@@ -64,13 +64,13 @@ struct RetryTests {
   }
 
   @Test(arguments: [200, 304, 400, 404, 500])
-  func `a status that is not retryable is returned after one attempt`(status: Int) async throws {
+  func `a non-retryable status is returned after one attempt`(status: Int) async throws {
     let base = StubClient { _, request in .make(to: request, status) }
     #expect(try await retrying(base).send(request).status.code == status)
     #expect(base.requests.count == 1)
   }
 
-  @Test func `a broken connection is retried, and an error that is not retryable is not`() async throws {
+  @Test func `a broken connection is retried, and a non-retryable error is thrown at once`() async throws {
     let broken = CoherenceError(.httpTransferFailed, "The connection broke.", isRetryable: true)
     let base = StubClient { number, request in
       if number < 2 { throw broken }

@@ -140,7 +140,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available, [0, 2, 45])
-  func `a fetch throws for a record that cannot be decoded`(backend: Backend, place: Int) throws {
+  func `a fetch throws for a record whose decoding fails`(backend: Backend, place: Int) throws {
     struct Loose: Codable, Sendable, Hashable {
       var id: Int
       var text: String?
@@ -287,7 +287,7 @@ struct BadInputTests {
 
   // MARK: Wrong states and contexts
 
-  @Test func `methods of a manager that is not loaded throw`() throws {
+  @Test func `methods of a manager throw before its load`() throws {
     let manager = try MappingStack(isLoaded: false).manager
     #expect(code { _ = try manager.fetchModels(entity: GroceryRecord.self) } == .contextWithoutStore)
     #expect(
@@ -308,7 +308,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save throws when its store is detached meanwhile, and nothing is saved`(
+  func `a save throws and saves nothing when its store is detached during the save`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend)

@@ -35,7 +35,7 @@ struct ManagerUseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `stores that are destroyed during writes are intact afterwards`(backend: Backend) throws {
+  func `stores destroyed during writes are intact afterwards`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let codes = Mutex<Set<String>>([])

@@ -227,7 +227,7 @@ struct SyncMarkTests {
     #expect(try uploads(stack) == ["5"])
   }
 
-  @Test func `of two records with one uid, the record with an edit that was not uploaded is kept`() throws {
+  @Test func `of two records with one uid, the record with an edit that awaits its upload is kept`() throws {
     let stack = try filled(from: .server())
     try stack.insert(FruitRecord.self, [Fruit(uid: "3", name: "Green mango")])
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: false, from: .server())
@@ -248,7 +248,7 @@ struct SyncMarkTests {
       #expect(try manager.fetchModels(entity: FruitRecord.self, uids: ["3", "4"]) == models)
       #expect(try uploads(stack) == (origin == .here ? ["3", "4"] : []))
     }
-    // A deletion that was not uploaded is kept like an edit.
+    // A deletion before its upload is kept like an edit.
     try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3"])
     try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     #expect(try fruit("3", stack) == nil && uploads(stack) == ["3"])

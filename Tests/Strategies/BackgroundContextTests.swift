@@ -40,7 +40,7 @@ struct BackgroundContextTests {
     #expect(throws: TestError.self) { try context.performAndWait { throw TestError() } }
   }
 
-  @Test func `the error handler of a block that is not awaited receives its error`() async {
+  @Test func `the error handler of a block without an awaiting caller receives its error`() async {
     let context = BackgroundContext()
     let error = await withCheckedContinuation { continuation in
       context.perform(onError: { continuation.resume(returning: $0) }) { throw TestError() }

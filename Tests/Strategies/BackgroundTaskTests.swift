@@ -34,7 +34,7 @@ struct BackgroundTaskTests {
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
   }
 
-  @Test func `a background task that is not awaited calls its completion`() async throws {
+  @Test func `a background task without an awaiting caller calls its completion`() async throws {
     let stack = try Stack(.mixed, on: .inMemory)
     let error = await withCheckedContinuation { continuation in
       stack.container.performBackgroundTask(

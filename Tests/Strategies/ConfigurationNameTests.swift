@@ -31,7 +31,7 @@ import TestSupport
     #expect(directory.names.count == 1)
   }
 
-  @Test func `a configuration name that is too long for a file name is refused`() throws {
+  @Test func `a configuration name too long for a file name is refused`() throws {
     let name = String(repeating: "🎷", count: 70)
     let model = try ManagedObjectModel(entities: [Entity("Thing")], configurations: [name: ["Thing"]])
     let container = GenericPersistentContainer<ContextStrategy.Direct>(name: "Stores", managedObjectModel: model)

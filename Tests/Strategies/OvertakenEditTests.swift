@@ -186,7 +186,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a nested context that has read an edit of the view does not overwrite another context's save`(
+  func `a nested context with a read edit of the view does not overwrite another context's save`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)

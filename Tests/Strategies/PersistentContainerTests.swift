@@ -10,7 +10,7 @@ import TestSupport
 struct PersistentContainerTests {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
-  @Test func `a container uses the model that is registered under its name`() throws {
+  @Test func `a container uses the model registered under its name`() throws {
     let name = "Registered-\(UUID().uuidString)"
     let model = try ContainerModels.makeUsers(name: name)
     try model.register()

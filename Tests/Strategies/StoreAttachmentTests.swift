@@ -148,7 +148,7 @@ struct StoreAttachmentTests {
     }
   }
 
-  @Test func `the error of a directory that cannot be created names the directory`() throws {
+  @Test func `the error of an impossible directory names the directory`() throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     try Data().write(to: directory.file("file"))
     let container = makeContainer()

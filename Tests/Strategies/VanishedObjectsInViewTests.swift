@@ -10,7 +10,7 @@ import TestSupport
 @Suite("Vanished objects in the view")
 struct VanishedObjectsInViewTests {
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `an iteration over members that are being deleted sees no deleted objects, and the view can be saved`(
+  func `an iteration over members during their deletion sees no deleted objects, and the view can be saved`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let (container, directory) = try Self.container(strategy, backend)

@@ -11,14 +11,15 @@ struct QueryOperand {
 }
 
 extension QueryOperand {
-  /// A constant as the engine must see it to compare it with the operand.
+  /// A constant in the type in which the engine compares it with the operand.
   enum Constant {
     case value(AttributeValue, StorageType)
     /// No record can have the value: an object of another store, or an unsaved object.
     case unreachable
   }
 
-  /// A constant that the engine compares with the operand exactly as the evaluator does; `nil` for none.
+  /// Returns a constant that the engine compares with the operand exactly as the evaluator does; `nil` if the engine
+  /// has no such comparison, so that Core evaluates the condition.
   func constant(_ value: AttributeValue, spaces: IDSpaces) -> Constant? {
     switch (storage, value) {
     case (.int16, .int), (.int32, .int), (.int64, .int):

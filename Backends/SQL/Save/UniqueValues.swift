@@ -17,7 +17,7 @@ package struct UniqueValues {
     if members.contains(where: \.value.isNull) { return nil }
   }
 
-  /// The key of the stored record with the values.
+  /// The query for the key of the stored record with the values.
   package var holder: SQLFragment {
     var conditions: [SQLFragment] = members.map {
       "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"

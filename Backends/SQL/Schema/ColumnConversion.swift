@@ -38,8 +38,8 @@ struct ColumnConversion: Sendable {
   }
 
   /// Whether the engine stores the values of both types in the same way, so that no conversion is needed.
-  func isNothing(to dialect: any SQLDialect) -> Bool {
-    if case .numbers(let numbers) = method { return numbers.isNothing(to: dialect) }
+  func isIdentity(in dialect: any SQLDialect) -> Bool {
+    if case .numbers(let numbers) = method { return numbers.isIdentity(in: dialect) }
     return false
   }
 

@@ -48,7 +48,7 @@ struct NumberConversion: Sendable {
   }
 
   /// Whether the engine stores the numbers of both types in the same way, so that no conversion is needed.
-  func isNothing(to dialect: any SQLDialect) -> Bool {
+  func isIdentity(in dialect: any SQLDialect) -> Bool {
     isLossless && dialect.columnType(source) == dialect.columnType(target)
   }
 

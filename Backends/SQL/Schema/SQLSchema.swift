@@ -6,7 +6,7 @@ package import CoherenceCore
 /// engine confuses or shortens are changed in a way that depends on the model alone; names that a store has already are
 /// kept for ever.
 package struct SQLSchema: Sendable {
-  /// The table of what the store says of itself: text by key.
+  /// The table of the store's state: texts by key, see ``StoreState``.
   package static let metadataTable = "$coherence"
   /// The table of the next key of each hierarchy.
   package static let keyTable = "$keys"

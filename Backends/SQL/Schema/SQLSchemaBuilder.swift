@@ -50,7 +50,7 @@ struct SQLSchemaBuilder {
       return stored.columns.compactMap { column -> SQLLeftOutReference? in
         guard let key = column.foreignKey, tables.contains(where: { $0.name == key.table }) else { return nil }
         if let own = known?.columns.first(where: { $0.key == column.key }) {
-          // Kept for another model's sake: the delete rules of this one do not clear it.
+          // The constraint is kept for another model: the delete rules of this model do not clear the reference.
           guard case .reference(let relationship) = own.slot, own.foreignKey != nil, !relationship.isConstrained else {
             return nil
           }
@@ -126,7 +126,7 @@ struct SQLSchemaBuilder {
       }
       indexes.append(index)
     }
-    // Indexes of left-out columns stay, and an older model changes no index: a newer one relies on it.
+    // Indexes of left-out columns stay, and an older model changes no index, because a newer model relies on them.
     let names = Set(columns.map(\.name)).union([SQLTable.id, SQLTable.version, SQLTable.entity])
     for index in known?.indexes ?? [] where !indexes.contains(where: { $0.isEquivalent(to: index) }) {
       if keepsRules || !names.isSuperset(of: index.columns) { indexes.append(index) }

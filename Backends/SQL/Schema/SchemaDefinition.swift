@@ -68,10 +68,10 @@ struct SchemaDefinition {
     return definition + " REFERENCES \(name: key.table) (\(name: SQLTable.id))"
   }
 
-  /// What the engine writes into a column for a program that does not know it.
+  /// The default that the engine writes into a column for a program whose model lacks the column.
   ///
-  /// A column of a unique index has none, because the default would be its own duplicate in the second record. Of a
-  /// subentity's column, rows of other entities have the default too, which no query and no count looks at.
+  /// A column of a unique index has no default, because the second record with the default would be a duplicate. In a
+  /// subentity's column, rows of other entities have the default too, which no query and no count reads.
   func defaultClause(of column: SQLColumn, in table: SQLTable) -> SQLFragment? {
     guard !column.defaultValue.isNull,
       !table.indexes.contains(where: { $0.isUnique && $0.columns.contains(column.name) })
@@ -102,8 +102,8 @@ struct SchemaDefinition {
       """
   }
 
-  /// Makes the engine check a column's references, or stop checking them. References to nothing are cleared before. The
-  /// column's indexes must have been dropped.
+  /// Makes the engine check a column's references, or stop checking them. References to missing records are cleared
+  /// before. The column's indexes must have been dropped.
   func changeReference(_ column: SQLColumn, from old: SQLForeignKey?, of table: SQLTable) -> [SQLFragment] {
     let clearing = column.foreignKey.map { [clearDangling(column.name, of: table.name, target: $0.table)] } ?? []
     if dialect.altersConstraints {

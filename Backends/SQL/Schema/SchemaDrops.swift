@@ -1,4 +1,4 @@
-/// What a change of a store's schema drops, after its values were counted.
+/// The columns, link tables and records that a change of a store's schema drops, after their values were counted.
 struct SchemaDrops: Sendable, Hashable {
   /// A column, by the root of its table's hierarchy.
   struct Column: Sendable, Hashable {

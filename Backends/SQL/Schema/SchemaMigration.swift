@@ -45,7 +45,7 @@ package struct SchemaMigration: Sendable {
     definition = SchemaDefinition(dialect: dialect)
     new = schema
     self.drops = drops
-    let changed = conversions.filter { !$0.isNothing(to: dialect) }
+    let changed = conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = renames.flatMap { $0.statements(in: old, definition) }
     if isHandOver { completion = EntityRename.renamesOfLateInserts(in: old, definition) }

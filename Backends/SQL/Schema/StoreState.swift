@@ -6,8 +6,9 @@ package struct StoreState: Sendable, Hashable {
   package var metadata: StoreMetadata
   package var schema: StoredSchema
 
-  // Format 2 may describe what no present model has; versions of the framework that read format 1 alone would drop it. Format
-  // 3 may say that links are turned round, or that entities had other names; versions before would misread them.
+  // Format 2 may describe tables and columns that the present model lacks; versions of the framework that read format 1
+  // alone would drop them. Format 3 may describe reversed links and former names of entities, which earlier versions
+  // would misread.
   private static let format = "3"
   private static let readableFormats: Set = ["1", "2", "3"]
 
@@ -33,7 +34,8 @@ package struct StoreState: Sendable, Hashable {
       schema = try JSONDecoder().decode(StoredSchema.self, from: Data((entries["schema"] ?? "").utf8))
     } catch {
       throw CoherenceError(
-        .storeCorrupt, "What \(place) says of itself cannot be read; restore it from a backup.", underlying: error)
+        .storeCorrupt, "The description of itself that \(place) keeps cannot be read; restore it from a backup.",
+        underlying: error)
     }
   }
 

@@ -18,7 +18,7 @@ public struct ActionOptions: Sendable {
   /// The treatment of this submission while an equal action is unfinished. By default the submission joins the equal
   /// action, even a running one with other arguments.
   public var equalActionPolicy: EqualActionPolicy
-  /// Whether joining raises the priority of the equal action to the priority of this submission, if that is higher. A
+  /// Whether joining raises the priority of the equal action to a higher priority of this submission. A
   /// waiting action then begins after the earlier actions of its new priority.
   public var raisesPriority: Bool
   /// The limit that the action shares with other actions; `nil` for no limit besides the width of its queue.

@@ -1,7 +1,7 @@
 /// The scheduler of an action as the action's handle sees it. Handles know nothing else about the dispatcher, which knows
 /// handles.
 protocol ActionScheduler: AnyObject, Sendable {
-  /// Calls blocks of the program that may block, apart from completion blocks.
+  /// Calls the program's blocks, which may block, on threads of its own; completion blocks have their own queue.
   var callbacks: CallbackQueue { get }
 
   // MARK: Events

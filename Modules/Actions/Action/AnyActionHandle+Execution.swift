@@ -52,7 +52,7 @@ extension AnyActionHandle {
     finish(throwing: error)
   }
 
-  /// Fails a pending action without running it. Does nothing for an action that is canceled or has expired.
+  /// Fails a pending action without running it. Does nothing for a canceled or expired action.
   func fail(_ error: CoherenceError) {
     if !isCanceledOrExpired { finishIfPending(throwing: error) }
   }

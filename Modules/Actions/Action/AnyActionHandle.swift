@@ -4,8 +4,7 @@ import Synchronization
 
 /// The handle of an action with any type of result: an ``ActionHandle`` without the value.
 ///
-/// May be used from any thread. A handle that is kept after the end of its action keeps neither the Connect nor its stores
-/// alive.
+/// May be used from any thread. After the end of its action a handle retains neither the Connect nor its stores.
 public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   // Sendable: every property is immutable, or behind the mutex; the compiler cannot check a non-final class.
 

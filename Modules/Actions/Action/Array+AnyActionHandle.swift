@@ -2,7 +2,7 @@ import Dispatch
 
 /// Operations on several actions at once.
 extension [AnyActionHandle] {
-  /// Cancels all actions. Every action is marked before the first one is notified, so that none begins or fails because of
+  /// Cancels all actions. Every action is marked before the first notification, so that no action begins or fails because of
   /// the end of another.
   func cancelAll() {
     let cancellations = map { $0.markCanceled() }

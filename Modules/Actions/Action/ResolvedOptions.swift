@@ -19,7 +19,7 @@ final class ResolvedOptions: Sendable {
 
   /// The actions to finish before the action is enqueued.
   struct Prerequisites {
-    /// Actions that have to succeed, unless the options allow failed dependencies.
+    /// The actions to finish first. The action fails with a failed dependency, unless the options allow failed dependencies.
     var dependencies: [AnyActionHandle]
     /// Equal actions, which may end in any way.
     var predecessors: [AnyActionHandle] = []

@@ -39,8 +39,8 @@ enum WaitGraph {
 }
 
 extension AnyActionHandle {
-  /// The actions that have to finish before this one can: for a running action, the actions that it waits for; for a
-  /// pending action, the actions in its way to a lane of its queue.
+  /// The actions that must finish first: for a running action, the actions that it waits for; for a pending action, the
+  /// actions that keep it from a lane of its queue.
   fileprivate func requirement(
     of waiter: AnyActionHandle, waits: [ObjectIdentifier: [AnyActionHandle]]
   ) -> DeadlockDetector<AnyActionHandle>.Requirement {

@@ -27,9 +27,9 @@ extension GenericConnect {
     attachments = wanted
   }
 
-  /// Detaches every store of the coordinator and keeps its attachment, also for stores that were added to the coordinator
-  /// directly.
+  /// Detaches every store of the coordinator, also stores added to the coordinator directly.
   ///
+  /// - Parameter attachments: Receives the attachment of each detached store, so that a later start can attach it again.
   /// - Throws: The first error of closing a store. The other stores are closed nevertheless.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
@@ -51,7 +51,7 @@ extension GenericConnect {
     if let failure { throw failure }
   }
 
-  /// Makes the attachment of a store that was added to the coordinator directly.
+  /// Makes the attachment of a store added to the coordinator directly, without the Connect.
   func attachment(of store: any PersistentStore) -> StoreAttachment {
     let configuration = StoreConfiguration(
       name: store.configurationName, type: store.type, options: store.environment.options, location: store.url)

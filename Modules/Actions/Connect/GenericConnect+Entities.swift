@@ -38,7 +38,7 @@ extension GenericConnect {
     return context
   }
 
-  /// Manages the entities of the attached stores if the Connect is started. Stores that are being detached do not count.
+  /// Manages the entities of the attached stores if the Connect is started. Stores during their detachment do not count.
   ///
   /// - Parameter stores: The stores whose entities are logged.
   func manageEntities(of attachments: [StoreAttachment], logging stores: [any PersistentStore] = []) {

@@ -34,7 +34,7 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   /// The queue on which asynchronous starts and stops begin, in the order of their calls.
   let lifecycleQueue = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
 
-  /// Makes a Connect for the model that is registered under the Connect's name; see
+  /// Makes a Connect for the model registered under the Connect's name; see
   /// ``init(name:managedObjectModel:storeLocation:asyncErrorBlock:registry:logger:options:)`` for the parameters.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
@@ -52,10 +52,9 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   /// - Parameters:
   ///   - name: The name of the Connect, with which the names of its stores' files begin.
   ///   - model: The model of all stores.
-  ///   - storeLocation: The directory of stores that are attached without a directory; ``defaultStoreLocation()`` by
-  ///     default.
+  ///   - storeLocation: The directory of stores attached without a directory; by default ``defaultStoreLocation()``.
   ///   - asyncErrorBlock: Called on a serial queue of its own with errors that no caller receives, after they were logged.
-  ///   - registry: Resolves store types that have only a name; by default the current registry.
+  ///   - registry: Resolves store types without a factory, by name; by default the current registry.
   ///   - logger: By default a logger with the label `coherence.connect`.
   ///   - options: The limits and the clock of the actions.
   public required init(

@@ -8,7 +8,7 @@ public import CoherenceStrategies
 public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()
-  /// The entities that may be merged.
+  /// The entities that the action may merge: managed by its Connect, with identifying attributes.
   var managed = ManagedEntities()
   /// The action that the context was made for.
   weak var execution: (any ActionExecution)?

@@ -8,15 +8,15 @@ struct ActionRegistry {
   /// Whether generic actions run. Otherwise they wait for the start.
   var isOpen = false
   var isSuspended = false
-  /// The hierarchies that are suspended by themselves, by the name of the root entity.
+  /// The hierarchies suspended individually, by the name of the root entity.
   var suspendedHierarchies: Set<String> = []
   /// The entities whose actions are accepted.
   private(set) var managed = ManagedEntities()
   /// The entities that accepted actions may merge: the managed entities, or, while a stop waits for accepted actions, the
   /// entities managed before.
   private(set) var mergeable = ManagedEntities()
-  /// The queues of hierarchies, by the name of the root entity. A queue outlives the management of its hierarchy: a
-  /// hierarchy that is managed again, while earlier actions still run, must not get a second queue.
+  /// The queues of hierarchies, by the name of the root entity. A queue outlives the management of its hierarchy:
+  /// while earlier actions still run, a hierarchy under new management must not get a second queue.
   private(set) var queues: [String: ActionQueue<AnyActionHandle>] = [:]
   /// Generic actions that wait for the start.
   var waitingForStart = ActionBacklog<AnyActionHandle>()

@@ -9,7 +9,7 @@ struct ManagedEntities: Sendable {
   /// An empty set of entities.
   init() {}
 
-  /// The entities of some stores that are not abstract and have identifying attributes.
+  /// Collects the concrete entities of some stores with identifying attributes.
   init(of stores: [any PersistentStore], model: ManagedObjectModel) {
     for store in stores {
       for entity in model.entities(forConfigurationName: store.configurationName) ?? [] where !entity.isAbstract {
@@ -20,7 +20,7 @@ struct ManagedEntities: Sendable {
 
   func contains(_ entity: EntityDescription) -> Bool { attributes[entity.name] != nil }
 
-  /// The attributes that identify the entity's records; `nil` for an entity that is not managed.
+  /// The attributes that identify the entity's records; `nil` for an unmanaged entity.
   func uniquenessAttributes(of entity: EntityDescription) -> [String]? { attributes[entity.name] }
 
   /// The root entities' names of the hierarchies with managed entities.

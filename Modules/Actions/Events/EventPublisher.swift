@@ -17,7 +17,7 @@ final class EventPublisher: Sendable {
   private let completionBlocks: CallbackQueue
   private let sender = Mutex(Sender())
   private let undelivered = Mutex(Undelivered())
-  private let streams = Mutex(Streams())
+  private let streams = Broadcast<ConnectEvent>()
 
   private struct Sender { weak var object: (any AnyObject & Sendable)? }
 
@@ -31,12 +31,6 @@ final class EventPublisher: Sendable {
   private struct Entry {
     let event: ConnectEvent
     var completions: [ActionCompletion] = []
-  }
-
-  private struct Streams {
-    var isFinished = false
-    var nextNumber = 0
-    var all: [Int: AsyncStream<ConnectEvent>.Continuation] = [:]
   }
 
   /// - Parameter maximumBlocked: The maximum number of blocked completion blocks before further blocks wait.
@@ -81,14 +75,7 @@ final class EventPublisher: Sendable {
 
   /// Finishes the streams after the events so far. The Connect is released.
   func finish() {
-    queue.async {
-      let all = self.streams.withLock { streams in
-        streams.isFinished = true
-        defer { streams.all = [:] }
-        return streams.all
-      }
-      for stream in all.values { stream.finish() }
-    }
+    queue.async { self.streams.finish() }
   }
 
   private func log(_ handle: AnyActionHandle) {
@@ -106,18 +93,7 @@ final class EventPublisher: Sendable {
 
   /// A stream of the events from now on.
   func stream(_ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy) -> AsyncStream<ConnectEvent> {
-    AsyncStream(bufferingPolicy: policy) { continuation in
-      let number = streams.withLock { streams in
-        guard !streams.isFinished else { return nil as Int? }
-        defer { streams.nextNumber += 1 }
-        streams.all[streams.nextNumber] = continuation
-        return streams.nextNumber
-      }
-      guard let number else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        _ = self?.streams.withLock { $0.all.removeValue(forKey: number) }
-      }
-    }
+    streams.makeStream(policy)
   }
 
   private func send(_ entry: Entry) {
@@ -143,7 +119,7 @@ final class EventPublisher: Sendable {
   }
 
   private func deliver(_ entry: Entry, _ info: inout NotificationInfo) {
-    for stream in streams.withLock({ $0.all }).values { stream.yield(entry.event) }
+    streams.send { entry.event }
     switch entry.event {
     case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.userInfo(for: proxy))
     case .actionFinished(let proxy):

@@ -22,7 +22,7 @@ struct LifecycleState<Completion: Sendable> {
   private var isEndRequested = false
   /// Whether an equal action replaces this one.
   private var isReplaced = false
-  /// The number of submissions of equal actions that have joined this one.
+  /// The number of later submissions joined to this action.
   private var joins = 0
   /// Whether the timeout passed before the action ended.
   private(set) var isExpired = false
@@ -33,7 +33,7 @@ struct LifecycleState<Completion: Sendable> {
   /// The counters of the attempts' contexts.
   var contextCounters: [ContextActivityCounter] = []
   var progress: SharedProgress?
-  /// Blocks that are called at the end.
+  /// Blocks to call at the end of the action.
   var observers: [@Sendable () -> Void] = []
   /// The tasks that wait for the end.
   var waiters: [ObjectIdentifier: FinishWaiter] = [:]
@@ -60,7 +60,7 @@ struct LifecycleState<Completion: Sendable> {
   /// Joins the submission of an equal action to this action, with its completion block.
   ///
   /// - Parameter onlyPending: Whether a running action refuses.
-  /// - Returns: Whether the submission has joined. An action that has finished or was requested to end refuses.
+  /// - Returns: Whether the submission has joined. An action refuses after its end or a request to end.
   mutating func join(_ completion: Completion?, onlyPending: Bool) -> Bool {
     guard state != .finished, !isEndRequested, !onlyPending || state == .pending else { return false }
     joins += 1

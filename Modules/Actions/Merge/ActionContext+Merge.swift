@@ -13,7 +13,7 @@ extension ActionContext {
   /// same objects writes nothing.
   ///
   /// The merge plans all changes from one state of each store before it makes the first, and checks for cancellation
-  /// meanwhile. A record that equals the input costs neither an object nor memory. One save writes all changes, with other
+  /// during the plan. A record equal to its input costs neither an object nor memory. One save writes all changes, with other
   /// changes of the context, in one transaction for each store.
   ///
   /// Another writer may save between the plan and the save. A merge that loses such a race is rolled back and planned again
@@ -42,7 +42,7 @@ extension ActionContext {
   ///   without a property; ``ErrorCode/excessiveDeletion`` above the deletion limit of the options;
   ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when the
   ///   action or its task was cancelled; ``ErrorCode/versionConflict`` with `isRetryable` set when the merge lost every race,
-  ///   with stores that cannot keep other writers out; errors of fetching and saving. The stores are unchanged then. A
+  ///   with stores without exclusive writing; errors of fetching and saving. The stores are unchanged then. A
   ///   context without other changes is rolled back, and inserted objects cannot be used again. A context with other changes
   ///   keeps the changes of the merge until the caller rolls it back.
   @discardableResult
@@ -73,8 +73,8 @@ extension ActionContext {
   ///   - condition: Protects stored records, as for objects.
   /// - Returns: The counts of the merge.
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
-  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a link to a record that is not
-  ///   stored or that the merge would delete, and ``ErrorCode/contradictoryLinks`` for links that contradict each other.
+  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a link to a record
+  ///   without a row or with a planned deletion, and ``ErrorCode/contradictoryLinks`` for links that contradict each other.
   @discardableResult
   public func merge(
     records: [MergeRecord], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -87,7 +87,7 @@ extension ActionContext {
     return try merge(scope) { RecordInput(records, layout: $0) }
   }
 
-  /// Updates and inserts records that are given as values by attribute; see
+  /// Updates and inserts records from values by attribute; see
   /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   @discardableResult
   public func merge(
@@ -100,11 +100,11 @@ extension ActionContext {
       subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
-  /// Updates and inserts records that are given as decoded values, by the names of their properties; see
+  /// Updates and inserts records from decoded values, by the names of their properties; see
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
   /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   ///
-  /// - Parameter leavingOut: The properties of the values that are not merged.
+  /// - Parameter leavingOut: The names of properties to skip.
   @discardableResult
   public func merge<Record: Decodable>(
     records: [Record], for entity: EntityDescription, leavingOut: Set<String> = [], ignoreAttributes: [String] = [],

@@ -12,7 +12,7 @@ struct DeletionLimit {
 
   /// - Parameters:
   ///   - deletedCount: The number of records to delete.
-  ///   - storedCount: The number of records that were stored before the merge.
+  ///   - storedCount: The number of stored records before the merge.
   ///   - isInputEmpty: Whether the input contains no record.
   /// - Throws: ``ErrorCode/excessiveDeletion``.
   func check(_ deletedCount: Int, of storedCount: Int, isInputEmpty: Bool) throws(CoherenceError) {

@@ -1,4 +1,4 @@
-/// The numbers of a merge that was refused because it would delete too many records: the `underlying` error of
+/// The numbers of a merge refused for its many deletions, above the limit of its options: the `underlying` error of
 /// ``ErrorCode/excessiveDeletion``.
 public struct ExcessiveDeletion: Error, Sendable, Hashable {
   /// The name of the merge's entity.

@@ -111,7 +111,7 @@ struct Merge {
       try scan.readAll(where: scope.subsetFilter)
       try scan.resolveDuplicates(where: scope.subsetFilter)
       storedCount = scan.matched.count + scan.surplus.count
-      // A record that is missing among all rows is not stored.
+      // Without a subset filter all rows were read: a record without a row is new.
       if scope.subsetFilter == nil { return }
     }
     try scan.readUnmatched()
@@ -164,8 +164,8 @@ struct Merge {
   /// the same input would fail.
   ///
   /// - Parameters:
-  ///   - matched: The input records that have a row.
-  ///   - protected: The input records whose rows the condition protects.
+  ///   - matched: The indexes of input records with a row.
+  ///   - protected: The indexes of input records whose rows the condition protects.
   private func refuseLinks(
     to deletes: [Row], matched: IndexBits, protected: Set<Int>, _ targets: MergeTargets
   ) throws {

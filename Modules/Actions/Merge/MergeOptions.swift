@@ -20,9 +20,9 @@ public struct MergeOptions: Sendable, Hashable {
   public enum DuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
-    /// The first record is merged, and the later ones are skipped.
+    /// The first record is merged; the later records are skipped.
     case firstWins
-    /// The last record is merged, and the earlier ones are skipped.
+    /// The last record is merged; the earlier records are skipped.
     case lastWins
   }
 

@@ -3,7 +3,7 @@ public struct MergeResult: Sendable, Hashable {
   public internal(set) var inserted = 0
   /// Records with at least one changed property.
   public internal(set) var updated = 0
-  /// Records that were equal to the input. They were not written.
+  /// Records equal to their input, which were not written.
   public internal(set) var unchanged = 0
   public internal(set) var deleted = 0
   /// Records that the condition protected, and input records that a policy left out.

@@ -19,7 +19,7 @@ struct MergeScope {
     return try !PreparedPredicate(subsetFilter, for: layout.entity).dependencies.relationships.isEmpty
   }
 
-  /// The choices of the scan of the stored rows.
+  /// The options of the scan of the stored rows, from the options of the merge.
   func scanOptions(_ layout: MergeLayout) -> ScanOptions {
     let duplicates: ScanOptions.Duplicates =
       switch options.storedDuplicates {

@@ -6,8 +6,8 @@
 public enum EqualActionPolicy: Sendable, Hashable {
   /// The submission joins the equal action, waiting or running, and gets its handle. The later action never runs.
   case join
-  /// The submission joins a waiting equal action. Behind a running equal action the later action waits for the end, of
-  /// whatever kind, and then runs. Further submissions join the waiting action.
+  /// The submission joins a waiting equal action. Behind a running equal action the later action waits for its success,
+  /// failure or cancellation, and then runs. Further submissions join the waiting action.
   case joinPending
   /// The later action replaces the equal action, which is canceled. The replaced action ends with the status
   /// ``ActionCompletionStatus/canceled`` and the error ``ErrorCode/actionReplaced``; its completion blocks are called, and

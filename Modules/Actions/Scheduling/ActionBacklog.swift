@@ -7,7 +7,7 @@ import DequeModule
 struct ActionBacklog<Item: QueuedAction> {
   private var deques = Array(repeating: Deque<Item>(), count: ActionPriority.allCases.count)
   private var withdrawnCount = 0
-  /// The number of actions, including withdrawn actions that are still stored.
+  /// The number of stored actions, including withdrawn actions that still await their removal.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -27,7 +27,7 @@ struct ActionBacklog<Item: QueuedAction> {
     return deques[priority].popFirst()
   }
 
-  /// Moves an action behind the actions of its new, higher priority. Does nothing for an action that is not stored.
+  /// Moves an action behind the actions of its new, higher priority. Does nothing for an action outside of the backlog.
   mutating func raise(_ action: Item) {
     let newPriority = action.priority.rawValue
     for priority in 0..<newPriority {

@@ -81,7 +81,7 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
       })
   }
 
-  /// Keeps an action out of the backlog until `enqueue` is called. Does nothing for an action that is no longer pending.
+  /// Keeps an action out of the backlog until `enqueue` is called. Does nothing after the action has begun or ended.
   func hold(_ action: Item, for condition: HoldCondition) {
     content.withLock { content in
       if action.isPending { content.held[ObjectIdentifier(action)] = (action, condition) }

@@ -57,7 +57,7 @@ final class CallbackQueue: Sendable {
     self.afterMoment = afterMoment ?? { Self.timer.asyncAfter(deadline: .now() + .milliseconds(1), execute: $0) }
   }
 
-  /// The largest number of lanes that were active at once. For tests.
+  /// The largest number of simultaneously active lanes so far. For tests.
   var laneCount: Int { content.withLock { $0.idle.count + $0.activeCount } }
 
   func add(_ block: @escaping Block) {

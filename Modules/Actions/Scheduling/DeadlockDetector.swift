@@ -4,7 +4,7 @@
 /// whose requirements can finish. Actions that remain form a cycle (Kahn's algorithm). The cost is proportional to the
 /// number of collected actions and of their requirements.
 struct DeadlockDetector<Item: AnyObject> {
-  /// The actions that have to finish before an action can.
+  /// The condition under which an action can finish: the end of all of some actions, or of any of them.
   enum Requirement {
     /// The action can finish by itself.
     case none
@@ -14,7 +14,7 @@ struct DeadlockDetector<Item: AnyObject> {
     /// One of these actions; none, for an empty list.
     case any([Item])
 
-    /// The number of ``actions`` that have to finish.
+    /// The number of ``actions`` that must finish.
     fileprivate var count: Int {
       switch self {
       case .none: 0
@@ -34,9 +34,9 @@ struct DeadlockDetector<Item: AnyObject> {
 
   /// By action, the actions that require it.
   private var dependents: [ObjectIdentifier: [Item]] = [:]
-  /// By collected action, the number of required actions that are not known to finish.
+  /// By collected action, the number of required actions without a proof that they finish.
   private var missing: [ObjectIdentifier: Int] = [:]
-  /// Actions that can finish, and whose dependents have not been updated yet.
+  /// Actions proved to finish, whose dependents still await their update.
   private var finishable: [Item] = []
 
   /// - Parameters:

@@ -15,7 +15,7 @@ public struct ActionStatistics: Sendable, Hashable {
   /// warning.
   public internal(set) var hasUnsavedChanges = false
 
-  /// The number of later submissions that have joined this action; see ``EqualActionPolicy``.
+  /// The number of later submissions joined to this action; see ``EqualActionPolicy``.
   public internal(set) var joins = 0
 
   /// Whether a later equal action has replaced this one, which counts as canceled; see ``EqualActionPolicy/replace``.

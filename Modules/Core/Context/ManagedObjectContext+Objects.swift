@@ -3,6 +3,9 @@
 extension ManagedObjectContext {
   /// Makes a new object of an entity and inserts it.
   ///
+  /// The object has the attributes' default values and a temporary identifier, which a save or
+  /// ``obtainPermanentIDs(for:)`` replaces. Reads no store.
+  ///
   /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/contextWithoutStore``.
   @discardableResult
   public final func insertNewObject(forEntityName name: String) throws -> ManagedObject {
@@ -17,7 +20,10 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Inserts an object without a context, with all its related objects.
+  /// Inserts an object without a context, with all its related objects. Does nothing for an object of this context.
+  ///
+  /// Reads no store. Calls `awakeFromInsert` of each inserted object. An object of another context ends the process
+  /// with a sentence.
   ///
   /// - Precondition: The object is in this context already, or in none.
   public final func insert(_ object: ManagedObject) {
@@ -42,7 +48,10 @@ extension ManagedObjectContext {
 
   /// Marks an object for deletion by the next save. The next fetch, `processPendingChanges` or `save` applies its
   /// delete rules. An inserted object without a saved record leaves the context at once. A failure to load the record
-  /// is reported as failures of accessors are: see ``reportedErrors``.
+  /// is reported as failures of accessors are: see ``reportedErrors``. Does nothing for a deleted object.
+  ///
+  /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
+  /// deleted since the last fetch together.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -69,13 +78,15 @@ extension ManagedObjectContext {
       + "the \(label); get it here with `object(with:)`."
   }
 
-  /// The registered object with an identifier; `nil` if the context has none. Reads no store.
+  /// The registered object with an identifier; `nil` if the context has none. Reads no store: the cost is one look-up.
+  /// The object may be a fault, or deleted.
   public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {
     operating { storage.registry.object(for: current(id)) }
   }
 
   /// The object with an identifier: a registered object, or a new fault, whether or not the record exists. Reads no
-  /// store. The first access to a fault without a record fails.
+  /// store, unless the entity has subentities: the row then names the object's own entity. The first access to a fault
+  /// without a record fails.
   public final func object(with id: ManagedObjectID) -> ManagedObject {
     operating {
       processInboxIfUsedDirectly()
@@ -87,7 +98,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The object with an identifier, loaded.
+  /// The object with an identifier, loaded. A loaded object costs a look-up, a fault the read of its record.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist, ``ErrorCode/objectDeleted`` when this
   ///   context deleted it, ``ErrorCode/storeDetached``, and errors of the store.
@@ -102,16 +113,18 @@ extension ManagedObjectContext {
     }
   }
 
-  /// All objects registered at the moment. The context does not retain clean objects.
+  /// All objects registered at the moment, faults among them. The context does not retain clean objects. Each call
+  /// makes a set of all objects.
   public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
-  /// The inserted, unsaved objects.
+  /// The inserted, unsaved objects. Applies pending delete rules first, and the cost grows with the number of unsaved
+  /// records, like the two properties below.
   public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
   /// The saved objects with unsaved changes.
   public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }
   /// The objects that the next save deletes.
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
-  /// Whether the context has unsaved changes.
+  /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store.
   public final var hasChanges: Bool {
     operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
   }

@@ -58,6 +58,12 @@ extension ManagedObjectContext {
   }
 
   /// Runs a block in the context without blocking the caller, and passes an error to a handler, in the context too.
+  ///
+  /// Blocks run one after the other, in the order of their submission from one thread. The context lives until the
+  /// block has returned.
+  ///
+  /// - Parameter onError: Called once with the error of the block, and at once, on the calling thread, with
+  ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread. Not called after a success.
   public final func perform(
     onError: @escaping @Sendable (any Error) -> Void, _ body: @escaping @Sendable () throws -> Void
   ) {

@@ -50,7 +50,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
 
-  /// A context without a coordinator or parent. Give it one before its first use.
+  /// A context without a coordinator or parent, to be set before the first use: a fetch or save without them throws
+  /// ``ErrorCode/contextWithoutStore``.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     self.concurrencyType = concurrencyType
     let confinement = Confinement(concurrencyType)
@@ -58,13 +59,15 @@ open class ManagedObjectContext: @unchecked Sendable {
     storage.connect(to: ContextHandle(self))
   }
 
-  /// A context that reads from and saves to a coordinator's stores.
+  /// A context that reads from and saves to a coordinator's stores. May be made on any thread; for the type
+  /// `currentThread`, the context belongs to the calling thread.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, coordinator: PersistentStoreCoordinator) {
     self.init(concurrencyType: concurrencyType)
     persistentStoreCoordinator = coordinator
   }
 
-  /// A context that reads from another context, unsaved changes included, and saves into it.
+  /// A context that reads from another context, unsaved changes included, and saves into it. Retains the parent. A save
+  /// reaches the stores with the parent's own save, unless ``savesThroughParent`` is set.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, parent: ManagedObjectContext) {
     self.init(concurrencyType: concurrencyType)
     self.parent = parent
@@ -97,7 +100,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     return name.map { "\(kind) '\($0)'" } ?? kind
   }
 
-  /// The coordinator that the context works with: its own, or its parent's.
+  /// The coordinator that the context works with: its own, or its parent's. Set it before the first use of the context.
+  /// May be read on any thread.
   public final var persistentStoreCoordinator: PersistentStoreCoordinator? {
     get { settings.withLock { $0.coordinator } ?? parent?.persistentStoreCoordinator }
     set {
@@ -108,7 +112,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// The context that this one reads from and saves into.
+  /// The context that this one reads from and saves into; `nil` for a context on the stores. Set it before the first
+  /// use of the context. May be read on any thread.
   public final var parent: ManagedObjectContext? {
     get { settings.withLock { $0.parent } }
     set {
@@ -125,7 +130,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// The resolution of conflicts in a save: records that another writer changed since this context read them.
-  /// ``MergePolicy/error`` unless set.
+  /// ``MergePolicy/error`` unless set. May be set on any thread, and counts from the next save.
   public final var mergePolicy: MergePolicy {
     get { settings.withLock { $0.mergePolicy } }
     set { settings.withLock { $0.mergePolicy = newValue } }
@@ -139,7 +144,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Makes this context follow another: each save of the other is posted to this context's inbox. Neither keeps the
-  /// other alive.
+  /// other alive. May be called on any thread, and waits for neither context. A save costs one entry in the inbox for
+  /// each follower.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
     settings.withLock { $0.followsAnother = true }

@@ -10,10 +10,16 @@ package struct StorePlace: Sendable, Hashable {
 
   package init(identifier: StoreIdentifier, url: URL?) {
     self.identifier = identifier
-    path = url.flatMap { $0.isFileURL ? $0.resolvingSymlinksInPath().standardizedFileURL.path : nil }
+    path = Self.filePath(of: url)
   }
 
   package init(_ store: any PersistentStore) { self.init(identifier: store.identifier, url: store.url) }
+
+  /// The path of a file, the same for each link to the file; `nil` for any other location.
+  static func filePath(of url: URL?) -> String? {
+    guard let url, url.isFileURL else { return nil }
+    return url.resolvingSymlinksInPath().standardizedFileURL.path
+  }
 }
 
 /// The stores attached in this process, with their coordinators. A store may be erased only if no other coordinator

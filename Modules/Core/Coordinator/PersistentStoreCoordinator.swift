@@ -34,7 +34,8 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Parameters:
   ///   - registry: The registry of store types given by name; `nil` for ``StoreRegistry/current``.
-  ///   - logger: Receives the warnings of the model and the messages of stores; `nil` for a logger labelled "coherence".
+  ///   - logger: Receives the warnings of the model and the messages of stores; `nil` for a logger labelled
+  ///     "coherence".
   public init(
     managedObjectModel model: ManagedObjectModel, registry: StoreRegistry? = nil, logger: Logger? = nil
   ) {
@@ -54,7 +55,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The attached stores, in order of attachment.
   public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
 
-  /// The attached store with an identifier; `nil` for none.
+  /// The attached store with an identifier; `nil` for none. Compares the identifiers of all attached stores.
   public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
     persistentStores.first { $0.identifier == identifier }
   }
@@ -78,7 +79,9 @@ public final class PersistentStoreCoordinator: Sendable {
     try checkOptions(options)
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
-    if let url, persistentStores.contains(where: { Self.isSameLocation($0.url, url, $0.environment, environment) }) {
+    if let path = StorePlace.filePath(of: url),
+      persistentStores.contains(where: { StorePlace.filePath(of: $0.url) == path })
+    {
       throw attachedTwice(url)
     }
     let store = try observed(StackOperation(.attach, type.name)) { try factory.open(environment) }
@@ -116,7 +119,8 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// Opens the store that a configuration describes and attaches it.
+  /// Opens the store that a configuration describes and attaches it. Blocks the calling thread while the store is
+  /// opened.
   ///
   /// - Parameter url: The resolved file or location, see
   ///   ``StoreConfiguration/resolveURL(defaultStorePrefix:storeLocation:usesFiles:)``.
@@ -127,7 +131,8 @@ public final class PersistentStoreCoordinator: Sendable {
       type: configuration.type, configurationName: configuration.name, at: url, options: configuration.options)
   }
 
-  /// The environment that this coordinator opens a store with.
+  /// The environment that this coordinator opens a store with: its model's entities of the configuration, its logger,
+  /// and the options. Opens nothing.
   public func environment(
     type: StoreType, configurationName: String?, at url: URL?, options: [String: OptionValue] = [:]
   ) -> StoreEnvironment {
@@ -144,7 +149,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Throws: ``ErrorCode/unknownStoreType``.
   public func factory(for type: StoreType) throws -> any StoreFactory { try (registry ?? .current).factory(for: type) }
 
-  /// Detaches a store and closes it. Objects of its records can be neither loaded nor saved afterwards.
+  /// Detaches a store and closes it. Objects of its records can be neither loaded nor saved afterwards. Deletes no
+  /// record.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached.
   public func remove(_ store: any PersistentStore) throws {
@@ -162,17 +168,10 @@ public final class PersistentStoreCoordinator: Sendable {
     AttachedStores.all.remove(store)
   }
 
-  /// Reads the metadata of a store.
+  /// Reads the metadata of a store, which may block. The store need not be attached.
   ///
   /// - Throws: Errors of the store.
   public func metadata(for store: any PersistentStore) throws -> StoreMetadata { try store.metadata() }
-
-  private static func isSameLocation(
-    _ one: URL?, _ other: URL, _ environment: StoreEnvironment, _ newEnvironment: StoreEnvironment
-  ) -> Bool {
-    guard let one, one.isFileURL, other.isFileURL else { return false }
-    return one.resolvingSymlinksInPath().standardizedFileURL == other.resolvingSymlinksInPath().standardizedFileURL
-  }
 
   private func attachedTwice(_ url: URL?) -> CoherenceError {
     let location = url.flatMap { $0.isFileURL ? " at '\($0.path)'" : nil } ?? ""
@@ -221,7 +220,7 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: Identifiers
 
   /// Parses an identifier from a text made by ``ManagedObjectID/description``. Returns `nil` if the identifier's store
-  /// is not attached, and for any other text.
+  /// is not attached, and for any other text. Whether the record exists is not checked, and no store is read.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     guard let parts = ManagedObjectID.parts(of: text), let store = persistentStore(with: parts.store),
       let entity = managedObjectModel.entitiesByName[parts.entity]

@@ -164,6 +164,9 @@ public struct Relationship: PropertyDeclaration {
   /// Whether an object may be saved without a target.
   public var isOptional: Bool
   /// The name of the inverse relationship at the destination; `nil` for none.
+  ///
+  /// A to-one relationship without an inverse keeps its reference when the target is deleted; see
+  /// ``RelationshipDescription/isConstrained``.
   public var inverse: String?
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule

@@ -77,6 +77,8 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   /// The entity that the relationship leads to.
   public internal(set) unowned var destination: EntityDescription
   /// The inverse relationship; `nil` for none.
+  ///
+  /// A to-one relationship without an inverse keeps its reference when the target is deleted; see ``isConstrained``.
   public internal(set) unowned var inverse: RelationshipDescription?
   /// The storage of the relationship in stores.
   public internal(set) var storage: RelationshipStorage = .column(slot: 0)
@@ -102,6 +104,12 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   }
 
   /// Whether stores can rely on the target's existence: a delete rule clears the reference when the target is deleted.
+  ///
+  /// `false` for a to-one relationship without an inverse, or with an inverse whose delete rule is ``DeleteRule/noAction``.
+  /// Such a reference may dangle: a delete leaves the reference as it is, and a store saves a reference to a deleted
+  /// record. In conditions the reference has a value, and the properties of its target have none. The accessor returns a
+  /// fault, and loading the fault throws ``ErrorCode/objectNotFound``. Also `false` for to-many relationships, whose members
+  /// are never missing.
   public var isConstrained: Bool {
     guard !isToMany, let inverse else { return false }
     return inverse.deleteRule != .noAction

@@ -6,9 +6,11 @@ public struct EntityChanges: Sendable, Hashable {
   /// The entity of the records. For batch requests, which do not say which subentity a record is of, the entity of the
   /// request; see ``includesSubentities``.
   public let entity: EntityDescription
+  /// The inserted records, with permanent identifiers.
   public private(set) var inserted: Set<ManagedObjectID> = []
   /// The records with changed attributes or relationships.
   public private(set) var updated: Set<ManagedObjectID> = []
+  /// The deleted records, also records deleted by delete rules and batch requests.
   public private(set) var deleted: Set<ManagedObjectID> = []
   /// Whether some of the records may be of subentities.
   public private(set) var includesSubentities = false

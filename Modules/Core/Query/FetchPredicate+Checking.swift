@@ -6,7 +6,8 @@ extension FetchPredicate {
   ///   the tracks, and `artist.name` is looked up there.
   /// - `CONTAINS` between a to-many relationship and an object says that the object is a member.
   ///
-  /// All predicates in queries of stores are checked. Checking a predicate again changes nothing.
+  /// All predicates in queries of stores are checked. Checking a predicate again changes nothing. Reads no record; the
+  /// cost grows with the number of parts and constants. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
   ///   when operands cannot be compared.

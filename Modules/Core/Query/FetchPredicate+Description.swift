@@ -59,7 +59,7 @@ extension FetchPredicate: CustomStringConvertible {
 }
 
 extension FetchExpression: CustomStringConvertible {
-  /// The expression as format text.
+  /// The expression as format text, with its constants.
   public var description: String {
     switch self {
     case .value(let value): value.formatText

@@ -35,6 +35,7 @@ extension FetchPredicate {
     }
   }
 
+  /// Hashes the parts in their order, without recursion.
   public func hash(into hasher: inout Hasher) {
     var rest = [self]
     while let predicate = rest.popLast() { rest += predicate.hashed(into: &hasher) }

@@ -10,14 +10,19 @@
 /// Nested conjunctions, nested disjunctions and double negations may have any depth, because they are flattened. The
 /// flattened condition may have 200 levels; a fetch refuses a deeper condition with ``ErrorCode/invalidPredicate``.
 public indirect enum FetchPredicate: Sendable, Hashable {
+  /// True or false for every record.
   case constant(Bool)
+  /// Compares two operands of comparable types. The options say which differences of texts are ignored.
   case comparison(FetchExpression, ComparisonOperator, FetchExpression, StringOptions = [])
   /// Whether the expression's value is in a list. A list with a null contains missing values.
   case membership(FetchExpression, in: [AttributeValue], StringOptions = [])
   /// Whether lower <= value <= upper; false if any of the three is missing.
   case between(FetchExpression, FetchExpression, FetchExpression)
+  /// Whether every part is true; true without parts.
   case and([FetchPredicate])
+  /// Whether at least one part is true; false without parts.
   case or([FetchPredicate])
+  /// Whether the part is false.
   case not(FetchPredicate)
   /// A condition on the members of a to-many relationship. Paths inside begin at the member.
   case quantified(Quantifier, PropertyPath, FetchPredicate)
@@ -35,9 +40,11 @@ public indirect enum FetchPredicate: Sendable, Hashable {
 
 /// An operand of a comparison.
 public indirect enum FetchExpression: Sendable, Hashable {
+  /// A constant. Checking converts it to the type of the property that it is compared with.
   case value(AttributeValue)
   /// The value of a property, reached over to-one relationships. Null if a record on the path is missing. A path that
-  /// ends in a to-one relationship is the target's identifier; an empty path is the record's own identifier.
+  /// ends in a to-one relationship is the target's identifier, also of a deleted target; an empty path is the record's
+  /// own identifier.
   case path(PropertyPath)
   /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)
@@ -50,9 +57,11 @@ public indirect enum FetchExpression: Sendable, Hashable {
 public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
   /// The names of properties, in order.
   public var names: [String]
+  /// Makes a path from names. No name is looked up before the path is resolved for an entity.
   public init(names: [String]) { self.names = names }
   /// Makes a path from names separated by dots, such as `artist.name`.
   public init(_ text: String) { names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+  /// The names, separated by dots.
   public var description: String { names.joined(separator: ".") }
   /// The record itself.
   public static let own = PropertyPath(names: [])
@@ -60,7 +69,10 @@ public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
 
 /// An operator of a comparison. The text operators compare texts only; equality is defined for all kinds of values.
 public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
+  /// Comparisons of any two values of comparable types. Texts compare by their UTF-8 bytes, unless options say
+  /// otherwise.
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+  /// Whether a text begins with, ends with, or contains another text. Every text contains the empty text.
   case beginsWith, endsWith, contains
   /// The whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a backslash
   /// makes the next character literal.

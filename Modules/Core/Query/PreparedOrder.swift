@@ -1,4 +1,5 @@
-/// Criteria of order compiled for an entity, to compare many records. For stores.
+/// Criteria of order compiled for an entity, to compare many records. For stores. May be used on several threads at the
+/// same time.
 public struct PreparedOrder: Sendable {
   @usableFromInline struct Key: Sendable {
     @usableFromInline let operand: Operand
@@ -33,8 +34,9 @@ public struct PreparedOrder: Sendable {
     dependencies = compiler.dependencies
   }
 
-  /// The order of two records: negative, zero or positive. Missing values come first in ascending order and last in
-  /// descending order. Zero for records equal by every criterion: the caller breaks ties.
+  /// The order of two records, whose values the source reads at each call: negative, zero or positive. Missing values
+  /// come first in ascending order and last in descending order. Zero for records equal by every criterion: the caller
+  /// breaks ties.
   ///
   /// - Throws: What the source throws.
   @inlinable
@@ -57,7 +59,7 @@ public struct PreparedOrder: Sendable {
     try keys.map { key in key.sortable(try key.operand.value(of: record, in: source)) }
   }
 
-  /// The order of two records by their ``sortValues(of:in:)``.
+  /// The order of two records by their ``sortValues(of:in:)``: negative, zero or positive. Reads nothing.
   public func order(_ a: [AttributeValue], _ b: [AttributeValue]) -> Int {
     for (index, key) in keys.enumerated() {
       let order = key.order(a[index], b[index])

@@ -23,7 +23,8 @@ public struct PreparedPredicate: Sendable {
     dependencies = compiler.dependencies
   }
 
-  /// Whether a record of the entity, or of a subentity, satisfies the predicate.
+  /// Whether a record of the entity, or of a subentity, satisfies the predicate. Reads only the values that decide: a
+  /// conjunction ends at its first false part, a disjunction at its first true part.
   ///
   /// - Throws: What the source throws; ``ErrorCode/invalidPredicate`` when a property's value, used as a pattern, is
   ///   malformed.

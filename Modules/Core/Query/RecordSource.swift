@@ -1,20 +1,28 @@
 /// A source of records for the evaluator: a store's tables, or a context's objects.
+///
+/// A store that keeps its records in memory conforms to it and so evaluates predicates and orders exactly as Core does.
+/// The evaluator calls a source on the thread of the evaluation, and only for the properties that the condition names.
+/// An error ends the evaluation and reaches its caller.
 public protocol RecordSource {
+  /// The source's own form of a record, such as a row or a key.
   associatedtype Record
+  /// The identifier of a record, for comparisons with identifiers and `SELF`.
   func id(of record: Record) -> ManagedObjectID
   /// The record's own entity, never an ancestor of it.
   func entity(of record: Record) -> EntityDescription
   /// The value of a slot of the record's entity (may load the record).
   func value(_ slot: Int, of record: Record) throws -> AttributeValue
-  /// The record that a to-one relationship leads to.
+  /// The record that a to-one relationship leads to; `nil` without a target, and for a deleted target.
   func target(of relationship: RelationshipDescription, from record: Record) throws -> Record?
-  /// The members of a to-many relationship.
+  /// The members of a to-many relationship, without deleted records.
   func members(of relationship: RelationshipDescription, from record: Record) throws -> [Record]
   /// The number of members of a to-many relationship. Without an implementation, the members are counted.
   func memberCount(of relationship: RelationshipDescription, from record: Record) throws -> Int
 }
 
 extension RecordSource {
+  /// The number of members, counted after reading all of them. A source with a cheaper count implements the method
+  /// itself.
   @inlinable
   public func memberCount(of relationship: RelationshipDescription, from record: Record) throws -> Int {
     try members(of: relationship, from: record).count

@@ -7,8 +7,11 @@ public struct ResolvedPath: Sendable, Hashable {
 
   /// The end of a path.
   public enum Target: Sendable, Hashable {
+    /// The value of an attribute.
     case attribute(AttributeDescription)
+    /// The identifier of a to-one relationship's target.
     case toOne(RelationshipDescription)
+    /// The members of a to-many relationship.
     case toMany(RelationshipDescription)
     /// The record itself.
     case identity
@@ -19,7 +22,8 @@ public struct ResolvedPath: Sendable, Hashable {
 
   /// Resolves a path for an entity.
   ///
-  /// A name may be declared by a subentity: records of other entities have no value for it.
+  /// A name may be declared by a subentity: records of other entities have no value for it. The part of a composite is
+  /// one attribute. Reads no record; the cost is one look-up for each name.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path
   ///   continues after an attribute or a to-many relationship.

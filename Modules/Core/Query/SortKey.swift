@@ -12,7 +12,7 @@ public struct SortKey: Sendable, Hashable {
   /// ``ErrorCode/invalidFetchRequest``.
   public var options: StringOptions
 
-  /// Makes a criterion from a path.
+  /// Makes a criterion from a path, which the fetch resolves: an unknown name throws there, not here.
   public init(_ path: PropertyPath, ascending: Bool = true, options: StringOptions = []) {
     self.path = path
     self.isAscending = ascending

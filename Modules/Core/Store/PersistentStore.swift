@@ -60,6 +60,7 @@ extension PersistentStore {
 
 /// The capabilities of a store, each with its question.
 public struct StoreCapabilities: OptionSet, Sendable, Hashable {
+  /// One bit for each capability.
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
   /// Is the content still there after the process ended?

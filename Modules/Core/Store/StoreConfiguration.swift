@@ -33,10 +33,15 @@ public struct StoreConfiguration: Sendable, Hashable {
 
   /// The values of a configuration made without arguments.
   public enum Default {
+    /// The name is made of the names of container, configuration and type.
     public static let fileName: String? = nil
+    /// All entities of the model.
     public static let name: String? = nil
+    /// A SQLite file.
     public static let type: StoreType = "SQLite"
+    /// A store that does not fit the model is kept, and attaching throws.
     public static let overwriteIncompatibleStore = false
+    /// The store is extended to the model when it is attached.
     public static let options: [String: OptionValue] = [
       StoreOption.migrateAutomatically: true, StoreOption.inferMapping: true,
     ]

@@ -32,6 +32,7 @@ public struct StoreConflict: Sendable {
   public struct Failure: Error, Sendable {
     /// The conflicts, one for each row.
     public var conflicts: [StoreConflict]
+    /// Makes a failure from the conflicts of all rows of the save, so that one attempt of a merge policy resolves them.
     public init(conflicts: [StoreConflict]) { self.conflicts = conflicts }
   }
 }

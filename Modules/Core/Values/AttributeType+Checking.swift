@@ -88,7 +88,7 @@ extension String {
 }
 
 extension AttributeValue {
-  /// The name of the value's kind, for messages. Never contains the value.
+  /// The name of the value's kind, such as `integer`, for messages. Never contains the value.
   public var typeName: String {
     switch self {
     case .null: "null"

@@ -1,15 +1,22 @@
 /// The type of an attribute, as the model declares it.
 public indirect enum AttributeType: Sendable, Hashable {
+  /// Whole numbers of 16, 32 and 64 bits. Validation refuses a number out of the range.
   case int16, int32, int64
+  /// Truth values.
   case bool
+  /// Floating-point numbers of 32 and 64 bits. Validation refuses a value that is not a number, since no store keeps
+  /// it.
   case float, double
   /// Exact decimal numbers, up to 38 significant digits.
   case decimal
+  /// Texts of any length, without U+0000.
   case string
+  /// Bytes of any number.
   case data
   /// A point in time, stored to the microsecond. An object rounds a date when it is assigned; a predicate rounds its
   /// dates likewise. See `Date.roundedToMicroseconds()`.
   case date
+  /// UUIDs.
   case uuid
   /// A URL, stored as text.
   case url
@@ -38,13 +45,14 @@ public indirect enum AttributeType: Sendable, Hashable {
     }
   }
 
-  /// An enumeration whose every case is known to the model.
+  /// An enumeration whose every case is known to the model. Validation refuses any other raw value with
+  /// ``ErrorCode/invalidValue``. A new case leaves the version hash of the entity unchanged.
   public static func enumeration<E: RawRepresentable & CaseIterable>(_ type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: Set(E.allCases.map { $0.rawValue.attributeValue }))
   }
 
-  /// An enumeration by raw value whose cases the model does not know.
+  /// An enumeration by raw value whose cases the model does not know. Validation accepts every raw value of the type.
   public static func enumeration<E: RawRepresentable>(raw type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: nil)

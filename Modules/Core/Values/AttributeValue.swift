@@ -5,19 +5,25 @@ public import Foundation
 /// The framework decides by equality whether a value changed. Strings are compared by their UTF-8 bytes, numbers by
 /// value (`-0.0` equals `0.0`), dates by microsecond.
 public enum AttributeValue: Sendable {
+  /// A missing value of an optional property.
   case null
+  /// A truth value; never an integer, on any store.
   case bool(Bool)
   /// Every integer type of the model.
   case int(Int64)
   /// `Double`, and `Float` widened.
   case double(Double)
+  /// A text without U+0000, with any sequence of characters: no store changes its Unicode normalization.
   case string(String)
+  /// Bytes of any number, none included.
   case data(Data)
   /// A point in time, in microseconds.
   case date(Timestamp)
+  /// A UUID, compared byte by byte.
   case uuid(UUID)
+  /// A decimal number, compared by its value: 1.0 equals 1.
   case decimal(Decimal)
-  /// The target of a to-one relationship.
+  /// The target of a to-one relationship, whether or not its record exists.
   case reference(ManagedObjectID)
 
   /// Whether the value is missing.
@@ -91,6 +97,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// Microseconds since 1970-01-01 00:00:00 UTC; negative before.
   public let microseconds: Int64
 
+  /// Makes a point in time from microseconds since 1970-01-01 00:00:00 UTC; negative before.
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
 
   /// The nearest microsecond to a date; `nil` for a date more than 292,000 years from 1970.

@@ -13,7 +13,7 @@ public struct ManagedObjectID: Sendable, Hashable {
   /// The key within the space.
   public let key: Int64
 
-  /// Makes an identifier of a key in a space. For stores.
+  /// Makes an identifier of a key in a space, whether or not the record exists. For stores.
   @inlinable public init(space: IDSpace, key: Int64) {
     unmanagedSpace = Unmanaged.passUnretained(space)
     self.key = key
@@ -134,7 +134,8 @@ public struct IDSpaces: Sendable {
   public let store: StoreIdentifier
   private let spaces: [ObjectIdentifier: IDSpace]
 
-  /// The spaces of a store for every hierarchy of a model.
+  /// The spaces of a store for every hierarchy of a model. Made once when a store is opened; equal arguments give the
+  /// same spaces. May be called on any thread.
   public init(store: StoreIdentifier, model: ManagedObjectModel) {
     self.store = store
     var spaces: [ObjectIdentifier: IDSpace] = [:]
@@ -144,7 +145,9 @@ public struct IDSpaces: Sendable {
     self.spaces = spaces
   }
 
-  /// The space of an entity's hierarchy. The entity must be of the model that the spaces were made for.
+  /// The space of an entity's hierarchy, at the cost of one look-up.
+  ///
+  /// - Precondition: The entity belongs to the model of the spaces.
   public subscript(entity: EntityDescription) -> IDSpace { spaces[ObjectIdentifier(entity.root)]! }
 }
 
@@ -152,6 +155,8 @@ public struct IDSpaces: Sendable {
 public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// The text of the identifier, unique among stores.
   public let rawValue: String
+  /// Makes an identifier of a text, which a store keeps: two stores with one text cannot be attached to one
+  /// coordinator.
   public init(_ rawValue: String) { self.rawValue = rawValue }
   public var description: String { rawValue }
 }

@@ -47,7 +47,10 @@ public struct Row: @unchecked Sendable {
   @inlinable public var id: ManagedObjectID { content.id }
   /// The record's key in its store.
   @inlinable public var key: Int64 { content.id.key }
+  /// The record's own entity, never an ancestor of it.
   @inlinable public var entity: EntityDescription { content.entity }
+  /// The number of the record's state: 1 for a fresh record, raised by each save that changes the record. Stores
+  /// compare versions to detect conflicts.
   @inlinable public var version: Int64 { content.version }
   /// The number of slots.
   @inlinable public var count: Int { Int(content.count) }
@@ -57,9 +60,9 @@ public struct Row: @unchecked Sendable {
     withExtendedLifetime(storage) { storage.content.pointee }
   }
 
-  /// The value of a slot.
+  /// The value of a slot, copied out of the buffer at a constant cost. Texts and data share their memory with the row.
   ///
-  /// - Precondition: The slot belongs to the row's entity.
+  /// - Precondition: The slot belongs to the row's entity; another slot ends the process with a sentence.
   @inlinable public subscript(slot: Int) -> AttributeValue {
     withExtendedLifetime(storage) {
       Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
@@ -74,12 +77,13 @@ public struct Row: @unchecked Sendable {
     try withExtendedLifetime(storage) { try body(UnsafePointer(storage.values)) }
   }
 
-  /// All values, in slot order.
+  /// All values, in slot order. Each call makes an array; read a few values by their slots instead.
   public var values: [AttributeValue] {
     withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }
   }
 
-  /// Whether two rows are one buffer.
+  /// Whether two rows are one buffer, and so equal, at the cost of one comparison. Different buffers may have equal
+  /// values.
   @inlinable public func isIdentical(to other: Row) -> Bool { storage === other.storage }
 }
 
@@ -139,7 +143,8 @@ public struct Row: @unchecked Sendable {
   }
 }
 
-/// Fills a row, slot after slot.
+/// Fills a row, slot after slot. Valid only inside of the block that receives it; see
+/// ``Row/make(id:entity:version:_:)``.
 public struct RowWriter {
   @usableFromInline let base: UnsafeMutablePointer<AttributeValue>
   @usableFromInline let capacity: Int
@@ -150,7 +155,8 @@ public struct RowWriter {
     self.capacity = capacity
   }
 
-  /// Writes the next slot.
+  /// Writes the next slot, without a check of the value's type. A value beyond the last slot ends the process with a
+  /// sentence.
   @inlinable public mutating func append(_ value: consuming AttributeValue) {
     Misuse.check(count < capacity, "A row takes one value for each slot of its entity.")
     (base + count).initialize(to: value)

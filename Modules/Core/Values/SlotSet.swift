@@ -1,4 +1,7 @@
-/// A set of slots of one row.
+/// A set of slots of one row, such as the changed slots of a record.
+///
+/// Slots below 64 are one word, so that sets of most entities allocate no memory and are compared, united and searched
+/// at a constant cost.
 ///
 /// Invariant, see `checkInvariants`: the last of the further words is not zero, so that equal sets have equal words.
 public struct SlotSet: Sendable, Hashable, Sequence {
@@ -11,7 +14,9 @@ public struct SlotSet: Sendable, Hashable, Sequence {
   /// Makes a set of slots.
   public init(_ slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
 
+  /// Whether the set has no slot.
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
+  /// The number of slots in the set.
   public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// Whether a slot is in the set.

@@ -12,8 +12,8 @@ import Foundation
 enum PrivateFile {
   /// Writes a file completely, or leaves an existing file unchanged.
   ///
-  /// A new file replaces an existing one: an existing file would keep its permissions, and other users who have opened it
-  /// could read the new content.
+  /// A new file replaces an existing file: an existing file would keep its permissions, and other users with an open
+  /// descriptor could read the new content.
   static func write(_ data: Data, to file: URL) throws {
     let draft = try Draft(of: file)
     try draft.write(data)

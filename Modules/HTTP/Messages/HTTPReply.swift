@@ -26,7 +26,7 @@ public struct HTTPReply: Sendable, Hashable {
   /// The status of the reply.
   public var status: HTTPResponse.Status { response.status }
 
-  /// Whether the content has not changed since the client received it (304). There is no content to merge then.
+  /// Whether the content has not changed since the client received it (304). The reply then has no content to merge.
   public var isUnchanged: Bool { status == .notModified }
 
   /// Returns the reply itself, if its status is a success.

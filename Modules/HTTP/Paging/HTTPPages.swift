@@ -10,12 +10,12 @@ public import HTTPTypes
 ///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
 /// ```
 ///
-/// `mergePages` of CoherenceActions saves each page, and after the last page deletes the albums that are on no page.
-/// Merging the pages one by one in the mode `.replace` would delete the albums of all pages but the last.
+/// `mergePages` of CoherenceActions saves each page, and after the last page deletes the albums missing on all pages.
+/// Merging each page by itself in the mode `.replace` would delete the albums of all pages but the last.
 ///
 /// Every page is complete and in order. A page out of order, a repeated request, and more pages than the limit throw
 /// ``ErrorCode/httpUnreadable``, because an early end would make the pages so far look complete. Pages may have equal
-/// contents. Pages that are merged before an error can be merged again.
+/// contents. Pages merged before an error can be merged again.
 public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Element = HTTPPage<Content>
 

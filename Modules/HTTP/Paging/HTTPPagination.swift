@@ -29,7 +29,7 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   /// - Parameters:
   ///   - parameter: The name of the query's parameter. Its value in the first request is the first number; 1 without a
   ///     value.
-  ///   - number: The number in a page's content. A page with another number than the requested one is an error.
+  ///   - number: The number in a page's content. A page with another number than the requested number is an error.
   ///   - isLast: Whether a page is the last one.
   public static func number(
     in parameter: String, of number: (@Sendable (Content) -> Int?)? = nil,

@@ -3,7 +3,7 @@ struct HTTPPlaceholders: Sendable {
   private var numbers: [String: Int] = [:]
 
   mutating func placeholder(for value: String) -> String {
-    // A value that is a placeholder comes from a replay and not from a service, and must not change.
+    // A placeholder comes from a replay and not from a service, and must not change.
     if Self.isPlaceholder(value) { return value }
     let number = numbers[value] ?? numbers.count + 1
     numbers[value] = number

@@ -33,7 +33,7 @@ public final class HTTPReplay: HTTPClient {
     }
   }
 
-  /// The exchanges that were not requested yet. A test can check that none remains.
+  /// The exchanges without a request so far. A test can check that none remains.
   public var remaining: [HTTPExchange] { waiting.withLock { $0 } }
 
   /// Returns the recorded reply to a request.

@@ -6,7 +6,8 @@ struct JSONDocument: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
 
-  /// Reads a text; `nil` for a text that is not JSON.
+  /// Parses JSON text; `nil` for text in another format.
+  ///
   /// - Throws: ``TooDeep``.
   init?(_ text: String) throws(TooDeep) {
     var reader = JSONReader(text)

@@ -49,7 +49,7 @@ final class TransferTimer: Sendable {
     }
   }
 
-  /// Sets the function that is called at the expiry, in place of an earlier one. Calls it at once after the expiry.
+  /// Sets the function to call at the expiry, in place of an earlier function. After the expiry, calls the function at once.
   func whenExpired(_ function: @escaping @Sendable () -> Void) {
     let isExpired = state.withLock { state in
       if !state.isExpired { state.onExpiry = function }

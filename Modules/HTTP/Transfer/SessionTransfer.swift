@@ -24,7 +24,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     var continuation: CheckedContinuation<URLResponse?, any Error>?
     var task: URLSessionTask?
     var size = 0
-    /// Whether the reply is a challenge, which the session may answer with credentials and replace by another reply.
+    /// Whether the reply is a challenge: the session may send credentials and replace the reply by another.
     var isProvisional = false
     var isCanceled = false
     var isTooLarge = false

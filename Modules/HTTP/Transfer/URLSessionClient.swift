@@ -37,7 +37,7 @@ public struct URLSessionClient: HTTPClient {
   ///   - session: By default a session of the client's own, which stores neither replies nor cookies. The delegate of a
   ///     given session is not called about redirects. On Linux the client uses a session of its own with the same
   ///     configuration, which calls the given session's delegate only for credentials. Header fields of the session's
-  ///     configuration that are not portable are omitted after a redirect to another origin.
+  ///     configuration are omitted after a redirect to another origin, except for portable fields.
   ///   - redirects: The rules for redirects.
   public init(session: URLSession? = nil, redirects: HTTPRedirectPolicy = HTTPRedirectPolicy()) {
     self.init(

@@ -5,7 +5,7 @@ public import Dispatch
 /// The first value is delivered at once, on the caller of `observe`. Later values are passed to the delivery at the end
 /// of the transaction that changed them. The calls of one delivery are serial, also on a concurrent queue: in the order
 /// of the transactions; within a transaction, entities before the aggregates that contain them, otherwise in the order
-/// of the changes; for one entity, in the order in which its observers began. A value that is replaced before its
+/// of the changes; for one entity, in the order in which its observers began. A value replaced before its
 /// delivery is skipped.
 public struct Delivery: Sendable {
   let run: @Sendable (@escaping @Sendable () -> Void) -> Void

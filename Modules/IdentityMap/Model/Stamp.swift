@@ -3,8 +3,8 @@ public import Foundation
 /// The freshness of a value: of two values of one entity, the value with the higher stamp is newer.
 ///
 /// Any ascending numbers are suitable: seconds, versions of a server, positions in a log. A write without a stamp is
-/// always accepted and does not change the stamp; a write with the stored stamp or a lower one is rejected. `Double`
-/// distinguishes whole numbers up to 2^53; subtract an epoch from larger ones, such as nanoseconds.
+/// always accepted and does not change the stamp; a write with the stored stamp or a lower stamp is rejected. `Double`
+/// distinguishes whole numbers up to 2^53; subtract an epoch from larger numbers, such as nanoseconds.
 public typealias Stamp = Double
 
 extension Date {

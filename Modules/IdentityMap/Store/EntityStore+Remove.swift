@@ -32,7 +32,7 @@ extension EntityStore {
   }
 
   /// Removes all entities, whichever policies their key paths have, and the content of all aliases. Subscriptions stay,
-  /// and follow entities that are stored later under the same identifiers; ``clear()`` ends them.
+  /// and follow entities stored later under the same identifiers; ``clear()`` ends them.
   public func removeAll() {
     core.exclusively {
       core.clearAliases()

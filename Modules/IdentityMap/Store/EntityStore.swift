@@ -11,7 +11,7 @@ public import Dispatch
 ///
 /// An entity is kept by an ``EntityObserver``, a ``Subscription``, an alias, a kept aggregate, or a lifetime (see
 /// ``TypePolicy``). All methods are usable from every thread, and within the closures that the store calls: an
-/// operation there is a part of the running operation.
+/// operation inside a closure is a part of the running operation.
 ///
 /// The store always stores the given value. The `==` of a type, or the equality of its ``TypePolicy``, only determines
 /// whether observers are notified; so it may compare as little as the identifier.

@@ -17,9 +17,9 @@ extension ListPosition: Sendable where ID: Sendable {}
 /// confirmed edit keeps its position among the edits of other changes. Removing the alias, or the entity of an edit,
 /// ends the edit. Each edit costs time in proportion to the length of the list.
 extension OptimisticChange.Draft {
-  /// Inserts an entity into the list of an alias. An entity of the list, also of a page that is appended later, keeps
+  /// Inserts an entity into the list of an alias. An entity of the list, also of a page appended later, keeps
   /// its position. An alias without content gets a list.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
+  /// - Parameter entity: A new entity is tentative, as in ``store(_:)``; an existing entity keeps its value.
   public borrowing func insert<C: RangeReplaceableCollection & Sendable>(
     _ entity: C.Element, at position: ListPosition<C.Element.ID> = .first, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -51,7 +51,7 @@ extension OptimisticChange.Draft {
 
   /// Replaces an entity in the list of an alias. If the list contains the substitute already, the replaced entity is
   /// only removed.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
+  /// - Parameter entity: A new entity is tentative, as in ``store(_:)``; an existing entity keeps its value.
   public borrowing func replaceEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, with entity: C.Element, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {

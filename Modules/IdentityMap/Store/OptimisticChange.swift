@@ -1,11 +1,11 @@
-/// Changes that are visible before they are confirmed, for example while a server has yet to accept them.
+/// Changes visible before their confirmation, for example while a server has yet to accept them.
 ///
-/// Values that are stored by other calls are confirmed: they lie below the changes, which are applied to them again. An
+/// Values stored by other calls are confirmed: they lie below the changes, which are applied to them again. An
 /// update changes the confirmed values of an entity and its nested entities. Successive changes lie on top of each
 /// other; each can be reverted or confirmed alone. Releasing this object reverts its changes.
 ///
 /// The same applies to the lists of aliases: confirmed pages, replacements and removals lie below the edits, which are
-/// applied again in the order in which they were made. A list that is stored as a whole contains the confirmed edits.
+/// applied again in the order in which they were made. A list stored as a whole contains the confirmed edits.
 ///
 /// ```swift
 /// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
@@ -115,7 +115,7 @@ public final class OptimisticChange: Sendable {
     /// entities keep their values. When the closure gives one entity different values at several occurrences, the last
     /// counts, and the logger receives ``EntityError/differentChanges``. An entity that the closure adds keeps the
     /// value that the store has.
-    /// - Parameter change: Applied again to each confirmed value that is stored below it, so it should have no other
+    /// - Parameter change: Applied again to each confirmed value stored below it, so it should have no other
     ///   effect.
     /// - Returns: Whether the entity exists.
     @discardableResult
@@ -155,7 +155,7 @@ public final class OptimisticChange: Sendable {
 }
 
 extension EntityStore {
-  /// Makes changes that are visible at once and can be reverted; observers are notified once.
+  /// Makes changes with an immediate, revertible effect; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
       let tentative = TentativeChange(core: core)

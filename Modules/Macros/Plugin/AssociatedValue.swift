@@ -6,7 +6,7 @@ struct AssociatedValue {
   private let parameters: [EnumCaseParameterSyntax]
   private let place: Int
 
-  /// The associated values of a case that may have entities.
+  /// The associated values of a case whose types may contain entities.
   static func all(of element: EnumCaseElementSyntax) -> [AssociatedValue] {
     let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
     return parameters.indices

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// An instance property that may have entities.
+/// An instance property whose type may contain entities.
 struct Property {
   enum Kind: String {
     case variable, constant, computed
@@ -74,14 +74,14 @@ struct PropertyList {
 }
 
 extension PatternBindingSyntax {
-  /// Whether the declaration names a type of the standard library that cannot contain entities.
+  /// Whether the declaration names a type of the standard library without entities in it.
   fileprivate var isPlain: Bool {
     guard let type = typeAnnotation?.type.trimmedDescription else { return false }
     return plainTypes.contains(type.hasSuffix("?") ? String(type.dropLast()) : type)
   }
 }
 
-/// The types that are skipped, so that expansions stay short.
+/// The types without entities, which expansions skip so that they stay short.
 let plainTypes: Set<String> = [
   "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Float", "Double",
   "String", "Character",

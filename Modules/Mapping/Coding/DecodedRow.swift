@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// The values of the record that is being decoded, independent of the model's type.
+/// The source of values for one decoding: a record's values by field, without the model's type as a generic parameter.
 protocol DecodedRow: AnyObject {
   func value(_ field: Int) -> AttributeValue
   /// Whether the value of a field is JSON text.

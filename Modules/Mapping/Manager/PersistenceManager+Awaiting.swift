@@ -156,7 +156,7 @@ extension PersistenceManager {
     try await inWorker { try self.markRecordsAsUploaded(entity: entity, uids: uids, context: $0) }
   }
 
-  /// Marks the records that were not changed since their upload as uploaded; see the synchronous form.
+  /// Marks records as uploaded, except for records changed since their upload; see the synchronous form.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, receipts: [UploadReceipt]
@@ -174,7 +174,7 @@ extension PersistenceManager {
     try await inWorker { try self.markAllRecordsAsDeleted(entity: entity, context: $0) }
   }
 
-  /// Deletes the records that are marked as deleted and whose deletion was uploaded; see the synchronous form.
+  /// Deletes the records whose deletion the server has received; see the synchronous form.
   @discardableResult
   public final func purgeDeletedRecords<T: SyncRecord>(entity: T.Type) async throws -> Int {
     try await inWorker { try self.purgeDeletedRecords(entity: entity, context: $0) }

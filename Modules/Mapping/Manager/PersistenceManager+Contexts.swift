@@ -6,7 +6,7 @@ extension PersistenceManager {
   /// The context of the main actor, for reading. It follows all saves of the manager.
   public final var mainContext: ManagedObjectContext { container.viewContext }
 
-  /// A new context with its own queue, for one piece of work that may write. Each call returns another context.
+  /// A new context with its own queue, for one piece of work. Each call returns another context.
   public final var workerContext: ManagedObjectContext {
     let context = container.newBackgroundContext()
     context.mergePolicy = mergePolicy
@@ -72,8 +72,8 @@ extension PersistenceManager {
     }
   }
 
-  /// Performs changes and saves them, with other changes of the context, up to the stores. After an error, contexts that had
-  /// no other changes are rolled back.
+  /// Performs changes and saves them, with other changes of the context, up to the stores. After an error, contexts
+  /// without other changes are rolled back.
   ///
   /// In the context of a running transaction the changes become a part of the transaction, which saves them at its end.
   final func writing<T>(

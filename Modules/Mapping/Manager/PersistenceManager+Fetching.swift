@@ -4,7 +4,7 @@ extension PersistenceManager {
   /// Fetches records, which may be used in their context alone.
   ///
   /// - Parameters:
-  ///   - entity: The class of the records, if the type of the result does not tell it.
+  ///   - entity: The class of the records, if the type of the result leaves it open.
   ///   - predicate: The condition; `nil` for all records.
   ///   - sortDescriptors: The order; by default that of the keys.
   ///   - context: The context of the records; by default that of ``contextForThread()``, for use on the calling thread.
@@ -25,7 +25,7 @@ extension PersistenceManager {
   ///
   /// - Parameters:
   ///   - uids: The uids; `nil` for all records. An empty list gives no models. Uids without a record are skipped.
-  ///   - includesDeleted: Whether the result contains the models of records that are marked as deleted.
+  ///   - includesDeleted: Whether the result contains the models of records marked as deleted.
   /// - Returns: The models, not in the order of the uids.
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and errors of
   ///   `toModel`.
@@ -69,7 +69,7 @@ extension PersistenceManager {
     try fetchModels(entity: entity, uids: uids, context: context)
   }
 
-  /// Counts the records that satisfy a predicate, including records that are marked as deleted.
+  /// Counts the records that satisfy a predicate, including records marked as deleted.
   ///
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
   public final func count<T: DataRecord>(
@@ -78,7 +78,7 @@ extension PersistenceManager {
     try reading(in: context) { try $0.count(entity: entity, predicate: predicate) }
   }
 
-  /// Whether a record has the uid, including records that are marked as deleted.
+  /// Whether a record has the uid, including records marked as deleted.
   ///
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, and ``ErrorCode/invalidUid``.
   public final func exists<T: DataRecord>(

@@ -113,7 +113,7 @@ extension PersistenceManager {
     }
   }
 
-  /// The location of a store that is not loaded; `nil` without a store, and for a store without readable metadata.
+  /// The location of an existing store before `load`; `nil` without a store, and for a store without readable metadata.
   private func location(_ environment: StoreEnvironment) -> StorePlace? {
     let factory = try? container.persistentStoreCoordinator.factory(for: environment.type)
     let metadata = try? factory?.metadata(environment)

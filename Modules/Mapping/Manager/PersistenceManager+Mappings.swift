@@ -1,6 +1,6 @@
 public import CoherenceCore
 
-// Models that are stored by a mapping, without a class of records.
+// Models with a `Mapping` in place of a class of records.
 
 extension PersistenceManager {
   // MARK: Fetching
@@ -16,7 +16,7 @@ extension PersistenceManager {
   ///   - limit: The largest number of models; `nil` for all.
   ///   - offset: The number of models to skip at the beginning.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/unknownEntity``;
-  ///   ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a record that cannot be decoded;
+  ///   ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a record that the model refuses to decode;
   ///   ``ErrorCode/invalidPredicate``; ``ErrorCode/invalidFetchRequest``; errors of the store.
   public final func fetchModels<Model>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,

@@ -3,8 +3,7 @@ public import CoherenceCore
 extension PersistenceManager {
   /// Marks the records of some uids as uploaded. Uids without a record are skipped.
   ///
-  /// Records that were edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` leaves them
-  /// out.
+  /// Records edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` skips them.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``; what
   ///   `save` of a context throws. No record is marked then.
@@ -18,11 +17,11 @@ extension PersistenceManager {
     }
   }
 
-  /// Marks the records that were not changed since their upload as uploaded.
+  /// Marks records as uploaded, except for records changed since their upload.
   ///
   /// - Parameter receipts: The receipts of the uploaded records; see ``SyncRecord/uploadReceipt``.
-  /// - Returns: The records that were edited or deleted since, including records with unsaved changes in the context. They are
-  ///   not marked, and have to be uploaded again.
+  /// - Returns: The records edited or deleted since their upload, including records with unsaved changes in the context.
+  ///   These records get no mark and need another upload.
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
@@ -70,7 +69,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Deletes the records that are marked as deleted and whose deletion was uploaded.
+  /// Deletes the records whose deletion the server has received: records marked both as deleted and as uploaded.
   ///
   /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``.

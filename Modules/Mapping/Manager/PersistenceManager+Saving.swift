@@ -26,8 +26,8 @@ extension PersistenceManager {
   /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
   ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; errors of `fromModel` and of saving a context.
-  ///   ``ErrorCode/versionConflict`` with `isRetryable` set when every race was lost, with a store that cannot keep other
-  ///   writers out. Nothing is saved then, and a context without other changes is rolled back.
+  ///   ``ErrorCode/versionConflict`` with `isRetryable` set after a lost race in every attempt, with a store without
+  ///   exclusive writing. Nothing is saved then, and a context without other changes is rolled back.
   @discardableResult
   public final func save<Record: RecordFromModel>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
@@ -41,8 +41,8 @@ extension PersistenceManager {
   /// Saves models and marks their records for synchronisation, in one transaction. A conflict with another writer is planned
   /// again, regardless of the merge policy, so that no edit gets the mark of another edit.
   ///
-  /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that were not
-  ///   uploaded yet.
+  /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that still
+  ///   await their upload.
   /// - Throws: As ``save(entity:models:shouldOverwrite:duplicates:context:)``.
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(

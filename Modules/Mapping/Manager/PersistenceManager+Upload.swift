@@ -4,7 +4,7 @@ extension PersistenceManager {
   /// Fetches the records to upload: made, edited or deleted locally.
   ///
   /// - Parameters:
-  ///   - entity: The class of the records, if the type of the result does not tell it.
+  ///   - entity: The class of the records, if the type of the result leaves it open.
   ///   - context: The context of the records; by default the context of the calling thread.
   /// - Returns: The records in the order of ``SyncRecord/sort``.
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.

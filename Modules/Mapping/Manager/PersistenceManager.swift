@@ -94,7 +94,7 @@ open class PersistenceManager: @unchecked Sendable {
     threadContexts.follow(container.viewContext)
   }
 
-  /// Looks up a model that was not registered when the manager was made.
+  /// Looks up the model by name if it was registered after the initialization of the manager.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``.
   final func findModel() throws {
@@ -187,7 +187,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Clearing
 
-  /// The names of the entities that `clear()` empties: all entities that are not abstract. A subclass may return fewer.
+  /// The names of the entities that `clear()` empties: all entities except abstract entities. A subclass may return fewer.
   open func entityNamesForClear() -> [String] {
     container.managedObjectModel.entities.filter { !$0.isAbstract }.map(\.name)
   }
@@ -202,15 +202,15 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Destroying
 
-  /// Removes the stores with all of their content, and loads empty stores in their places. Stores that are not loaded yet are
-  /// removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
+  /// Removes the stores with all of their content, and loads empty stores in their places. Before `load`, the
+  /// existing stores are removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
   ///
   /// A store that another container of this process has attached is not destroyed. Other processes that use a store cannot be
   /// detected; see <doc:CoherenceMapping#Destroying>.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when another container of this process has attached one of
   ///   the stores, and nothing is removed then; ``ErrorCode/storeInaccessible`` and other errors when a store cannot be
-  ///   removed, or an empty one cannot be opened. Stores that could not be removed are loaded again.
+  ///   removed, or an empty store cannot be opened. After a failed removal the store is loaded again.
   open func destroy() throws {
     try lifecycleQueue.sync { try destroyStores() }
   }

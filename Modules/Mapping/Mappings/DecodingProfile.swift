@@ -1,16 +1,18 @@
 import Synchronization
 
-/// The observed behaviour of a type's own decoding.
+/// The observed behaviour of a type's own `init(from:)`. A memberwise type needs no decoding: models are made by copying
+/// field values into memory, which is faster.
 final class DecodingProfile: Sendable {
   enum Behaviour: UInt8, AtomicRepresentable {
     case unknown
     /// All observed models had the field values in their properties and nothing else.
     case memberwise
-    /// The decoding computes or changes values, or has properties that are no fields.
+    /// The decoding computes or changes values, or sets properties without a field.
     case custom
   }
 
-  /// The number of models of one fetch that are observed before later models are made without the decoding.
+  /// The number of models at the beginning of a fetch that are decoded and observed. Later models of a memberwise type are
+  /// made without the decoding.
   static let sampleCount = 32
 
   private let observed: Atomic<Behaviour>
@@ -20,7 +22,7 @@ final class DecodingProfile: Sendable {
   var behaviour: Behaviour { observed.load(ordering: .relaxed) }
 
   func record(_ behaviour: Behaviour) {
-    // A decoding that was custom once stays custom, whatever later models look like.
+    // A single custom decoding is final: later models may match their fields by chance.
     _ = observed.compareExchange(
       expected: behaviour == .custom ? self.behaviour : .unknown, desired: behaviour, ordering: .relaxed)
   }

@@ -5,7 +5,8 @@ public import CoherenceCore
 struct FieldAccess<Model>: Sendable {
   /// Returns the value of a model, through the key path.
   @usableFromInline let get: @Sendable (Model) throws -> AttributeValue
-  /// The location of the property in a model's memory; `nil` for a property that is not stored in the model itself.
+  /// The location of the property in a model's memory; `nil` for a computed property and for a property of an object
+  /// that the model refers to.
   @usableFromInline let location: FieldLocation?
 
   /// The access to a property with an attribute type.
@@ -14,7 +15,7 @@ struct FieldAccess<Model>: Sendable {
     location = MemoryLayout<Model>.offset(of: keyPath).map { FieldLocation(offset: $0, Value.self) }
   }
 
-  /// The access to a property that is stored as JSON.
+  /// The access to a property with JSON as its stored form.
   init<Value: Codable & SendableMetatype>(json keyPath: any KeyPath<Model, Value> & Sendable) {
     get = { try JSONText.attributeValue(of: $0[keyPath: keyPath]) }
     location = MemoryLayout<Model>.offset(of: keyPath).map { FieldLocation(offset: $0, json: Value.self) }

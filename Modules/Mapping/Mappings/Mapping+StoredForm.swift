@@ -9,8 +9,8 @@ extension Mapping {
   ///
   /// No store is read. The cost is that of decoding one model.
   ///
-  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a model with a value that a save would refuse, and for a model that cannot
-  ///   be decoded from the mapping's fields.
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a model with a value that a save would refuse, and for a model whose
+  ///   decoding fails with the mapping's fields alone.
   public func storedForm(of model: Model) throws -> Model {
     var values: [AttributeValue] = []
     for (index, field) in fields.enumerated() {
@@ -36,7 +36,7 @@ extension Mapping {
       underlying: error)
   }
 
-  /// The error of a record that cannot be decoded as a model.
+  /// The error of a record after a failed decoding of its model.
   func decodingError(_ error: any Error) -> CoherenceError {
     CoherenceError(
       .modelDoesNotFit,

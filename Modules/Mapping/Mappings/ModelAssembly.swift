@@ -15,7 +15,7 @@ final class ModelAssembly {
     let location: FieldLocation
   }
   private let parts: [Part]
-  /// The memory of the models that were made.
+  /// The memory of the models made so far.
   private var base: UnsafeMutableRawPointer
   private var capacity = 64
   private var count = 0

@@ -3,12 +3,12 @@ public protocol ModelRepresentable: DataRecord {
   associatedtype ModelType: CoreModel where ModelType.UidType == UidType
 }
 
-/// A record that can be set from a model.
+/// A record that takes its values from a model: the write direction of a mapping by class.
 public protocol RecordFromModel: ModelRepresentable {
   /// Assigns all attributes of the record from a model, including the uid.
   ///
   /// Assigning an equal value is no change, so that a save does not write the record of an equal model. An assigned date is
-  /// rounded to the microsecond; a model that is fetched later has the rounded date.
+  /// rounded to the microsecond; a model fetched later has the rounded date.
   ///
   /// A save may call this method again after a lost race to another writer.
   ///
@@ -16,7 +16,7 @@ public protocol RecordFromModel: ModelRepresentable {
   func fromModel(_ model: ModelType) throws
 }
 
-/// A record that can be read as a model.
+/// A record that returns its values as a model: the read direction of a mapping by class.
 public protocol RecordToModel: ModelRepresentable {
   /// Returns the model of the record.
   ///

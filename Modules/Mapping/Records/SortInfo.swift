@@ -15,7 +15,7 @@ public struct SortColumn: Sendable, Hashable {
   public var descriptor: SortKey { SortKey(key, ascending: ascending) }
 }
 
-/// A sort order by several columns. Later columns order records that are equal in the earlier ones.
+/// A sort order by several columns. Later columns order records with equal values in all earlier columns.
 public struct SortInfo: Sendable, Hashable {
   public let columns: [SortColumn]
 

@@ -58,7 +58,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
     }
   }
 
-  /// The value of a field that has no location in the model.
+  /// Reads a field without a location in the model's memory, through its key path.
   private func get(_ field: Int, _ model: Model) throws -> AttributeValue {
     try binding.mapping.fields[field].access.get(model)
   }

@@ -3,8 +3,8 @@ import CoherenceReconciliation
 
 /// A save of models through their records' class.
 ///
-/// `fromModel` needs an object, and only the object tells whether a record may be replaced. So the save fetches objects
-/// instead of comparing rows in the store.
+/// `fromModel` and the test whether a record may be replaced need an object. So the save fetches objects instead of comparing
+/// rows in the store.
 struct RecordSave<Record: RecordFromModel> {
   private let table: UidTable
   private let models: [Record.ModelType]

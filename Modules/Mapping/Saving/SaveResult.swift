@@ -1,15 +1,16 @@
 /// The counts of a save of models.
 public struct SaveResult: Sendable, Hashable {
-  /// Models that were inserted as new records.
+  /// The number of models without a stored record, which were inserted.
   public var inserted = 0
-  /// Records that were changed, because their models differ.
+  /// The number of records with other values than their models, which were written.
   public var updated = 0
-  /// Records that equal their models. They were not written.
+  /// The number of records equal to their models, which were not written.
   public var unchanged = 0
-  /// Records without a model, and superfluous records of one uid. Records that delete rules added are not counted.
+  /// The number of deleted records: records without a model in an overwriting save, and superfluous records of one uid.
+  /// Records deleted by delete rules are not counted.
   public var deleted = 0
-  /// Models that were left out, because another model has the same uid, or because the record has an edit that was not
-  /// uploaded yet.
+  /// The number of models without an effect: another model has the same uid, or the record has an edit that still awaits its
+  /// upload.
   public var skipped = 0
 
   public init() {}

@@ -5,9 +5,9 @@ protocol SaveMarks<Record> {
   associatedtype Record: DataRecord
   /// Whether the save may change or delete a stored record.
   func mayReplace(_ record: Record) throws -> Bool
-  /// Marks a record that was set from a model.
+  /// Marks a record after its values were set from a model.
   func mark(_ record: Record) throws
-  /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record that was marked before.
+  /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record with an earlier mark.
   func remove(_ record: Record) throws -> Bool
 }
 
@@ -18,7 +18,7 @@ extension SaveMarks {
   }
 }
 
-/// The marks of records that are not synchronised: none.
+/// The marks of records without synchronisation: none.
 struct NoMarks<Record: DataRecord>: SaveMarks {
   func mayReplace(_ record: Record) -> Bool { true }
   func mark(_ record: Record) {}

@@ -1,11 +1,11 @@
 import CoherenceCore
 
-/// The records of one upload that are marked as uploaded together. Records that another writer has edited since the upload
-/// leave the batch, and the rest is saved again.
+/// The records of one upload, which get their marks in one save. If another writer has edited a record since the upload, the
+/// record leaves the batch, and the rest is saved again.
 struct UploadBatch<Record: SyncRecord> {
   private let receipts: [UploadReceipt]
   private let context: ManagedObjectContext
-  /// The records that were edited or deleted since the upload.
+  /// The records edited or deleted since the upload.
   private(set) var changed: Set<ManagedObjectID> = []
   /// The marked records. In a context with other changes the marks may not be saved yet.
   private var marked: [ManagedObjectID: Record] = [:]

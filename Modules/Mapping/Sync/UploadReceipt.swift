@@ -19,7 +19,7 @@ public struct UploadReceipt: Sendable, Hashable {
 extension SyncRecord {
   /// A receipt for the record's current version. The record must not have unsaved changes.
   public var uploadReceipt: UploadReceipt {
-    // A fault has no version. A record that cannot be loaded gets no valid receipt, and is uploaded again.
+    // A fault has no version. A record whose load fails gets no valid receipt, and is uploaded again.
     try? load()
     return UploadReceipt(objectID: objectID, version: version)
   }

@@ -7,7 +7,7 @@ import Synchronization
 final class ThreadContexts: Sendable {
   private struct State {
     var contexts: [ObjectIdentifier: ManagedObjectContext] = [:]
-    /// The contexts that may save.
+    /// The contexts whose saves the reading contexts follow.
     var writers: [ContextHandle] = []
   }
   private let state = Mutex(State())
@@ -26,7 +26,7 @@ final class ThreadContexts: Sendable {
     return context
   }
 
-  /// Makes the contexts follow a context that may save.
+  /// Makes the reading contexts of all threads, present and future, follow the saves of a context.
   func follow(_ writer: ManagedObjectContext) {
     guard let handle = writer.handle else { return }
     state.withLock { state in

@@ -1,6 +1,6 @@
 public import CoherenceCore
 
-/// A unit of work with records that is saved as a whole: see ``PersistenceManager/transaction(context:_:)``.
+/// The reads and writes of one transaction, which is saved as a whole; see ``PersistenceManager/transaction(context:_:)``.
 ///
 /// Only the fetches of the transaction see its changes before it is saved. Use a transaction in the block that receives it,
 /// on the thread of the block. A save in the transaction that throws fails the transaction, even if the block catches the
@@ -22,7 +22,7 @@ public struct PersistenceTransaction {
 extension PersistenceTransaction {
   /// Fetches records for use in the transaction.
   ///
-  /// - Parameter entity: The class of the records, if the type of the result does not tell it.
+  /// - Parameter entity: The class of the records, if the type of the result leaves it open.
   public func fetchRecords<T: DataRecord>(
     entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
   ) throws -> [T] {
@@ -111,7 +111,7 @@ extension PersistenceTransaction {
 }
 
 extension DataRecord {
-  /// The condition for records that are not marked as deleted; `nil` for a class without marks.
+  /// The condition that excludes records marked as deleted; `nil` for a class without marks.
   static var isShown: FetchPredicate? {
     guard let type = self as? any SyncRecord.Type else { return nil }
     return .comparison(.path(PropertyPath(names: [type.wasDeletedKey])), .notEqual, .value(.bool(true)))

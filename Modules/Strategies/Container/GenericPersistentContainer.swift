@@ -27,7 +27,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   private let strategyLock = Lock()
   let logger: Logger
 
-  /// Makes a container for the model that is registered under the container's name; see
+  /// Makes a container for the model registered under the container's name; see
   /// ``init(name:managedObjectModel:storeLocation:asyncErrorBlock:registry:logger:)`` for the parameters.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
@@ -45,11 +45,10 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   /// - Parameters:
   ///   - name: The name of the container, with which the names of its stores' files begin.
   ///   - model: The model of all stores.
-  ///   - storeLocation: The directory of stores that are attached without a directory; ``defaultStoreLocation()`` by
-  ///     default.
-  ///   - asyncErrorBlock: Called on a serial queue of its own with errors that have no caller to throw to, after they were
+  ///   - storeLocation: The directory of stores attached without a directory; by default ``defaultStoreLocation()``.
+  ///   - asyncErrorBlock: Called on a serial queue of its own with errors of work without a waiting caller, after they were
   ///     logged.
-  ///   - registry: Resolves store types that have only a name; by default the current registry.
+  ///   - registry: Resolves store types without a factory, by name; by default the current registry.
   ///   - logger: By default a logger with the label `coherence.container`.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,

@@ -10,13 +10,13 @@ public protocol PersistentContainer: AnyObject, Sendable {
 
   /// The container's name, with which the names of its stores' files begin.
   var name: String { get }
-  /// The directory of stores that are attached without a directory.
+  /// The directory of stores attached without a directory.
   var storeLocation: URL { get }
   /// The model of all stores.
   var managedObjectModel: ManagedObjectModel { get }
   /// The coordinator of the stores.
   var persistentStoreCoordinator: PersistentStoreCoordinator { get }
-  /// Receives errors that have no caller to throw to.
+  /// Receives the errors of work without a waiting caller.
   var errorHandler: AsyncErrorHandlerBlock { get }
 
   /// Opens a store, and creates the store and its directory if they do not exist. Blocks while the store is opened.

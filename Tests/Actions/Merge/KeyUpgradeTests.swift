@@ -141,7 +141,7 @@ struct KeyUpgradeTests {
   ) throws {
     let stage = Stage(backend)
     try stage.fill([("a@x", "a"), ("a@x", "b")])
-    // A store that cannot be changed gets no constraint, so its duplicates are accepted.
+    // An unchangeable store gets no constraint, so its duplicates are accepted.
     for option in [StoreOption.migrateAutomatically: false, StoreOption.readOnly: true] as [String: OptionValue] {
       let names = try stage.with([option.key: option.value]) { try Stage.names($0) }
       #expect(names == ["a", "b"])

@@ -147,7 +147,7 @@ struct MergeArgumentTests {
   }
 
   @Test(arguments: Backend.available, Form.allCases)
-  func `a last record with the key of the first one is refused in every form of input and nothing is merged`(
+  func `a last record with the key of the first record is refused in every form of input and nothing is merged`(
     backend: Backend, form: Form
   ) async throws {
     let stack = try makeStack(backend)

@@ -65,7 +65,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a merge throws when its store is detached meanwhile`(backend: Backend) throws {
+  func `a merge throws when its store is detached during the merge`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let connect = stack.connect

@@ -32,7 +32,7 @@ struct MergeIdempotenceTests {
       #expect(error?.code == .objectNotFound && error?.objectIDs.count == 1)
       #expect(try stack.names().count == 3)
     }
-    // The deletion would also clear a link that is stored already.
+    // The deletion would also clear a stored link.
     try stack.merge([artist(1, ["mentor": .one(2)])], into: "Artist", options: MergeOptions())
     #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.objectNotFound ~= $0 }
     #expect(try stack.names().count == 3)

@@ -8,9 +8,9 @@ final class LoopbackServer: Sendable {
   private let listener: Int32
   private let received = Mutex<[ReceivedRequest]>([])
 
-  /// - Parameter answer: Called on a thread of its own for each connection, with its one request. The connection is
+  /// - Parameter handler: Called on a thread of its own for each connection, with its one request. The connection is
   ///   closed when the function returns.
-  init(_ answer: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
+  init(_ handler: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
     // Makes writing to a closed socket an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     listener = Self.makeSocket()
@@ -25,7 +25,7 @@ final class LoopbackServer: Sendable {
           let connection = Connection(socket)
           guard let request = connection.receive() else { return }
           self?.received.withLock { $0.append(request) }
-          answer(request, connection)
+          handler(request, connection)
         }
       }
     }

@@ -5,11 +5,11 @@ import Synchronization
 
 /// A client that replies by a function, without a network.
 final class StubClient: HTTPClient {
-  private let answer: @Sendable (Int, HTTPRequest) async throws -> HTTPReply
+  private let handler: @Sendable (Int, HTTPRequest) async throws -> HTTPReply
   private let sent = Mutex<[(request: HTTPRequest, body: Data?)]>([])
 
-  /// - Parameter answer: Called with the number of the request, from 0.
-  init(_ answer: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPReply) { self.answer = answer }
+  /// - Parameter handler: Called with the number of the request, from 0.
+  init(_ handler: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPReply) { self.handler = handler }
 
   var requests: [HTTPRequest] { sent.withLock { $0.map(\.request) } }
   var bodies: [Data?] { sent.withLock { $0.map(\.body) } }
@@ -19,7 +19,7 @@ final class StubClient: HTTPClient {
       sent.append((request, body))
       return sent.count - 1
     }
-    return try await answer(number, request)
+    return try await handler(number, request)
   }
 }
 

@@ -37,7 +37,7 @@ struct ContextFaultTests {
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let worker = stack.manager.workerContext
     let kept: [GroceryRecord] = try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")])
-    // One context is older than the thread's context, and one is newer.
+    // The worker was made before the thread's context, the context of `delete` after it.
     try worker.performAndWait {
       try worker.fetch(FetchRequest(GroceryRecord.self).filter(.id("1"))).first?.points = 7
       try worker.save()

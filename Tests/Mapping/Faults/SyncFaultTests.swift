@@ -119,7 +119,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: values of the server replaced edits that were not uploaded yet`(backend: Backend) throws {
+  func `fault: values of the server replaced edits before their upload`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     let edits = [Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]

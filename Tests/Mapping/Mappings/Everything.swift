@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceMapping
 import Foundation
 
-/// A structure with a property of every type that can be stored, with constants and optionals.
+/// A structure with a property of every storable type, with constants and optionals.
 struct Everything: Sendable, Hashable, Codable {
   enum Color: String, Sendable, Codable, CaseIterable, AttributeConvertible { case red, green }
   struct Size: Sendable, Hashable, Codable {

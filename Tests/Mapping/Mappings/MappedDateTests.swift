@@ -114,7 +114,7 @@ struct MappedDateTests {
     #expect(again.unchanged == 1)
   }
 
-  @Test func `storedForm throws for a model that cannot be saved`() throws {
+  @Test func `storedForm throws for a model that a save would refuse`() throws {
     let error = #expect(throws: CoherenceError.self) {
       try Event.mapping.storedForm(of: Event(id: 1, begins: Date(timeIntervalSince1970: 1e15)))
     }

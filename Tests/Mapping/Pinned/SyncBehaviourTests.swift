@@ -67,7 +67,7 @@ struct SyncBehaviourTests {
     #expect(try counts(stack) == [4, 0, 4])
   }
 
-  @Test func `marks that are set in a given context are visible in other contexts`() throws {
+  @Test func `marks set in a given context are visible in other contexts`() throws {
     let stack = try filled()
     let context = stack.manager.workerContext
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"], context: context)

@@ -12,7 +12,7 @@ struct MergeLayout {
   let keySlots: [Int]
   /// The indexes of attributes by name; empty for an entity with few attributes.
   private let indexesByName: [String: Int]
-  /// A fingerprint of each attribute's name, which tells most names apart without comparing texts.
+  /// A fingerprint of each attribute's name. Different fingerprints spare the comparison of texts.
   private let fingerprints: [UInt32]
   /// The names of the ignored properties.
   private let ignoredNames: Set<String>

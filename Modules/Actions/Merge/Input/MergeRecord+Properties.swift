@@ -1,8 +1,8 @@
 public import CoherenceCore
 
 extension MergeRecord {
-  /// Makes a record from the stored properties of a value, by their names; for example from a decoded structure. A property
-  /// that is `nil` clears its attribute or relationship.
+  /// Makes a record from the stored properties of a value, by their names; for example from a decoded structure. A `nil`
+  /// property clears its attribute or relationship.
   ///
   /// Inherited properties count, and property wrappers count by their stored `wrappedValue`. Every property must have an
   /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. A dictionary with
@@ -20,7 +20,7 @@ extension MergeRecord {
   /// - Parameters:
   ///   - value: The value, which is read by reflection.
   ///   - entity: The entity of the record.
-  ///   - leavingOut: The names of properties that are not merged; `composite.part` for a part of a composite.
+  ///   - leavingOut: The names of properties to skip; `composite.part` for a part of a composite.
   /// - Throws: ``ErrorCode/unknownProperty`` for a property without an attribute or relationship; ``ErrorCode/wrongType`` for
   ///   a value that the attribute or relationship does not take; ``ErrorCode/invalidMergeKey`` for a nested value without the
   ///   destination's key.

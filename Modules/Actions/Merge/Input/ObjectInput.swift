@@ -9,7 +9,7 @@ final class ObjectInput: MergeInput {
   /// The values of inserted objects by index. An object that a rollback has removed from its context has no values any more.
   private var insertedValues: [Int: [AttributeValue?]] = [:]
 
-  /// - Throws: ``ErrorCode/wrongContext`` for an object that has, or had, a context; ``ErrorCode/wrongType`` for an object
+  /// - Throws: ``ErrorCode/wrongContext`` for an object with a present or former context; ``ErrorCode/wrongType`` for an object
   ///   of another entity.
   init(_ objects: [ManagedObject], layout: MergeLayout) throws {
     self.objects = objects

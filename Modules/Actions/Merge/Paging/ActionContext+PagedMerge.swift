@@ -47,7 +47,7 @@ extension ActionContext {
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
-  /// - Parameter leavingOut: The properties of the values that are not merged.
+  /// - Parameter leavingOut: The names of properties to skip.
   @discardableResult
   public func mergePages<Pages: AsyncSequence & Sendable, Record: Decodable>(
     _ pages: Pages, for entity: EntityDescription, leavingOut: Set<String> = [], ignoreAttributes: [String] = [],

@@ -16,7 +16,7 @@ struct PagedDeletion {
     self.scope = scope
     self.layout = layout
     self.keys = keys
-    // The keys of inserted records come first, so that indexes tell them from the records that were stored before.
+    // The keys of inserted records come first: an index below their number identifies a record new to the store.
     input = KeyInput(Array(keys.inserted) + keys.all.subtracting(keys.inserted), layout: layout)
   }
 

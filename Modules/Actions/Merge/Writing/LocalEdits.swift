@@ -1,7 +1,7 @@
 import CoherenceCore
 
 /// The edits that win over the input of a merge with ``MergeOptions/ConflictResolution/localWins``: the unsaved edits of the
-/// view, and edits that were saved after the first plan of the merge.
+/// view, and edits saved after the first plan of the merge.
 final class LocalEdits {
   /// The records as the first plan found them. A record that the first plan leaves out was equal to the input.
   private struct FirstPlan {

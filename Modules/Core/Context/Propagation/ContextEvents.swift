@@ -40,10 +40,14 @@ extension ManagedObjectContext {
   public final var didSaveChanges: AsyncStream<ChangeSet> { events.saves.makeStream() }
 
   /// A new stream of the changes of the context's objects from now on, by identifier: one element for each
-  /// notification. May be asked for on any thread; each stream is for one reader.
+  /// notification. May be asked for on any thread; each stream is for one reader. The stream ends with the context, and
+  /// buffers changes without a bound until they are read.
   public final var objectsDidChange: AsyncStream<ObjectChanges> { events.changes.makeStream() }
 
   /// Applies delete rules and notifies observers of the changes made so far.
+  ///
+  /// A fetch, a save, and the end of the outermost `perform` do the same, so that few programs need the call. The cost
+  /// grows with the number of changes since the last notification.
   ///
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
@@ -91,32 +95,5 @@ final class ContextEvents {
   func finish() {
     saves.finish()
     changes.finish()
-  }
-}
-
-/// Sends values to any number of asynchronous streams.
-final class Broadcast<Element: Sendable>: Sendable {
-  private let continuations = Mutex<[Int: AsyncStream<Element>.Continuation]>([:])
-  private let lastNumber = Atomic<Int>(0)
-
-  func makeStream() -> AsyncStream<Element> {
-    let number = lastNumber.add(1, ordering: .relaxed).newValue
-    return AsyncStream { continuation in
-      continuations.withLock { $0[number] = continuation }
-      continuation.onTermination = { [weak self] _ in self?.continuations.withLock { $0[number] = nil } }
-    }
-  }
-
-  /// Sends a value to all streams. The value is not made if no stream is in use.
-  func send(_ make: () -> Element) {
-    let targets = continuations.withLock { Array($0.values) }
-    guard !targets.isEmpty else { return }
-    let element = make()
-    for target in targets { target.yield(element) }
-  }
-
-  func finish() {
-    let targets = continuations.withLock { Array($0.values) }
-    for target in targets { target.finish() }
   }
 }

@@ -4,8 +4,12 @@ public import Foundation
 // Reverting to the saved state, and refreshing from the saves of other writers.
 
 extension ManagedObjectContext {
-  /// Refreshes an object from the store, or from the parent.
+  /// Refreshes an object from the store, or from the parent, and clears its reported failures.
   ///
+  /// An object without changes becomes a fault, without a read. With `mergeChanges` the record is read at once; if the
+  /// store fails, the object keeps its former state. An inserted object is left alone.
+  ///
+  /// - Precondition: The object belongs to this context.
   /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state: they then no
   ///   longer conflict with earlier saves of other writers. Otherwise the changes are dropped and the object becomes a
   ///   fault.
@@ -78,6 +82,10 @@ extension ManagedObjectContext {
 
   /// Refreshes every object from the stores. Clean objects become faults. Changed objects keep their changes, which no
   /// longer conflict with earlier saves of other writers.
+  ///
+  /// Processes the inbox and clears ``reportedErrors``. The cost is one pass over the registered objects, and one read
+  /// of each store for the changed records. The next notification of changed objects reports that everything may have
+  /// changed.
   public final func refreshAll() {
     operating {
       if !lease.isPinned { processInbox() }
@@ -104,6 +112,9 @@ extension ManagedObjectContext {
 
   /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
   /// faults.
+  ///
+  /// Reads no store, and clears ``reportedErrors``. The cost grows with the number of registered objects. Changes that
+  /// a save of this context has passed to its parent stay in the parent.
   public final func rollback() {
     operating {
       var inserted: [ManagedObject] = []
@@ -133,6 +144,8 @@ extension ManagedObjectContext {
 
   /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
   /// return defaults.
+  ///
+  /// Reads no store, and clears ``reportedErrors``. Later fetches make new objects.
   public final func reset() {
     operating {
       // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot

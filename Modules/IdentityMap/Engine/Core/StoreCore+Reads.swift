@@ -1,5 +1,5 @@
 /// Shared reads. They change no state and run only while no thread has the lock, so that they see the state between two
-/// transactions. A read that has to change state takes the lock: it rebuilds a dirty value, makes the first handle of
+/// transactions. A read with an effect on the state takes the lock: it rebuilds a dirty value, makes the first handle of
 /// an entity, or moves an entity in the order of eviction.
 extension StoreCore {
   /// - Returns: `nil` when the read needs the lock.

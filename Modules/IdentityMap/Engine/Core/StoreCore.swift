@@ -18,7 +18,7 @@
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 //
-// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access is over
+// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access ends
 // before the next begins.
 // Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core keeps each node until the
 // node leaves the graph, which happens under the lock, and a handle outside of the store keeps the core.

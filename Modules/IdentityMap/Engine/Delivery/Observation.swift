@@ -45,7 +45,8 @@ class AnyObservation: @unchecked Sendable {
     isPaused = false
   }
 
-  /// Returns the observers that have not received a version, and marks it as received.
+  /// Returns the observers whose last delivered version differs, and marks the version as delivered.
+  ///
   /// - Parameter isRemoval: Whether the entity does not exist.
   static func claimDue(
     _ observations: [AnyObservation], version: UInt32, ofRemoval isRemoval: Bool

@@ -83,7 +83,7 @@ struct ChildCollector {
     }
     let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
     children.append(result.node)
-    // A child whose value differs from the given one has to be written into the aggregate.
+    // The lower version makes the next rebuild write a child's differing value into the aggregate.
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 

@@ -30,7 +30,7 @@ extension EntityTable {
   }
 
   /// The entities of the value that a closure received, when the store may have other values of them: the closure has
-  /// used the store, or it received confirmed values while tentative ones are visible.
+  /// used the store, or received confirmed values below visible tentative values.
   private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
     node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
   }

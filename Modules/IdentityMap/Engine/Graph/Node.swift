@@ -1,4 +1,4 @@
-/// A vertex of the graph: a value that can be composed of the values of others, observed, and kept.
+/// A vertex of the graph: an observable value, which may be composed of the values of other nodes.
 ///
 /// Nodes are touched under the store's lock only, and accesses never overlap; checking that at run time would cost more
 /// than the accesses, hence the unchecked properties. The store owns the nodes and the links do not retain them: a node
@@ -70,7 +70,7 @@ extension Node {
     version &+= 1
   }
 
-  /// A change during a rebuild would replace the children that are being written. Only a setter of the value can
+  /// A change during a rebuild would replace children in the middle of their writing. Only a setter of the value can
   /// attempt it.
   final func requireNotRebuilding() {
     // A precondition would lose its message in release builds.

@@ -1,5 +1,5 @@
-/// The nested entities that a closure removed from the store and left unchanged in its value. The removal counts. An
-/// entity that the closure changed in its value is stored again.
+/// The nested entities that a closure removed from the store and left unchanged in its value: they are removed from the
+/// value too. An entity that the closure changed in its value is stored again.
 final class RemovedEntities: EntityVisitor {
   private let given: GivenEntities
   private var untouched: [Node] = []
@@ -28,8 +28,8 @@ final class RemovedEntities: EntityVisitor {
   ) -> Value? {
     var (reduced, left) = (value, nodes)
     for node in untouched where !changed.contains(ObjectIdentifier(node)) {
-      let isUseless = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
-      if isUseless { return nil }
+      let isNeeded = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
+      if isNeeded { return nil }
       left = gather(reduced)
     }
     return reduced
@@ -55,7 +55,9 @@ extension EntityTable {
 }
 
 extension NestedShape {
-  /// Returns the content of an alias without such entities.
+  /// Returns the content of an alias without the entities that the closure removed from the store and left unchanged in
+  /// the content.
+  ///
   /// - Returns: `nil` when the content needs the entities.
   func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
     guard given.hasRemoved else { return content }

@@ -21,7 +21,7 @@ extension AliasNode {
     if former == nil, content != nil { pin() }
     setChildren(content == nil ? [] : nodes ?? [])
     if let relations, !relations.children.isEmpty {
-      // A child may be out of date.
+      // The content may have older values of the children, so each child is written into it again.
       for index in relations.children.indices {
         relations.children[index].writtenVersion = relations.children[index].child.version &- 1
       }

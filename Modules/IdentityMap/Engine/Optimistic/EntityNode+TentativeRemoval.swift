@@ -1,7 +1,7 @@
 /// The operations of a tentative removal that depend on the type of a node.
 protocol TentativelyRemovable: Node {
   func patch(removing other: Node?, for change: TentativeChange)
-  /// The changes that have tentatively removed the entity.
+  /// The unconfirmed changes with a removal of the entity.
   var removals: [TentativeChange] { get }
   /// Whether the policy of an aggregate keeps the last value of a removed entity.
   func keeps(_ other: Node) -> Bool

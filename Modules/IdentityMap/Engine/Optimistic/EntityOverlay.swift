@@ -27,7 +27,7 @@ final class EntityOverlay<T> {
     case change((inout T) -> Void)
     /// Replaces the value, or stores an absent entity.
     case value(T)
-    /// The value of an absent entity that was stored as a nested entity of another.
+    /// The value of an absent entity, stored as a nested entity of another.
     case nested(T)
     /// Removes the entity.
     case removal

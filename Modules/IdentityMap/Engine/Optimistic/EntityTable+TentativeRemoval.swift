@@ -35,7 +35,7 @@ extension EntityTable {
     didRestore(node)
   }
 
-  /// Removes tentatively removed entities from an aggregate that has just been stored with them.
+  /// Removes the tentatively removed entities from an aggregate after a write of the aggregate with them.
   func excludeTentativelyRemoved(from node: EntityNode<T>) {
     guard core.optimistic.tentativelyRemovedCount > 0, let relations = node.relations else { return }
     var met: Set<ObjectIdentifier> = []

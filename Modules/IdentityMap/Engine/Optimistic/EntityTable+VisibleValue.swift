@@ -26,7 +26,8 @@ extension EntityTable {
   }
 
   /// Removes an entity that existed by tentative changes alone.
-  /// - Parameter last: The value of an entity that was removed before, which aggregates keep.
+  ///
+  /// - Parameter last: The value before an earlier removal of the entity, which aggregates keep.
   private func removeTentativeEntity(_ node: EntityNode<T>, leaving last: T?) {
     if let last {
       node.setChildren([])

@@ -58,7 +58,7 @@ final class TentativeChange: @unchecked Sendable {
     releaseParticipants()
   }
 
-  /// Reverts all effects, in a transaction that is rolled back.
+  /// Reverts all effects, in a transaction with a rollback at its end.
   func revertTemporarily() {
     isEnding = true
     for entry in participants.reversed() { entry.revert() }

@@ -9,7 +9,7 @@ struct PendingWork {
   var changed: [Node] = []
   /// Nodes whose stamp the transaction has set; flag `stamped`.
   private var stamped: [Node] = []
-  /// Nodes that may have lost the last reason to be kept; flag `releaseCandidate`.
+  /// Nodes to check for a remaining owner, and to release without an owner; flag `releaseCandidate`.
   var releaseCandidates: [Node] = []
   /// The work that waits until the lock is free.
   var deferred = DeferredWork()

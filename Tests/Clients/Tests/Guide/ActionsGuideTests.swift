@@ -78,8 +78,9 @@ struct ActionsGuideTests {
   private let connect: GenericConnect<ContextStrategy.Mixed>
 
   init() throws {
-    connect = GenericConnect(name: "Songs", managedObjectModel: try Song.model.get())
+    let connect = GenericConnect<ContextStrategy.Mixed>(name: "Songs", managedObjectModel: try Song.model.get())
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    self.connect = connect
   }
 
   private func titles() async throws -> [String] {

@@ -65,7 +65,7 @@ struct IdentityMapGuideTests {
     let change = store.optimistically { draft in
       draft.update(Post.self, id: 1) { $0.text = "Sending…" }
     }
-    change.commit(replacingWith: Post(id: 1, text: "Sent", author: ada))  // the server's answer
+    change.commit(replacingWith: Post(id: 1, text: "Sent", author: ada))  // the server's reply
     #expect(post.current.text == "Sent")
     let other = store.optimistically { draft in
       draft.update(Post.self, id: 1) { $0.text = "Never" }

@@ -48,6 +48,14 @@ struct StrategiesGuideTests {
     #expect(container.viewContext.concurrencyType == .mainQueue)
   }
 
+  @Test func `a container takes a custom strategy`() throws {
+    let model = try Catalogue.model()
+    let container = GenericPersistentContainer<NewsroomStrategy>(name: "Newsroom", managedObjectModel: model)
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
+    #expect(container.viewContext.concurrencyType == .mainQueue)
+  }
+
   @MainActor @Test func `the view of a custom strategy sees a background save`() async throws {
     try await check(NewsroomStrategy.self)
     try await check(DraftsStrategy.self)

@@ -39,7 +39,7 @@ private class Piece: ManagedObject {
 }
 
 @Suite("Objects without a context")
-struct CompanionsTests {
+struct UninsertedGraphTests {
   private let model: ManagedObjectModel
   private let counter = Piece.Counter()
 
