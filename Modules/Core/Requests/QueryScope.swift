@@ -18,7 +18,7 @@ public struct QueryScope<Root: DeclaredEntity> {
 
   var expression: FetchExpression { .path(PropertyPath(names: names)) }
 
-  private func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
+  func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
 
   /// An attribute.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>)
