@@ -73,6 +73,14 @@ extension QueryScope where Root: DeclaredSubentity {
     QueryScope<Target>(names: names + [Root.propertyName(of: keyPath)])
   }
 
+  /// A composite of the subclass.
+  @_disfavoredOverload
+  public subscript<Value: CompositeValue>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Value>)
+    -> QueryComposite<Value>
+  {
+    QueryComposite(names: names + [Root.propertyName(of: keyPath)])
+  }
+
   /// The members of a to-many relationship of the subclass.
   @_disfavoredOverload
   public subscript<Members: ToManyCollection>(dynamicMember keyPath: KeyPath<Root, Members>)
