@@ -112,6 +112,7 @@ import Testing
     let shapes = FetchRequest(Shape.self)
     #expect(try numbers(shapes.filter { $0.frame["name", as: String.self].hasPrefix("A") }) == [1])
     #expect(try numbers(shapes.filter { $0.frame["origin.y", as: Double.self] > 1 }) == [1])
+    #expect(try numbers(shapes.filter(try FetchPredicate(format: "frame.origin.y > 1"))) == [1])
     #expect(try numbers(FetchRequest(Circle.self).filter { $0.center["x", as: Double.self] == 5 }) == [3])
     #expect(try numbers(FetchRequest(Circle.self).filter { $0.center == Point(5, 7) }) == [])
   }

@@ -8,7 +8,7 @@ extension QueryScope {
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CompositeKey<Value>>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: names + [Root.Properties.table[keyPath: keyPath].name])
+    QueryComposite(names: names, name: Root.Properties.table[keyPath: keyPath].name)
   }
 }
 
@@ -26,7 +26,9 @@ public struct QueryCodable {
 /// FetchRequest(Poster.self).filter { $0.size["width", as: Double.self] > 30 }
 /// ```
 public struct QueryComposite<Value: CompositeValue> {
+  /// The names of the relationships that lead to the object.
   let names: [String]
+  let name: String
 
   /// A part of the composite by its name, with dots for the parts of an inner composite.
   public subscript<Part: AttributeConvertible>(name: String, as type: Part.Type = Part.self) -> QueryAttribute<Part> {
@@ -52,6 +54,6 @@ public struct QueryComposite<Value: CompositeValue> {
   public static func != (left: QueryComposite, right: Value) -> FetchPredicate { .not(left == right) }
 
   private func expression(_ part: String) -> FetchExpression {
-    .path(PropertyPath(names: names + PropertyPath(part).names))
+    .path(PropertyPath(names: names + ["\(name).\(part)"]))
   }
 }

@@ -78,7 +78,7 @@ extension QueryScope where Root: DeclaredSubentity {
   public subscript<Value: CompositeValue>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Value>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: names + [Root.propertyName(of: keyPath)])
+    QueryComposite(names: names, name: Root.propertyName(of: keyPath))
   }
 
   /// The members of a to-many relationship of the subclass.
