@@ -76,6 +76,8 @@ public struct Attribute: PropertyDeclaration {
   public var isOptional: Bool
   /// The value of a new object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
+  /// The rule by which saves compute the value; `nil` for an attribute that is assigned.
+  public var derived: Derivation?
   /// The rules that a save checks.
   public var validation: [ValidationRule]
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
@@ -91,7 +93,7 @@ public struct Attribute: PropertyDeclaration {
   /// Makes a declaration of a required attribute; pass `optional: true` for an optional one.
   public init(
     _ name: String, _ type: AttributeType, optional: Bool = false,
-    default defaultValue: (any AttributeConvertible)? = nil,
+    default defaultValue: (any AttributeConvertible)? = nil, derived: Derivation? = nil,
     validation: [ValidationRule] = [], renamingIdentifier: String? = nil, formerNames: [String] = [],
     converting conversion: ValueConversion? = nil, userInfo: [String: String] = [:]
   ) {
@@ -99,6 +101,7 @@ public struct Attribute: PropertyDeclaration {
     self.type = type
     self.isOptional = optional
     self.defaultValue = defaultValue?.attributeValue ?? .null
+    self.derived = derived
     self.validation = validation
     self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
     self.conversion = conversion
@@ -168,6 +171,9 @@ public struct Relationship: PropertyDeclaration {
   /// A to-one relationship without an inverse keeps its reference when the target is deleted; see
   /// ``RelationshipDescription/isConstrained``.
   public var inverse: String?
+  /// Whether the model finds the inverse when ``inverse`` is `nil`: the relationship of the destination that names this
+  /// relationship as its inverse. Without such a relationship, there is no inverse.
+  public var infersInverse = false
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule
   /// The least number of members of a to-many relationship, checked at save.
@@ -181,6 +187,9 @@ public struct Relationship: PropertyDeclaration {
   public var userInfo: [String: String]
 
   /// A relationship to at most one object.
+  ///
+  /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
+  ///   parameter leaves the inverse to the model, see ``infersInverse``.
   public init(
     _ name: String, toOne destination: String, inverse: String?, optional: Bool = true,
     deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil, formerNames: [String] = [],
@@ -200,6 +209,9 @@ public struct Relationship: PropertyDeclaration {
   }
 
   /// A relationship to any number of objects.
+  ///
+  /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
+  ///   parameter leaves the inverse to the model, see ``infersInverse``.
   public init(
     _ name: String, toMany destination: String, inverse: String?, ordered: Bool = false, minimumCount: Int = 0,
     maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,

@@ -14,6 +14,7 @@ struct ModelValidation {
   var faults: [String] {
     let faults =
       nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
+      + entities.flatMap(derivedFaults)
       + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults) + configurationFaults
     var seen: Set<String> = []
     return faults.filter { seen.insert($0).inserted }
@@ -52,7 +53,9 @@ struct ModelValidation {
       while let parent = current.parent {
         guard let next = byName[parent] else {
           if current.name == entity.name {
-            faults.append("Entity '\(entity.name)' inherits from '\(parent)', which the model does not have.")
+            faults.append(
+              "Entity '\(entity.name)' inherits from '\(parent)', which the model does not have; "
+                + "add the entity or its class.")
           }
           break
         }
@@ -68,7 +71,7 @@ struct ModelValidation {
 
   /// The properties of the entity's ancestors and of the entity, in order of inheritance. Stops at a cycle of
   /// inheritance.
-  private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
+  func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
     var visited: Set<String> = []
     var generations: [[any PropertyDeclaration]] = []
     var current: Entity? = entity
@@ -171,20 +174,31 @@ struct ModelValidation {
 
   private func inverseFaults(_ relationship: Relationship, _ path: String, of entity: Entity) -> [String] {
     guard let destination = byName[relationship.destination] else {
-      return ["Relationship \(path) leads to '\(relationship.destination)', which the model does not have."]
+      return [
+        "Relationship \(path) leads to '\(relationship.destination)', which the model does not have; "
+          + "add the entity or its class."
+      ]
     }
     guard let inverseName = relationship.inverse else { return [] }
     let candidate = allProperties(destination).first { $0.name == inverseName }
     guard let inverse = candidate as? Relationship else {
       return ["The inverse of \(path), '\(destination.name).\(inverseName)', is not a relationship of the model."]
     }
-    guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
-      return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back."]
-    }
     guard declares(destination.name, inverseName) else {
       return ["The inverse of \(path) is inherited; name the entity that declares it as the destination."]
     }
+    guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
+      let reason = mismatch(of: inverse, with: entity)
+      return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back: \(reason)."]
+    }
     return []
+  }
+
+  /// The reason why the named inverse of a relationship of an entity has another inverse.
+  private func mismatch(of inverse: Relationship, with entity: Entity) -> String {
+    if inverse.destination != entity.name { return "it leads to '\(inverse.destination)'" }
+    guard let name = inverse.inverse else { return "it has no inverse" }
+    return "its inverse is '\(inverse.destination).\(name)'"
   }
 
   private func declares(_ entity: String, _ property: String) -> Bool {

@@ -35,9 +35,12 @@ public struct ResolvedPath: Sendable, Hashable {
     while let first = names.first {
       var name = first
       names = names.dropFirst()
-      if owner.isComposite(name), let part = names.first {
-        name += "." + part
-        names = names.dropFirst()
+      if owner.isComposite(name) {
+        // A part of a composite within a composite has a name of several parts.
+        repeat {
+          guard let part = names.popFirst() else { break }
+          name += "." + part
+        } while !owner.has(name)
       }
       if name == "self", names.isEmpty { return }
       switch try owner.visibleProperty(named: name) {
@@ -68,6 +71,9 @@ public struct ResolvedPath: Sendable, Hashable {
 
 extension EntityDescription {
   fileprivate func isComposite(_ name: String) -> Bool { hierarchy.contains { $0.composites[name] != nil } }
+
+  /// Whether the entity or a subentity has a property.
+  fileprivate func has(_ name: String) -> Bool { hierarchy.contains { $0.propertiesByName[name] != nil } }
 
   /// The property with a name in the entity or, failing that, in a subentity.
   fileprivate func visibleProperty(named name: String) throws(CoherenceError) -> PropertyDescription {

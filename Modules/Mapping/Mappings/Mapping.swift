@@ -1,4 +1,5 @@
 public import CoherenceCore
+import Foundation
 
 /// A description of how models of a type are stored as records, without a class of records.
 ///
@@ -79,7 +80,7 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   public func order<Value: AttributeConvertible>(
     _ keyPath: KeyPath<Model, Value>, ascending: Bool = true, options: StringOptions = []
   ) -> SortKey {
-    SortKey(path(of: keyPath), ascending: ascending, options: options)
+    SortKey(path(of: keyPath), ascending ? .forward : .reverse, options: options)
   }
 }
 

@@ -1,4 +1,5 @@
 public import CoherenceCore
+import Foundation
 
 /// One criterion of a sort order.
 public struct SortColumn: Sendable, Hashable {
@@ -12,7 +13,7 @@ public struct SortColumn: Sendable, Hashable {
   }
 
   /// The column as the sort key of a fetch request.
-  public var descriptor: SortKey { SortKey(key, ascending: ascending) }
+  public var descriptor: SortKey { SortKey(key, ascending ? .forward : .reverse) }
 }
 
 /// A sort order by several columns. Later columns order records with equal values in all earlier columns.

@@ -14,9 +14,11 @@ import CoherenceCore
 public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
-    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .vanishedObjects, .relationships,
+    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .structuredValues, .derivedAttributes,
+    .vanishedObjects, .relationships,
     .orderedRelationships, .walks,
     .listConflicts, .listMixtures, .memberCounts,
+    .declaredClasses,
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
     .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .smallUnits, .costFollowsTheChange, .unsavedValues, .batchRequests,

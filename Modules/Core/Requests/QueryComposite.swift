@@ -1,0 +1,59 @@
+extension QueryScope {
+  /// A `codable` attribute, of which conditions see whether it has a value.
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CodableKey<Value>>) -> QueryCodable {
+    QueryCodable(expression: .path(path(Root.Properties.table[keyPath: keyPath].name)))
+  }
+
+  /// A composite.
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CompositeKey<Value>>)
+    -> QueryComposite<Value>
+  {
+    QueryComposite(names: names, name: Root.Properties.table[keyPath: keyPath].name)
+  }
+}
+
+/// A `codable` attribute in a typed expression.
+public struct QueryCodable {
+  let expression: FetchExpression
+
+  /// Whether the value is missing.
+  public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
+}
+
+/// A composite in a typed expression.
+///
+/// ```swift
+/// FetchRequest(Poster.self).filter { $0.size["width", as: Double.self] > 30 }
+/// ```
+public struct QueryComposite<Value: CompositeValue> {
+  /// The names of the relationships that lead to the object.
+  let names: [String]
+  let name: String
+
+  /// A part of the composite by its name, with dots for the parts of an inner composite.
+  public subscript<Part: AttributeConvertible>(name: String, as type: Part.Type = Part.self) -> QueryAttribute<Part> {
+    QueryAttribute(expression(name))
+  }
+
+  /// Whether all parts are missing.
+  public var isNil: FetchPredicate {
+    .and(Value.compositeParts.map { .comparison(expression($0.name), .equal, .value(.null)) })
+  }
+
+  /// Whether all parts equal those of a value.
+  public static func == (left: QueryComposite, right: Value) -> FetchPredicate {
+    var writer = CompositeWriter()
+    right.write(to: &writer)
+    return .and(
+      zip(Value.compositeParts, writer.values).map { part, value in
+        .comparison(left.expression(part.name), .equal, .value(value))
+      })
+  }
+
+  /// Whether a part differs from the part of a value.
+  public static func != (left: QueryComposite, right: Value) -> FetchPredicate { .not(left == right) }
+
+  private func expression(_ part: String) -> FetchExpression {
+    .path(PropertyPath(names: names + ["\(name).\(part)"]))
+  }
+}
