@@ -125,6 +125,9 @@ import Testing
       try maxi.setValue("Dunes", for: \.name)
       #expect(try maxi.value(for: \.inches) == 7 && maxi.name == "Dunes")
       #expect(maxi.changedValue(for: \.inches) == 7 && maxi.changedValue(for: \.chart) == nil)
+      #expect(try maxi.committedValue(for: \.inches) == 12 && maxi.object(for: \.cover)?.name == "Borders")
+      try maxi.setObject(nil, for: \.cover)
+      #expect(maxi.cover == nil)
     }
   }
 }
