@@ -27,7 +27,9 @@ extension ManagedObjectContext {
 
   /// Refuses slots of other entities: stores read the values of a record without checking the slot of each.
   private final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
-    guard let slot = slots.first(where: { $0 != Row.identifierSlot && ($0 < 0 || $0 >= entity.slotCount) }) else { return }
+    guard let slot = slots.first(where: { $0 != Row.identifierSlot && ($0 < 0 || $0 >= entity.slotCount) }) else {
+      return
+    }
     throw CoherenceError(
       .invalidFetchRequest,
       "A sink reads slot \(slot), but '\(entity.name)' has \(entity.slotCount) slots; use the slots of its properties.")

@@ -78,9 +78,9 @@ extension ManagedObject {
     let new = try snapshot.values(in: layout)
     let old = try own.values(in: layout)
     let undecodable = Set(failures.map(\.index))
-    var changes = SnapshotChanges()
+    var changes = SnapshotChanges(entity, in: managedObjectContext, store: storeIdentifier)
     for index in new.indices where new[index] != old[index] || undecodable.contains(index + 1) {
-      try changes.add(new[index], at: layout.slots[index + 1], of: self)
+      try changes.add(new[index], at: layout.slots[index + 1])
     }
     return changes
   }
@@ -88,62 +88,6 @@ extension ManagedObject {
   private final func write(_ changes: SnapshotChanges) throws {
     for (relationship, target) in changes.targets { try setTarget(target, of: relationship) }
     for (slot, value) in changes.values { try write(value, at: slot) }
-  }
-}
-
-/// The changes that a snapshot makes to an object, checked before the first of them is made.
-private struct SnapshotChanges {
-  private(set) var values: [(slot: Int, value: AttributeValue)] = []
-  private(set) var targets: [(relationship: RelationshipDescription, target: ManagedObject?)] = []
-
-  mutating func add(_ value: AttributeValue, at slot: Int, of object: ManagedObject) throws {
-    switch object.entity.slots[slot] {
-    case .attribute(let attribute): values.append((slot, try attribute.checkedForSnapshot(value)))
-    case .reference(let relationship): targets.append((relationship, try target(value, of: relationship, object)))
-    case .position: break
-    }
-  }
-
-  private func target(
-    _ value: AttributeValue, of relationship: RelationshipDescription, _ object: ManagedObject
-  ) throws -> ManagedObject? {
-    guard case .reference(let id) = value else { return nil }
-    let name = "\(object.entity.name).\(relationship.name)"
-    guard let context = object.managedObjectContext else {
-      throw CoherenceError(
-        .wrongContext, "'\(name)' cannot be set by identifier in an object without a context; insert the object first.")
-    }
-    guard id.entity.root === relationship.destination.root else {
-      throw CoherenceError(
-        .wrongType,
-        "'\(name)' leads to '\(relationship.destination.name)', and the snapshot has the identifier of a record of "
-          + "'\(id.entity.name)'.")
-    }
-    let target = try context.existingObject(with: id)
-    guard target.entity.isKind(of: relationship.destination) else {
-      throw CoherenceError(
-        .wrongType, "'\(name)' leads to '\(relationship.destination.name)', not to '\(target.entity.name)'.")
-    }
-    if let own = object.storeIdentifier, let other = target.storeIdentifier, own != other {
-      throw CoherenceError(
-        .relationshipCrossesStores, "'\(name)' would lead from one store into another; keep both in one store.")
-    }
-    return target
-  }
-}
-
-extension AttributeDescription {
-  /// The value in its stored form.
-  ///
-  /// - Throws: ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``, with the attribute's name.
-  fileprivate func checkedForSnapshot(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
-    do {
-      return try type.checked(value)
-    } catch {
-      var error = error
-      error.message = "'\(entity.name).\(name)' in a snapshot: \(error.message)"
-      throw error
-    }
   }
 }
 
@@ -157,7 +101,8 @@ extension EntitySnapshot {
     if let failure = writer.failure { throw failure }
     Misuse.check(
       writer.values.count == layout.slots.count - 1,
-      "\(Self.self) writes another number of values than it has fields; write each field once, in the order of `fields`.")
+      "\(Self.self) writes another number of values than it has fields; write each field once, in the order of `fields`."
+    )
     return writer.values
   }
 }

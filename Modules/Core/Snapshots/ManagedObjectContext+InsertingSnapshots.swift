@@ -19,14 +19,21 @@ extension ManagedObjectContext {
     try operating {
       let entity = try entity(for: S.Object.self)
       if let id = snapshot.objectID { try checkIsFree(id, for: entity) }
-      _ = try SnapshotLayout.of(S.self, in: entity)
+      let layout = try SnapshotLayout.of(S.self, in: entity)
+      // Checks everything before the object is made and its class hears of it.
+      var changes = SnapshotChanges(entity, in: self, store: nil)
+      for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.values(in: layout)) {
+        try changes.add(value, at: slot)
+      }
       let object = try insertNewObject(forEntityName: entity.name)
       do {
         var values = snapshot
         values.objectID = nil
         try object.apply(values)
       } catch {
+        // Such as targets in two stores. Without a saved record, the object leaves the context now.
         delete(object)
+        try? applyPendingDeleteRules()
         throw error
       }
       // The layout has checked the class of the entity's objects.

@@ -16,7 +16,8 @@ public struct SnapshotField: Sendable {
 
   /// A `codable` attribute.
   public init<Value>(_ key: CodableKey<Value>) {
-    self.init(key.name) { (entity) throws(CoherenceError) in [try entity.snapshotSlot(of: key.name, storedAs: .string)] }
+    self.init(key.name) { (entity) throws(CoherenceError) in [try entity.snapshotSlot(of: key.name, storedAs: .string)]
+    }
   }
 
   /// A composite.

@@ -12,7 +12,9 @@ public struct SnapshotWriter {
   public mutating func write<Value: AttributeConvertible>(_ value: Value) { values.append(value.attributeValue) }
 
   /// Writes the value of the next field, a to-one relationship.
-  public mutating func write(_ target: ManagedObjectID?) { values.append(target.map(AttributeValue.reference) ?? .null) }
+  public mutating func write(_ target: ManagedObjectID?) {
+    values.append(target.map(AttributeValue.reference) ?? .null)
+  }
 
   /// Writes the value of the next field, a composite.
   public mutating func write<Value: CompositeValue>(_ value: Value) {
