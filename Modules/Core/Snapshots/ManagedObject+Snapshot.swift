@@ -23,7 +23,7 @@ extension ManagedObject {
   ///   throws leaves the object unchanged.
   public final func apply<S: EntitySnapshot>(_ snapshot: S) throws {
     check()
-    if let other = snapshot.objectID, (managedObjectContext?.current(other) ?? other) != id {
+    if let other = snapshot.objectID, (managedObjectContext?.current(other) ?? other) != recordID {
       throw CoherenceError(
         .snapshotMismatch,
         "The snapshot is of another record than the object of '\(entity.name)'; apply it to the object with its "
