@@ -234,8 +234,6 @@ final class SignedEdition: Edition {
       try values.encode(signature, Properties.table.signature)
     }
   }
-
-  func snapshot() throws -> Snapshot { try Snapshot(self) }
 }
 
 extension SignedEdition: DeclaredSubentity {}

@@ -73,7 +73,8 @@ import Testing
       let id = UUID()
       let edition = try context.insert(
         SignedEdition.Snapshot(inherited: Edition.Snapshot(id: id), signature: "Nina"))
-      var values = try edition.snapshot()
+      var values = try SignedEdition.Snapshot(edition)
+      #expect(try edition.snapshot() == values.inherited)
       #expect(values.signature == "Nina" && values.inherited.id == id && values.objectID == edition.objectID)
       #expect(try Edition.Snapshot(edition).id == id)
       values.signature = "Ella"

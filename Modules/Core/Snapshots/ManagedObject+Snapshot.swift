@@ -49,7 +49,7 @@ extension ManagedObject {
     let layout = try SnapshotLayout.of(type, in: entity)
     try loadRow()
     let values = try layout.slots.map { slot in
-      slot == Row.identifierSlot ? .reference(objectID) : try handingOut(try loadedValue(at: slot))
+      slot == Row.identifierSlot ? .reference(objectID) : handingOut(try loadedValue(at: slot))
     }
     return withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: values.count) { room in
       // Room for at least the identifier.
@@ -63,7 +63,7 @@ extension ManagedObject {
   }
 
   /// A value to be returned: the identifier of an unsaved target stays valid after its save.
-  private final func handingOut(_ value: AttributeValue) throws -> AttributeValue {
+  private final func handingOut(_ value: AttributeValue) -> AttributeValue {
     guard case .reference(let id) = value, id.isTemporaryID else { return value }
     managedObjectContext?.exposeTemporaryID(id)
     return value
