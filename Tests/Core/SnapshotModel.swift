@@ -134,6 +134,11 @@ class Edition: ManagedObject {
     let id = AttributeKey<UUID>("id")
   }
 
+  var id: UUID {
+    get { self[Properties.table.id] }
+    set { self[Properties.table.id] = newValue }
+  }
+
   class var entityName: String { "Edition" }
   class var entityDeclaration: Entity {
     Entity(Edition.entityName, class: Edition.self) { Attribute("id", .uuid) }

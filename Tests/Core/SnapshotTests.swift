@@ -91,6 +91,24 @@ import Testing
     }
   }
 
+  @Test func `an object is identified by its record, also beside an attribute named id`() throws {
+    func identity<Value: Identifiable>(of value: Value) -> Value.ID { value.id }
+    try context.performAndWait {
+      let id = UUID()
+      let edition = try context.insert(Edition.Snapshot(id: id))
+      let piece = try context.insert(Piece.Snapshot(created: created))
+      let temporary = piece.id
+      #expect(temporary.isTemporaryID)
+      try context.save()
+      #expect(piece.id == piece.objectID && context.object(with: temporary) === piece)
+      #expect(edition.id == id)
+      let recordID: ManagedObjectID = identity(of: edition)
+      #expect(recordID == edition.objectID)
+      #expect(identity(of: try edition.snapshot()) == id)
+      #expect(identity(of: try piece.snapshot()) == piece.objectID)
+    }
+  }
+
   @Test func `a snapshot without a required value is refused by the decoder`() throws {
     let decoder = JSONDecoder()
     #expect(throws: DecodingError.self) {
