@@ -122,9 +122,7 @@ import Testing
     #expect(values.objectID == nil && values.tags == [] && values.size == nil)
   }
 
-  @Test func `an identifier decodes by the only attached store, and by a named coordinator among several models`()
-    throws
-  {
+  @Test func `an identifier decodes by the attached store or a named coordinator, not by another`() throws {
     let id = try context.performAndWait {
       let edition = try context.insert(Edition.Snapshot(id: UUID()))
       try context.save()
