@@ -155,7 +155,7 @@ extension ConformanceSubject {
         try expectEqual(ids.count, 19, "the number of identifiers")
         let deleted = try context.one("Album", where: equal("title", "Year 5"))
         context.delete(deleted)
-        let wanted = ids.reversed() + [ids[3]]
+        let wanted: [ManagedObjectID] = ids.reversed() + [ids[3]]
         let expected = wanted.filter { $0 != deleted.objectID }
         let albums = try context.objects(for: wanted, as: Album.self)
         try expectEqual(albums.map(\.objectID), expected, "the identifiers of the objects")
