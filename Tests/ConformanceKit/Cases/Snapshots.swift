@@ -15,7 +15,7 @@ extension ConformanceSubject {
     for year in 0..<10 { try context.make("Album", ["title": "Year \(year)", "year": Int32(2100 + year)]) }
   }
 
-  private static let byYear = [SortKey("year", ascending: false), SortKey("title")]
+  private static let byYear = [SortKey("year", .reverse), SortKey("title")]
 
   /// Fails unless the snapshots of a request are those of its objects, in their order.
   private static func expectSnapshots(_ request: FetchRequest<Album>, in context: ManagedObjectContext) throws {
@@ -87,7 +87,7 @@ extension ConformanceSubject {
         try context.save()
         context.reset()
         var request = FetchRequest(Album.self)
-        request.sortKeys = [SortKey("title", ascending: false)]
+        request.sortKeys = [SortKey("title", .reverse)]
         request.fetchLimit = 3
         let snapshots = try context.snapshots(of: request)
         try expectEqual(snapshots.map(\.title), ["d", "c", "b"], "the titles")
