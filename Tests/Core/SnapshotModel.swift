@@ -19,7 +19,7 @@ final class Piece: ManagedObject {
       Attribute("title", .string, default: "Untitled")
       Attribute("mood", PieceMood.attributeType, default: PieceMood.calm)
       Attribute("created", .date)
-      Attribute("tags", codable: [String].self, default: [])
+      Attribute("tags", .codable, default: "[]")
       CompositeAttribute("size", of: PieceSize?.self)
       Relationship("edition", toOne: Edition.entityName, inverse: nil)
     }
