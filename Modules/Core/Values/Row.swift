@@ -77,6 +77,12 @@ public struct Row: @unchecked Sendable {
     try withExtendedLifetime(storage) { try body(UnsafePointer(storage.values)) }
   }
 
+  /// Stands for the record's identifier in the slots of a ``ValueSink``.
+  @inlinable public static var identifierSlot: Int { .min }
+
+  /// The value of a slot, or the record's identifier for ``identifierSlot``.
+  func valueOrIdentifier(at slot: Int) -> AttributeValue { slot == Self.identifierSlot ? .reference(id) : self[slot] }
+
   /// All values, in slot order. Each call makes an array; read a few values by their slots instead.
   public var values: [AttributeValue] {
     withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }
