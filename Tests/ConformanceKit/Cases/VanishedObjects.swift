@@ -180,7 +180,7 @@ extension ConformanceSubject {
         let album = try unwrap(context.object(with: id) as? Album)
         try context.make("Genre", ["name": "Jazz"])
         album.title = "B"
-        let error = try expectThrows(.objectUnavailable) { try context.save() }
+        let error = try expectThrows(.recordVanished) { try context.save() }
         try expectEqual(error.objectIDs, [id])
         try expect(error.message.contains("reportedErrors"), "the message to say where to look")
         context.refresh(album, mergeChanges: true)
@@ -198,7 +198,7 @@ extension ConformanceSubject {
         album.title = "edited"
         let track = try unwrap(context.object(with: id) as? Track)
         album.tracks.append(track)
-        try expectThrows(.objectUnavailable) { try context.save() }
+        try expectThrows(.recordVanished) { try context.save() }
         context.refresh(album, mergeChanges: true)
         context.refresh(track, mergeChanges: true)
         try expectEqual(album.title, "edited")
