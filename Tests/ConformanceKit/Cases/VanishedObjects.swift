@@ -229,6 +229,23 @@ extension ConformanceSubject {
         try context.save()
       }
     }
+    Case("a refused save names every object that it depends on, and the reports have the code of vanished records") {
+      stack in
+      let ids = try ["A", "B", "C"].map { try deletedID("Album", ["title": $0], stack) }
+      try stack.read { context in
+        let albums = try ids.map { try unwrap(context.object(with: $0) as? Album) }
+        albums[0].title = "X"
+        albums[1].title = "Y"
+        try expectEqual(albums[2].title, "")
+        let codes = context.reportedErrors.map { ($0 as? CoherenceError)?.code }
+        try expectEqual(codes, [.recordVanished, .recordVanished, .recordVanished])
+        let error = try expectThrows(.recordVanished) { try context.save() }
+        try expectEqual(Set(error.objectIDs), Set(ids.prefix(2)))
+        context.rollback()
+        try context.make("Genre", ["name": "Jazz"])
+        try context.save()
+      }
+    }
     Case("a value that its type refuses keeps the save from passing") { stack in
       try stack.read { context in
         let album = try Album(context: context)
