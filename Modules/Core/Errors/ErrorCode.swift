@@ -41,7 +41,7 @@ extension ErrorCode {
   /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record may
   /// exist; see ``ManagedObjectContext/reportedErrors``.
   public static let objectUnavailable = ErrorCode("objectUnavailable")
-  /// An accessor, which cannot throw, used an object whose record other writers have deleted. A save that depends on the
+  /// An accessor, which cannot throw, used an object whose record does not exist any more. A save that depends on the
   /// object is refused with the same code; see ``ManagedObjectContext/reportedErrors``.
   public static let recordVanished = ErrorCode("recordVanished")
   /// Another program changed the store's tables while the store was open; detach it and attach it again.

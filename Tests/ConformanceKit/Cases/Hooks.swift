@@ -207,25 +207,26 @@ extension ConformanceSubject {
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
       try HookLog.recording { log in
-        try parent.performAndWait {
-          try child.performAndWait {
-            let page = try child.make("Page", ["name": "a"])
-            try child.save()
-            var calls = log.take()
-            try expectEqual(count("didSave", in: calls), 1, "the calls for the child's save")
-            try parent.save()
-            calls += log.take()
-            try expectEqual(count("didSave", in: calls), 2, "the calls for both saves")
-            try expectEqual(count("validateForInsert", in: calls), 2, "the validations of both saves")
-            try expectEqual(count("awakeFromInsert", in: calls), 1, "the calls of awakeFromInsert")
-            child.delete(page)
-            try child.save()
-          }
-          try parent.save()
-          let calls = log.take()
-          try expectEqual(count("prepareForDeletion", in: calls), 1, "the calls of prepareForDeletion")
-          try expectEqual(count("validateForDelete", in: calls), 2, "the validations of the delete")
+        let page = try child.performAndWait {
+          let page = try child.make("Page", ["name": "a"])
+          try child.save()
+          return page
         }
+        var calls = log.take()
+        try expectEqual(count("didSave", in: calls), 1, "the calls for the child's save")
+        try parent.performAndWait { try parent.save() }
+        calls += log.take()
+        try expectEqual(count("didSave", in: calls), 2, "the calls for both saves")
+        try expectEqual(count("validateForInsert", in: calls), 2, "the validations of both saves")
+        try expectEqual(count("awakeFromInsert", in: calls), 1, "the calls of awakeFromInsert")
+        try child.performAndWait {
+          child.delete(page)
+          try child.save()
+        }
+        try parent.performAndWait { try parent.save() }
+        calls = log.take()
+        try expectEqual(count("prepareForDeletion", in: calls), 1, "the calls of prepareForDeletion")
+        try expectEqual(count("validateForDelete", in: calls), 2, "the validations of the delete")
       }
       try stack.read { try expectEqual(try $0.number(of: "Page"), 0) }
     }
