@@ -2,7 +2,7 @@
   import Foundation
   import Testing
 
-  /// Mistakes with objects and contexts that the compiler finds. The comment above a line has the beginning of its error.
+  /// Mistakes with objects and contexts that the compiler finds. A comment above a line has the beginning of its error.
   @Suite("Isolation mistakes")
   struct IsolationMistakesTests {
     private static let mistakes = """
@@ -16,7 +16,7 @@
 
       func task(_ container: any PersistentContainer) async throws {
         // error: conformance of 'ManagedObject' to 'Sendable' is unavailable
-        _ = try await container.performBackgroundTask { context in context.insertedObjects.first }
+        _ = try await container.performBackgroundTask { try $0.fetch(FetchRequest(ManagedObject.self)) }
       }
 
       func capture(_ context: ManagedObjectContext, _ object: ManagedObject) async throws {

@@ -136,7 +136,9 @@ extension ManagedObjectContext {
       error.objectIDs = [id]
       throw error
     }
-    return object(for: row)
+    let object = object(for: row)
+    awakenLoaded()
+    return object
   }
 
   /// - Parameter group: The fetch group that the fault loads together with.

@@ -107,6 +107,7 @@ extension ManagedObjectContext {
     if isOutermost { processInbox() }
     defer {
       if isOutermost {
+        awakenLoaded()
         postChanges()
         lease.end()
         endUnit()
