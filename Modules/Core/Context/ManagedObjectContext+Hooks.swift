@@ -36,13 +36,13 @@ extension ManagedObjectContext {
   }
 
   /// Calls `awakeFromFetch` of fetched objects whose values are new. In the middle of a read the objects wait.
-  final func awaken(_ objects: [some ManagedObject]) {
+  final func awaken(_ objects: [ManagedObject]) {
     guard storage.loads.isDue else {
       for object in objects where object.isAsleep { storage.loads.append(object) }
       return
     }
     storage.loads.isAwakening = true
-    callingHooks { for object in objects { object.awaken() } }
+    callingHooks { objects.visit { $0.awaken() } }
     storage.loads.isAwakening = false
     awakenLoaded()
   }

@@ -201,6 +201,6 @@ extension ManagedObjectContext {
         object.row = row
       })
     guard !asFaults, !making.contains(.awakensLater) else { return }
-    for object in objects[start...] where object.isAsleep { storage.loads.append(object) }
+    objects.visit(from: start) { if $0.isAsleep { storage.loads.append($0) } }
   }
 }

@@ -23,12 +23,12 @@ extension ManagedObjectContext {
         let objects = try reading(request) { plan in
           var objects = ObjectSink(plan, in: self)
           try FetchExecution(plan, in: self).run(into: &objects)
-          let result = objects.finish().downcast(to: Result.self)
+          let result = objects.finish()
           try prefetch(plan.prefetches, of: result)
           return result
         }
         awaken(objects)
-        return objects
+        return objects.downcast(to: Result.self)
       } as: {
         .fetch(records: $0.count)
       }

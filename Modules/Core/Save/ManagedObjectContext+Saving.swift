@@ -119,7 +119,7 @@ extension ManagedObjectContext {
   /// Calls `didSave` of objects whose changes were saved.
   final func callDidSave(of objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
-    callingHooks { for object in objects { object.didSave() } }
+    callingHooks { objects.visit { $0.didSave() } }
   }
 
   /// Posts the changes of a save to parents, children, followers and observers.
