@@ -20,6 +20,38 @@ extension ManagedObjectContext {
     if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
+  /// Marks an object for deletion, after its hook.
+  ///
+  /// - Parameter isPrepared: Whether the hook was called already.
+  final func delete(_ object: ManagedObject, isPrepared: Bool) {
+    func isDeletable() -> Bool {
+      object.flags.isDisjoint(with: [.detached, .preparingDeletion]) && object.pending?.kind != .deleted
+    }
+    guard isDeletable() else { return }
+    do {
+      // First, because the hook is not called for a record that does not exist any more.
+      try object.loadRow()
+      if !isPrepared { prepareForDeletion(of: object) }
+      // The hook may have rolled back or reset the context.
+      guard isDeletable() else { return }
+      storage.markDeleted(try object.changeable())
+      storage.pendingDeletes.append(object)
+    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+      // The record is deleted in the store already.
+    } catch {
+      object.becomeUnavailable(error, losesChange: true)
+    }
+  }
+
+  /// Calls the hook of an object that a delete rule is about to delete, while its relationships are complete.
+  ///
+  /// - Returns: Whether the object could be loaded, so that its hook was called.
+  private final func prepareCascade(to target: ManagedObject) -> Bool {
+    guard (try? target.loadRow()) != nil else { return false }
+    prepareForDeletion(of: target)
+    return true
+  }
+
   /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
@@ -27,8 +59,9 @@ extension ManagedObjectContext {
         switch relationship.deleteRule {
         case .nullify: try release(target, from: object, relationship)
         case .cascade:
+          let isPrepared = prepareCascade(to: target)
           try release(target, from: object, relationship)
-          delete(target)
+          delete(target, isPrepared: isPrepared)
         case .deny, .noAction: break
         }
       }

@@ -43,6 +43,7 @@ extension ManagedObjectContext {
       if let uninsertedGraph = record.uninsertedGraph {
         for companion in uninsertedGraph.removeAll() { insert(companion) }
       }
+      object.flags.insert(.awake)
       object.awakeFromInsert()
     }
   }
@@ -58,16 +59,7 @@ extension ManagedObjectContext {
   public final func delete(_ object: ManagedObject) {
     operating {
       Misuse.check(object.storage === storage, wrongContextMessage(object))
-      guard !object.flags.contains(.detached), object.pending?.kind != .deleted else { return }
-      do {
-        let record = try object.changeable()
-        storage.markDeleted(record)
-        storage.pendingDeletes.append(object)
-      } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-        // The record is deleted in the store already.
-      } catch {
-        object.becomeUnavailable(error, losesChange: true)
-      }
+      delete(object, isPrepared: false)
     }
   }
 
@@ -158,7 +150,9 @@ extension ManagedObjectContext {
       error.objectIDs = [id]
       throw error
     }
-    return object(for: row)
+    let object = object(for: row)
+    awakenLoaded()
+    return object
   }
 
   /// - Parameter group: The fetch group that the fault loads together with.
@@ -186,6 +180,8 @@ extension ManagedObjectContext {
     static let asFaults = ObjectMaking(rawValue: 1)
     /// Registered objects keep the row that they have.
     static let keepsRows = ObjectMaking(rawValue: 2)
+    /// The caller calls ``awaken(_:)`` with the new objects.
+    static let awakensLater = ObjectMaking(rawValue: 4)
   }
 
   /// The objects of rows, in the same order. Registered objects without changes take a newer row.
@@ -197,7 +193,8 @@ extension ManagedObjectContext {
     let storage = storage
     let asFaults = making.contains(.asFaults)
     let number = group?.number ?? 0
-    let offset = (group?.count ?? 0) - objects.count
+    let start = objects.count
+    let offset = (group?.count ?? 0) - start
     group?.add(rows)
     storage.registry.objects(
       for: rows, into: &objects,
@@ -213,8 +210,11 @@ extension ManagedObjectContext {
           object.groupIndex = UInt32(truncatingIfNeeded: place + offset)
         }
         guard object.pending == nil, !asFaults || object.row != nil else { return }
-        if let known = object.row, making.contains(.keepsRows) || known.version >= row.version { return }
+        guard let known = object.row else { return object.fill(with: row) }
+        if making.contains(.keepsRows) || known.version >= row.version { return }
         object.row = row
       })
+    guard !asFaults, !making.contains(.awakensLater) else { return }
+    objects.visit(from: start) { if $0.isAsleep { storage.loads.append($0) } }
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
 ///
 /// A context belongs to one place at a time: the main actor, a queue of its own, or a thread. Work with its objects
-/// inside ``perform(_:)`` or ``performAndWait(_:)``, or, for a main-queue context, on the main actor. Use from
+/// inside `perform` or `performAndWait`, or, for a main-queue context, on the main actor. Use from
 /// elsewhere fails with a sentence, in release builds too. The context itself may be passed to any thread; its objects
 /// may not.
 ///
@@ -200,8 +200,9 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// The failures of accessors, which cannot throw, since the last successful `save`, `rollback` or `reset`: the first
   /// failure of each object, and at most a hundred. Each is logged once.
   ///
-  /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when the saved records depend on an
-  /// object that failed to load. ``refresh(_:mergeChanges:)`` of the object clears its failures.
+  /// A save is refused when a change was lost, or when the saved records depend on an object that failed to load: with
+  /// ``ErrorCode/recordVanished`` when other writers deleted the record, otherwise with ``ErrorCode/objectUnavailable``.
+  /// Other saves pass. ``refresh(_:mergeChanges:)`` of the object clears its failures.
   public final var reportedErrors: [any Error] {
     storage.confinement.check("The \(label)")
     return storage.reports.list.map(\.error)

@@ -61,7 +61,8 @@ public enum SaveOutcome: String, Sendable, Hashable {
 /// A violation of the model that keeps an object from being saved.
 public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
   /// ``ErrorCode/missingValue``, ``ErrorCode/invalidValue`` or ``ErrorCode/deleteDenied``;
-  /// ``ErrorCode/validationFailed`` for an error of ``ManagedObject/validateForSave()``.
+  /// ``ErrorCode/validationFailed`` for an error of a validation hook of the object, such as
+  /// ``ManagedObject/validateForInsert()``.
   public let code: ErrorCode
   /// The object that violates the model.
   public let objectID: ManagedObjectID

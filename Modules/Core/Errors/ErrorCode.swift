@@ -38,9 +38,12 @@ extension ErrorCode {
   public static let notADatabase = ErrorCode("notADatabase")
   /// A request, a model or a value is larger or more complex than the store's engine, or the evaluator, can take.
   public static let limitExceeded = ErrorCode("limitExceeded")
-  /// A save depends on an object that an accessor, which cannot throw, could not load or change; see
-  /// ``ManagedObjectContext/reportedErrors``.
+  /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record may
+  /// exist; see ``ManagedObjectContext/reportedErrors``.
   public static let objectUnavailable = ErrorCode("objectUnavailable")
+  /// An accessor, which cannot throw, used an object whose record does not exist any more. A save that depends on the
+  /// object is refused with the same code; see ``ManagedObjectContext/reportedErrors``.
+  public static let recordVanished = ErrorCode("recordVanished")
   /// Another program changed the store's tables while the store was open; detach it and attach it again.
   public static let schemaChanged = ErrorCode("schemaChanged")
   /// The store's content is damaged.

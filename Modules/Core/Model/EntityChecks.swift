@@ -18,6 +18,8 @@ final class EntityChecks: Sendable {
   let references: [Int]
   /// Slots of the properties under uniqueness constraints.
   let unique: [Int]
+  /// Whether the class of the entity's objects has rules for single properties.
+  let asksForProperties: Bool
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
@@ -37,6 +39,7 @@ final class EntityChecks: Sendable {
       if case .attribute(let attribute) = entity.slots[index] { !attribute.validation.isEmpty } else { false }
     }
     relationships = entity.relationships.filter(\.isBounded)
+    asksForProperties = entity.objectClass is any PropertyValidating.Type
     boundedOwners = entity.relationships.compactMap { relationship in
       guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.isBounded else { return nil }
       return (slot, inverse)

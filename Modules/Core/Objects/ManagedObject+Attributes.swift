@@ -2,8 +2,9 @@
 
 extension ManagedObject {
   /// The value of an attribute, for typed accessors. Neither throws nor traps. When the record cannot be loaded, the
-  /// accessor returns the type's default, the object becomes unavailable, the context reports the error, and the next
-  /// save refuses. An assigned value that the attribute's type refuses is reported in the same way. Must be used where
+  /// accessor returns the type's default, the object becomes unavailable, and the context reports the error, for a record
+  /// deleted by other writers with ``ErrorCode/recordVanished``. Only a save that depends on the object is refused. An
+  /// assigned value that the attribute's type refuses is reported in the same way. Must be used where
   /// the context may be used. The first access to a fault reads the store; other accesses cost some nanoseconds.
   @inlinable public final subscript<Value>(key: AttributeKey<Value>) -> Value {
     get { Value(attributeValue: accessibleValue(of: key)) ?? fallback(for: key) }

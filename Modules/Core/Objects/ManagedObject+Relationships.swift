@@ -30,7 +30,7 @@ extension ManagedObject {
       return try target(of: try toOne(key)) as? Target
     } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [recordID] {
       // A missing target does not make the owner unavailable.
-      storage?.context?.report(error, for: self, losesChange: false)
+      reportVanishedTarget(error, of: key.name)
       return nil
     } catch {
       becomeUnavailable(error)

@@ -15,7 +15,34 @@ extension ManagedObject {
   /// - Parameter losesChange: Whether the accessor was an assignment.
   final func becomeUnavailable(_ error: any Error, losesChange: Bool = false) {
     flags.insert(.unavailable)
-    storage?.context?.report(error, for: self, losesChange: losesChange)
+    let report = vanishedRecord(error, losesChange ? "ignored an assignment" : "returned a default") ?? error
+    storage?.context?.report(report, for: self, losesChange: losesChange)
+  }
+
+  /// The report of an accessor that met a record deleted by other writers; `nil` for another failure.
+  private final func vanishedRecord(_ error: any Error, _ outcome: String) -> CoherenceError? {
+    guard let cause = error as? CoherenceError else { return nil }
+    let isDeletedElsewhere = cause.objectIDs == [id] && flags.isSuperset(of: [.detached, .deleted])
+    guard cause.code == .objectNotFound || cause.code == .objectDeleted && isDeletedElsewhere else { return nil }
+    let name = cause.objectIDs.first?.entity.name ?? entity.name
+    var report = CoherenceError(
+      .recordVanished,
+      "A record of '\(name)' does not exist any more, and an accessor of an object of '\(entity.name)' \(outcome); "
+        + "refresh the object, or use `load()`, which throws.",
+      underlying: cause)
+    report.objectIDs = cause.objectIDs
+    return report
+  }
+
+  /// Reports a target of a relationship whose record other writers deleted.
+  final func reportVanishedTarget(_ cause: CoherenceError, of relationship: String) {
+    var report = CoherenceError(
+      .recordVanished,
+      "The record that '\(entity.name).\(relationship)' leads to does not exist any more, and the accessor returned nil; "
+        + "refresh the object, or use `object(for:)`, which throws.",
+      underlying: cause)
+    report.objectIDs = cause.objectIDs
+    storage?.context?.report(report, for: self, losesChange: false)
   }
 
   /// Loads the record's row into a fault.

@@ -48,6 +48,12 @@ open class ManagedObject {
     static let temporaryIDExposed = Flags(rawValue: 4)
     /// A load did not find the record.
     static let missing = Flags(rawValue: 16)
+    /// `awakeFromInsert` or `awakeFromFetch` was called for the present values.
+    static let awake = Flags(rawValue: 32)
+    /// The object is between `willTurnIntoFault` and `didTurnIntoFault`.
+    static let turningIntoFault = Flags(rawValue: 64)
+    /// `prepareForDeletion` runs.
+    static let preparingDeletion = Flags(rawValue: 128)
   }
 
   /// Makes an object for the framework. Subclasses inherit it; user code does not call it.
@@ -97,6 +103,8 @@ open class ManagedObject {
     }
   }
 
+  // MARK: Hooks
+
   /// Sets the values of a new object that no literal expresses, such as the present date.
   ///
   /// Called once for each new object, after the model's defaults are set, before the object is inserted and before
@@ -106,17 +114,74 @@ open class ManagedObject {
 
   /// Called in the context after the object was inserted for the first time. Override it to set values that the model's
   /// defaults cannot express, such as the present date.
+  ///
+  /// Not called for the object of a parent context that receives the insert by a child's save.
   open func awakeFromInsert() {}
+
+  /// Called in the context after values were loaded into the object: by a fetch, by the access to a fault, by a
+  /// prefetch, or by a merge of another save. Override it to fill stored variables that depend on the values.
+  ///
+  /// Called once for each load, before the call that loads returns. A newer row for an object with values is no load.
+  /// The override may read, fetch and change objects; its changes are unsaved changes. An object that the override
+  /// loads is called after the override returned. A ``ManagedObjectContext/save()`` in the override throws
+  /// ``ErrorCode/illegalState``.
+  open func awakeFromFetch() {}
 
   /// Called in the context once in each save, before the object is validated and saved. Overrides may insert, change
   /// and delete objects; objects changed that way are called too. Not called for objects marked for deletion, nor for
-  /// an object whose only unsaved change is its position in an ordered relationship.
+  /// an object whose only unsaved change is its position in an ordered relationship. A
+  /// ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``.
   open func willSave() {}
 
-  /// Called in the context before an inserted or changed object is saved, after the model's own rules were checked.
+  /// Called in the context after a save has written the object's insert, change or delete, before
+  /// ``ManagedObjectContext/save()`` returns. ``isDeleted`` tells a delete; the object has no values then.
   ///
-  /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed`` and the text of the error.
-  open func validateForSave() throws {}
+  /// Called once in each save, after all stores have committed and other contexts have been notified. When one of
+  /// several stores fails, the objects of the committed stores are called. The save of a child context calls the
+  /// child's objects; the parent's objects are called when the parent saves. Changes by the override are unsaved
+  /// changes, and a ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``.
+  open func didSave() {}
+
+  /// Called in the context before an inserted object is saved, after the model's own rules were checked.
+  ///
+  /// Called once in each save. The override may change objects; the model's rules are checked again then.
+  ///
+  /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed``, which has the text of the error beside all
+  ///   other failures of the save.
+  open func validateForInsert() throws {}
+
+  /// Called in the context before a changed object is saved, after the model's own rules were checked. Otherwise as
+  /// ``validateForInsert()``.
+  ///
+  /// - Throws: Anything, as ``validateForInsert()``.
+  open func validateForUpdate() throws {}
+
+  /// Called in the context before the delete of an object is saved, after the delete rules were applied. Otherwise as
+  /// ``validateForInsert()``. Not called for an object that was never saved.
+  ///
+  /// - Throws: Anything, as ``validateForInsert()``. The object stays marked for deletion.
+  open func validateForDelete() throws {}
+
+  /// Called in the context before the object is marked for deletion: by ``ManagedObjectContext/delete(_:)``, or by the
+  /// cascade of a delete rule. Values and relationships can still be read, also the relationship that the cascade
+  /// followed.
+  ///
+  /// Called once for each delete. Deletes of the object in the override have no effect, because the object is about to
+  /// be deleted. A ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``. Not called for
+  /// batch deletes, for deletes that other contexts saved, nor for a parent's object that a child's save deletes.
+  open func prepareForDeletion() {}
+
+  /// Called in the context before a saved object loses its loaded values: by a refresh, a rollback, a reset, the
+  /// beginning of a snapshot, or a merge that invalidates the values. Override it to release resources that depend on
+  /// the values.
+  ///
+  /// The values can still be read. Changes by the override are dropped with the object's other changes. Not called when
+  /// an object is released, which is the subject of `deinit`, when its delete was saved, or for inserted objects.
+  open func willTurnIntoFault() {}
+
+  /// Called in the context after a saved object has lost its loaded values, once for each
+  /// ``willTurnIntoFault()`` whose values were dropped.
+  open func didTurnIntoFault() {}
 }
 
 /// The parts that the framework makes an object from. Passed through by initialisers of subclasses.
@@ -220,6 +285,11 @@ extension ManagedObject {
   /// The store that has, or will have, the record.
   final var storeIdentifier: StoreIdentifier? { recordID.storeIdentifier ?? pending?.assignedStore }
 }
+
+// An object stays in its context. The conformance is declared unavailable, so that the compiler refuses an object that
+// leaves the context, and that no other module can declare the conformance.
+@available(*, unavailable)
+extension ManagedObject: Sendable {}
 
 extension ManagedObject: Hashable {
   /// Objects are equal when they are one instance.

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
       var result: [ManagedObject] = []
       result.reserveCapacity(rows.count)
       objects(for: rows, into: &result)
+      awakenLoaded()
       return result
     }
   }

@@ -20,13 +20,15 @@ extension ManagedObjectContext {
   public final func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try operating {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
-        try reading(request) { plan in
+        let objects = try reading(request) { plan in
           var objects = ObjectSink(plan, in: self)
           try FetchExecution(plan, in: self).run(into: &objects)
-          let result = objects.finish().downcast(to: Result.self)
+          let result = objects.finish()
           try prefetch(plan.prefetches, of: result)
           return result
         }
+        awaken(objects)
+        return objects.downcast(to: Result.self)
       } as: {
         .fetch(records: $0.count)
       }

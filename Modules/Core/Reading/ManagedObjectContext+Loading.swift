@@ -12,7 +12,7 @@ extension ManagedObjectContext {
           noteMissing([object.recordID])
           throw object.deletedError()
         }
-        object.row = row
+        object.fill(with: row)
       }
       if !object.flags.isDisjoint(with: [.unavailable, .missing]) { becomeAvailable(object) }
     }
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
     guard faults.count > 1 else { return }
     for row in try loadRows(faults) {
       guard let neighbour = storage.registry.object(for: row.id), neighbour.isFault else { continue }
-      neighbour.row = row
+      neighbour.fill(with: row)
     }
   }
 

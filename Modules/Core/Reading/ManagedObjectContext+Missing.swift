@@ -31,7 +31,7 @@ extension ManagedObjectContext {
       gone.remove(row.id)
       guard let object = storage.registry.object(for: row.id) else { continue }
       object.flags.remove(.missing)
-      if object.pending == nil, object.row == nil { object.row = row }
+      if object.pending == nil, object.row == nil { object.fill(with: row) }
     }
     for id in gone { removeDeletedElsewhere(id) }
     forgetMembers(gone)

@@ -31,9 +31,11 @@ extension ManagedObjectContext {
   final func forgetCleanRows() {
     storage.kept.removeAll()
     let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }
-    for object in objects {
-      object.row = nil
-      object.collections = nil
+    turningIntoFaults(objects) {
+      for object in objects where object.pending == nil {
+        object.row = nil
+        object.collections = nil
+      }
     }
     group(objects)
   }
@@ -41,7 +43,12 @@ extension ManagedObjectContext {
   /// Runs a block whose reads are of one state of each store.
   @inline(__always) final func inOneState<T>(_ body: () throws -> T) rethrows -> T {
     lease.beginOperation()
-    defer { lease.endOperation() }
+    storage.loads.depth += 1
+    defer {
+      storage.loads.depth -= 1
+      lease.endOperation()
+      awakenLoaded()
+    }
     return try body()
   }
 

@@ -10,7 +10,7 @@ struct ObjectSink: FetchSink {
   init(_ plan: FetchPlan, in context: ManagedObjectContext) {
     self.context = context
     group = plan.needsOverlay ? nil : context.storage.groups.make(.fetch)
-    making = plan.returnsObjectsAsFaults && !plan.needsOverlay ? .asFaults : []
+    making = plan.returnsObjectsAsFaults && !plan.needsOverlay ? .asFaults : .awakensLater
   }
 
   mutating func receive(_ rows: [Row]) { context.objects(for: rows, into: &objects, making, in: group) }

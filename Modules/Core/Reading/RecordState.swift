@@ -53,7 +53,7 @@ struct ContextRecords: RecordSource {
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let owner = try context.fault(for: record.id, of: record.entity)
     // An ordered list needs its owner's row and would read it again.
-    if case .row(let row) = record.values, owner.isFault { owner.row = row }
+    if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
     let ids = try owner.memberIDs(of: relationship)
     let unknown = ids.filter { id in
       context.storage.record(for: id) == nil && context.storage.registry.object(for: id)?.row == nil

@@ -10,18 +10,21 @@ extension ManagedObjectContext {
   /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again. Only
   /// objects of stores that committed are clean.
   ///
-  /// The save calls `willSave` and `validateForSave` of the changed objects, and closures of the ``mergePolicy``, on the
-  /// calling thread. It then notifies the contexts that follow this one without waiting for them.
+  /// The save calls hooks of the changed objects, and closures of the ``mergePolicy``, on the calling thread:
+  /// ``ManagedObject/willSave()``, the rules of ``PropertyValidating``, ``ManagedObject/validateForInsert()``,
+  /// ``ManagedObject/validateForUpdate()`` and ``ManagedObject/validateForDelete()``. It then notifies the contexts that
+  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last.
   ///
   /// To be called inside the context, as every use of it. The cost follows the number of changed objects, not the number of
   /// objects in the context. A save without changes takes no transaction.
   ///
-  /// - Throws: ``CoherenceError``, in this order of precedence: ``ErrorCode/objectUnavailable`` when an accessor lost a
-  ///   change, or the save depends on an object that could not be loaded; ``ErrorCode/validationFailed`` with all
+  /// - Throws: ``CoherenceError``, in this order of precedence: ``ErrorCode/recordVanished`` or
+  ///   ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an object that could not be
+  ///   loaded; ``ErrorCode/validationFailed`` with all
   ///   failures; ``ErrorCode/deleteDenied``; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
   ///   resolve; ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
   ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
-  ///   closure of the merge policy changes objects of the context. ``ErrorCode/cancelled`` when the task is cancelled before
+  ///   closure of the merge policy changes objects of the context, or when a hook of an object saves. ``ErrorCode/cancelled`` when the task is cancelled before
   ///   the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
@@ -42,6 +45,7 @@ extension ManagedObjectContext {
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     try refuseSaveByPolicy()
+    try refuseSaveByHook()
     processInboxIfUsedDirectly()
     try prepareSave()
     if isObserved { saved = pendingSave }
@@ -90,14 +94,17 @@ extension ManagedObjectContext {
     lease.offerForSave()
     var published = ChangeSet()
     var listed = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
+    var saved: [ManagedObject] = []
     let result = Result {
-      try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed)
+      try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed, &saved)
     }
     lease.endOffers()
     coordinator.saves.rise()
     if !published.isEmpty { spread(published) }
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
+    if case .success = result { storage.reports.removeAll() }
+    callDidSave(of: saved)
     try result.get()
   }
 
@@ -105,7 +112,7 @@ extension ManagedObjectContext {
   /// store are clean even when another store fails.
   private final func execute(
     _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
-    _ listed: inout EntityChangeList?
+    _ listed: inout EntityChangeList?, _ saved: inout [ManagedObject]
   ) throws {
     var outcomes = SaveOutcomes(of: units)
     for unit in units {
@@ -117,8 +124,17 @@ extension ManagedObjectContext {
       }
       outcomes.noteCommit(in: unit.store)
       listed?.add(committed.unit)
+      for change in committed.unit.changes where !change.record.changesPositionsOnly {
+        if let object = change.object { saved.append(object) }
+      }
       publish(committed, into: &changes)
     }
+  }
+
+  /// Calls `didSave` of objects whose changes were saved.
+  final func callDidSave(of objects: [ManagedObject]) {
+    guard !objects.isEmpty else { return }
+    callingHooks { objects.visit { $0.didSave() } }
   }
 
   /// Posts the changes of a save to parents, children, followers and observers.

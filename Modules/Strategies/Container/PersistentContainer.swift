@@ -54,11 +54,20 @@ public protocol PersistentContainer: AnyObject, Sendable {
   ///   nevertheless.
   func detach(persistentStores: [any PersistentStore]) throws
 
-  /// The context of the user interface, confined to the main actor.
+  /// The context of the user interface, confined to the main actor. Code on the main actor takes it from
+  /// ``mainContext``, which the compiler refuses elsewhere; other code uses it in `perform`.
   var viewContext: ManagedObjectContext { get }
 
   /// Makes a context for work off the main actor.
   func newBackgroundContext() -> BackgroundContext
+}
+
+// MARK: - On the main actor
+
+extension PersistentContainer {
+  /// The view context for code on the main actor, which uses the context and its objects without `perform`. The compiler
+  /// refuses the property in code that is not isolated to the main actor.
+  @MainActor public var mainContext: ManagedObjectContext { viewContext }
 }
 
 // MARK: - Without arguments

@@ -90,7 +90,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var elsewhere: [Case] {
-    Case("invalid values set in validateForSave fail the save", model: Drafts.model) { stack in
+    Case("invalid values set in a validation fail the save", model: Drafts.model) { stack in
       let spoil: Draft.Act = { draft, context in
         guard try draft.label == "z" else { return }
         try fresh("a", in: context)?.setValue(nil, for: "name")
@@ -104,7 +104,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Draft"), 0) }
     }
-    Case("an object that writes a value in each validateForSave is saved", model: Drafts.model) { stack in
+    Case("an object that writes a value in each validation is saved", model: Drafts.model) { stack in
       let write: Draft.Act = { draft, _ in try draft.setValue("name", for: "name") }
       try Draft.$onValidation.withValue(write) { try stack.write { try $0.make("Draft", ["name": "a"]) } }
       try stack.read { try expectEqual(try $0.names("Draft"), ["name"]) }

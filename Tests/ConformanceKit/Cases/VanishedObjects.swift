@@ -180,7 +180,7 @@ extension ConformanceSubject {
         let album = try unwrap(context.object(with: id) as? Album)
         try context.make("Genre", ["name": "Jazz"])
         album.title = "B"
-        let error = try expectThrows(.objectUnavailable) { try context.save() }
+        let error = try expectThrows(.recordVanished) { try context.save() }
         try expectEqual(error.objectIDs, [id])
         try expect(error.message.contains("reportedErrors"), "the message to say where to look")
         context.refresh(album, mergeChanges: true)
@@ -198,7 +198,7 @@ extension ConformanceSubject {
         album.title = "edited"
         let track = try unwrap(context.object(with: id) as? Track)
         album.tracks.append(track)
-        try expectThrows(.objectUnavailable) { try context.save() }
+        try expectThrows(.recordVanished) { try context.save() }
         context.refresh(album, mergeChanges: true)
         context.refresh(track, mergeChanges: true)
         try expectEqual(album.title, "edited")
@@ -225,6 +225,23 @@ extension ConformanceSubject {
       try stack.read { context in
         context.delete(context.object(with: id))
         try expect(context.reportedErrors.isEmpty, "nothing to be reported")
+        try context.make("Genre", ["name": "Jazz"])
+        try context.save()
+      }
+    }
+    Case("a refused save names every object that it depends on, and the reports have the code of vanished records") {
+      stack in
+      let ids = try ["A", "B", "C"].map { try deletedID("Album", ["title": $0], stack) }
+      try stack.read { context in
+        let albums = try ids.map { try unwrap(context.object(with: $0) as? Album) }
+        albums[0].title = "X"
+        albums[1].title = "Y"
+        try expectEqual(albums[2].title, "")
+        let codes = context.reportedErrors.map { ($0 as? CoherenceError)?.code }
+        try expectEqual(codes, [.recordVanished, .recordVanished, .recordVanished])
+        let error = try expectThrows(.recordVanished) { try context.save() }
+        try expectEqual(Set(error.objectIDs), Set(ids.prefix(2)))
+        context.rollback()
         try context.make("Genre", ["name": "Jazz"])
         try context.save()
       }

@@ -31,7 +31,10 @@ final class Draft: ManagedObject {
     }
   }
 
-  override func validateForSave() throws {
+  override func validateForInsert() throws { try act() }
+  override func validateForUpdate() throws { try act() }
+
+  private func act() throws {
     guard let context = managedObjectContext else { return }
     try Self.onValidation?(self, context)
   }

@@ -107,7 +107,10 @@ final class CheckedOwner: ManagedObject {
     let description = "nobody is called 'nobody'"
   }
 
-  override func validateForSave() throws {
+  override func validateForInsert() throws { try validateName() }
+  override func validateForUpdate() throws { try validateName() }
+
+  private func validateName() throws {
     if try value(for: "name", as: String?.self) == "nobody" { throw Refusal() }
   }
 }

@@ -29,7 +29,7 @@ public enum ConformanceSuite {
     .rowsReadAgain, .severalStores, .metadata, .capabilities,
     .migration, .refusedMigration,
     .migrationOptions, .leftOut, .renaming, .convertedTypes, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers,
-    .lastChanges,
+    .lastChanges, .hooks,
     .largeRequests,
     .hostileNames, .writerExclusion,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,

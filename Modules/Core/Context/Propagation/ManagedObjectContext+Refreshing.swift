@@ -17,28 +17,35 @@ extension ManagedObjectContext {
     operating {
       Misuse.check(object.storage === storage, wrongContextMessage(object))
       lease.end()
-      let wasMissing = object.flags.contains(.missing)
-      object.flags.subtract([.unavailable, .missing])
-      storage.reports.remove(object.recordID)
-      object.collections = nil
-      guard let record = object.pending else {
-        object.row = nil
-        guard wasMissing else { return }
-        storage.missing.insert(object.recordID)
-        return takeOutMissing()
+      turningIntoFaults(object.pending == nil || !mergeChanges ? [object] : []) {
+        refreshState(of: object, mergeChanges: mergeChanges)
       }
-      if mergeChanges {
-        reread([record]) { record, row in record.rebase(onto: row) }
-        return storage.withPending { record.acceptBase() }
-      }
-      guard record.kind != .inserted else { return }
-      revertRelationships(of: object, record)
-      storage.pendingDeletes.removeAll { $0 === object }
-      storage.untrack(record)
-      object.row = nil
-      record.isSilent = true
-      noteRefreshed(object)
+      awakenLoaded()
     }
+  }
+
+  private final func refreshState(of object: ManagedObject, mergeChanges: Bool) {
+    let wasMissing = object.flags.contains(.missing)
+    object.flags.subtract([.unavailable, .missing])
+    storage.reports.remove(object.recordID)
+    object.collections = nil
+    guard let record = object.pending else {
+      object.row = nil
+      guard wasMissing else { return }
+      storage.missing.insert(object.recordID)
+      return takeOutMissing()
+    }
+    if mergeChanges {
+      reread([record]) { record, row in record.rebase(onto: row) }
+      return storage.withPending { record.acceptBase() }
+    }
+    guard record.kind != .inserted else { return }
+    revertRelationships(of: object, record)
+    storage.pendingDeletes.removeAll { $0 === object }
+    storage.untrack(record)
+    object.row = nil
+    record.isSilent = true
+    noteRefreshed(object)
   }
 
   /// Reads the present rows below the context of changed records, with one read for each store.
@@ -91,11 +98,14 @@ extension ManagedObjectContext {
       if !lease.isPinned { processInbox() }
       lease.end()
       let objects = storage.registry.all
-      for object in objects { forgetState(of: object) }
+      turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
+        for object in objects { forgetState(of: object) }
+      }
       let records = objects.compactMap(\.pending)
       reread(records) { record, row in record.rebase(onto: row) }
       storage.withPending { for record in records { record.acceptBase() } }
       takeOutMissing()
+      awakenLoaded()
       storage.reports.removeAll()
       storage.kept.invalidateLists()
       events.noteEverything()
@@ -117,28 +127,32 @@ extension ManagedObjectContext {
   /// a save of this context has passed to its parent stay in the parent.
   public final func rollback() {
     operating {
-      var inserted: [ManagedObject] = []
-      var others: [ManagedObject] = []
-      for record in storage.records {
-        guard let object = record.object else { continue }
-        if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
-      }
-      storage.untrackAll()
-      storage.reports.removeAll()
-      for object in inserted {
-        object.flags.insert(.detached)
-        object.collections = nil
-        storage.unregister(object)
-      }
-      for object in others {
-        object.collections = nil
-        object.row = nil
-        noteRefreshed(object)
-      }
-      for object in storage.registry.all {
-        object.collections = nil
-        object.flags.remove(.unavailable)
-      }
+      turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
+    }
+  }
+
+  private final func dropChanges() {
+    var inserted: [ManagedObject] = []
+    var others: [ManagedObject] = []
+    for record in storage.records {
+      guard let object = record.object else { continue }
+      if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
+    }
+    storage.untrackAll()
+    storage.reports.removeAll()
+    for object in inserted {
+      object.flags.insert(.detached)
+      object.collections = nil
+      storage.unregister(object)
+    }
+    for object in others {
+      object.collections = nil
+      object.row = nil
+      noteRefreshed(object)
+    }
+    for object in storage.registry.all {
+      object.collections = nil
+      object.flags.remove(.unavailable)
     }
   }
 
@@ -152,18 +166,22 @@ extension ManagedObjectContext {
       // afterwards still need them.
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
-      let objects = storage.registry.all
-      storage.untrackAll()
-      storage.registry.removeAll()
-      storage.kept.removeAll()
-      storage.groups.removeAll()
-      storage.reports.removeAll()
-      storage.missing = []
-      storage.permanentIDs = [:]
-      for object in objects {
-        object.flags.insert(.detached)
-        object.collections = nil
-      }
+      turningIntoFaults(storage.registry.all) { detachAll() }
+    }
+  }
+
+  private final func detachAll() {
+    let objects = storage.registry.all
+    storage.untrackAll()
+    storage.registry.removeAll()
+    storage.kept.removeAll()
+    storage.groups.removeAll()
+    storage.reports.removeAll()
+    storage.missing = []
+    storage.permanentIDs = [:]
+    for object in objects {
+      object.flags.insert(.detached)
+      object.collections = nil
     }
   }
 }
@@ -211,7 +229,9 @@ extension ManagedObjectContext {
     case .changes(let list, _):
       lease.end()
       applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
-      for changes in list { refresh(from: changes) }
+      turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
+        for changes in list { refresh(from: changes) }
+      }
       forgetMembers(Set(list.flatMap(\.deleted)))
     case .everything(let overflow):
       lease.end()
@@ -220,14 +240,21 @@ extension ManagedObjectContext {
       for id in gone { removeDeletedElsewhere(id) }
       forgetMembers(gone)
       let objects = storage.registry.all
-      for object in objects {
-        object.collections = nil
-        if object.pending == nil { object.row = nil }
+      turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
+        for object in objects {
+          object.collections = nil
+          if object.pending == nil { object.row = nil }
+        }
       }
       refreshRows(of: objects.compactMap(\.pending))
       events.noteEverything()
     }
     takeOutMissing()
+    awakenLoaded()
+  }
+
+  private final func cleanObjects(with ids: [ManagedObjectID]) -> [ManagedObject] {
+    ids.compactMap { storage.registry.object(for: $0) }.filter { $0.pending == nil }
   }
 
   /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
@@ -279,8 +306,10 @@ extension ManagedObjectContext {
       if let record = object.pending {
         let inherited = slotsEditedByParents(of: record.id)
         storage.withPending { record.refresh(from: row, keeping: inherited) }
-      } else if object.row.map({ $0.version < row.version }) != false {
-        object.row = row
+      } else if let known = object.row {
+        if known.version < row.version { object.row = row }
+      } else {
+        object.fill(with: row)
       }
       isNew ? events.noteInserted(object) : events.noteRefreshed(object)
     } else if isNew {

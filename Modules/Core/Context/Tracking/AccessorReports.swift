@@ -31,8 +31,8 @@ struct AccessorReports {
 
   var isEmpty: Bool { list.isEmpty }
 
-  /// The first lost change.
-  var lostChange: Report? { list.first(where: \.losesChange) ?? unlistedLoss }
+  /// The lost changes, and the first one after the list was full.
+  var lostChanges: [Report] { list.filter(\.losesChange) + (unlistedLoss.map { [$0] } ?? []) }
 
   /// The report of an object.
   func report(of id: ManagedObjectID) -> Report? { list.first { $0.objectID == id } }

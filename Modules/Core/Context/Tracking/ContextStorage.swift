@@ -54,6 +54,10 @@ final class ContextStorage: @unchecked Sendable {
   var groups = FetchGroups()
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
+  /// The number of nested hooks of objects that run and may not save.
+  @exclusivity(unchecked) var runningHooks = 0
+  /// The objects with loaded values that wait for `awakeFromFetch`.
+  @exclusivity(unchecked) var loads = LoadedObjects()
   /// The failures of accessors.
   var reports = AccessorReports()
   /// The records that a load did not find. The context looks for them again when it processes saves of other writers.

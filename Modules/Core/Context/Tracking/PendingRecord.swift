@@ -62,6 +62,12 @@ final class PendingRecord {
   /// Whether the record has no changes to save.
   var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
+  /// Whether the record changes in nothing but its positions in ordered lists of others.
+  var changesPositionsOnly: Bool {
+    kind == .updated && !changed.isEmpty && !hasMembers
+      && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
+  }
+
   /// Whether the members or the order of an ordered relationship are changed. Such a list is a value of the record.
   var changesLists: Bool {
     hasMembers && kind == .updated && members.contains { $0.key.isOrdered && !$0.value.isEmpty }

@@ -9,10 +9,12 @@ extension ManagedObjectContext {
     try enter(parent) { try parent.absorb(records) }
     persistentStoreCoordinator?.saves.rise()
     var changes = ChangeSet()
+    let saved = records.compactMap { $0.changesPositionsOnly ? nil : $0.object }
     for record in records { markClean(record, &changes) }
     storage.reports.removeAll()
     invalidateLists(of: changes.deleted, withoutInverse: true)
     spread(changes)
+    callDidSave(of: saved)
   }
 
   /// Runs a block in the parent, in the middle of a save of this context. Where the context is the main actor's, no
@@ -29,7 +31,10 @@ extension ManagedObjectContext {
   private final func absorb(_ records: [PendingRecord]) throws {
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
     let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
-    defer { withExtendedLifetime(loaded) {} }
+    defer {
+      withExtendedLifetime(loaded) {}
+      awakenLoaded()
+    }
     var targets: [ManagedObjectID: ManagedObject] = [:]
     for record in records where !isNew(record) {
       let object = try fault(for: record.id, of: record.entity)
@@ -67,6 +72,7 @@ extension ManagedObjectContext {
     own.assignedStore = record.assignedStore
     own.object = object
     object.pending = own
+    object.flags.insert(.awake)
     if record.object?.flags.contains(.temporaryIDExposed) == true { object.flags.insert(.temporaryIDExposed) }
     storage.registry.insert(object)
     storage.track(own)

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// Objects and observers run code of the user here, which may insert, change and delete objects. The records that they
   /// change pass through the same steps, until no record is changed.
   ///
-  /// - Throws: ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
+  /// - Throws: ``ErrorCode/recordVanished``, ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
   ///   the store.
   final func prepareSave() throws {
     try applyPendingDeleteRules()
@@ -30,35 +30,42 @@ extension ManagedObjectContext {
   /// Refuses a save when a change was lost, or when the saved records depend on an object that failed to load.
   private final func checkReports() throws {
     guard !storage.reports.isEmpty else { return }
-    let lost = storage.reports.lostChange.map { ($0.objectID, $0.error) }
-    guard let (id, error) = lost ?? unavailableDependency else { return }
+    let failures = storage.reports.lostChanges.map { ($0.objectID, $0.error) } + unavailableDependencies
+    guard let error = failures.first?.1 else { return }
     let cause = error as? CoherenceError
-    let isOfValue = cause.map { [.wrongType, .invalidValue, .unknownProperty].contains($0.code) } ?? false
+    let code: ErrorCode =
+      switch cause?.code {
+      case .wrongType?, .invalidValue?, .unknownProperty?: .validationFailed
+      case .recordVanished?: .recordVanished
+      default: .objectUnavailable
+      }
     var refusal = CoherenceError(
-      isOfValue ? .validationFailed : .objectUnavailable,
+      code,
       "A change was lost, or depends on an object that is not available\(cause.map { ": \($0.message)" } ?? ".") "
         + "See `reportedErrors`; `refresh` of the object, or `rollback`, clears them.",
       underlying: error)
-    refusal.objectIDs = storage.reports.list.filter(\.losesChange).map(\.objectID)
-    if refusal.objectIDs.isEmpty { refusal.objectIDs = [id] }
+    let vanished = failures.map(\.1).compactMap { $0 as? CoherenceError }.filter { $0.code == .recordVanished }
+    var seen: Set<ManagedObjectID> = []
+    refusal.objectIDs = (failures.map(\.0) + vanished.flatMap(\.objectIDs)).filter { seen.insert($0).inserted }
     throw refusal
   }
 
-  /// An object that could not be loaded, and that an unsaved record depends on: its own object, the target of a changed
-  /// reference, or an added member.
-  private final var unavailableDependency: (ManagedObjectID, any Error)? {
-    func failure(_ id: ManagedObjectID) -> (ManagedObjectID, any Error)? {
-      guard let object = storage.registry.object(for: id), object.flags.contains(.unavailable) else { return nil }
-      return (id, storage.reports.report(of: id)?.error ?? object.deletedError())
+  /// The objects that could not be loaded, and that unsaved records depend on: their own objects, the targets of changed
+  /// references, and added members.
+  private final var unavailableDependencies: [(ManagedObjectID, any Error)] {
+    var result: [(ManagedObjectID, any Error)] = []
+    func note(_ id: ManagedObjectID) {
+      guard let object = storage.registry.object(for: id), object.flags.contains(.unavailable) else { return }
+      result.append((id, storage.reports.report(of: id)?.error ?? object.deletedError()))
     }
     for record in storage.records where !record.isUnchanged && record.kind != .deleted {
-      if let found = failure(record.id) { return found }
+      note(record.id)
       for slot in record.entity.referenceSlots where record.changed.contains(slot) {
-        if case .reference(let id) = record[slot], let found = failure(id) { return found }
+        if case .reference(let id) = record[slot] { note(id) }
       }
-      for id in record.members.values.lazy.flatMap(\.added) { if let found = failure(id) { return found } }
+      for id in record.members.values.lazy.flatMap(\.added) { note(id) }
     }
-    return nil
+    return result
   }
 
   /// Counts the rounds of a preparation, which would never end for objects that change another object each time.
@@ -71,8 +78,8 @@ extension ManagedObjectContext {
       guard rounds > Self.limit else { return }
       var error = CoherenceError(
         .validationFailed,
-        "Objects change further objects each time `willSave`, `validateForSave` or an observer of the context is called, "
-          + "and \(Self.limit) rounds did not end it; change an object there only where its value differs.")
+        "Objects change further objects each time `willSave`, a validation or an observer of the context is called, and "
+          + " \(Self.limit) rounds did not end it; change an object there only where its value differs.")
       error.objectIDs = records.prefix(10).map(\.id)
       throw error
     }
@@ -89,8 +96,10 @@ extension ManagedObjectContext {
     var called = records
     while !due.isEmpty {
       try preparation.beginRound(due)
-      due.visit { record in
-        record._withUnsafeGuaranteedRef { if $0.isCurrent && $0.kind != .deleted { $0.object?.willSave() } }
+      callingHooks {
+        due.visit { record in
+          record._withUnsafeGuaranteedRef { if $0.isCurrent && $0.kind != .deleted { $0.object?.willSave() } }
+        }
       }
       try applyPendingDeleteRules()
       due = storage.takeNewRecords()
@@ -99,19 +108,23 @@ extension ManagedObjectContext {
     return called
   }
 
-  /// Checks all unsaved records. Changes that objects make in `validateForSave` are checked by the model's rules too.
+  /// Checks all unsaved records. Changes that objects make in their validations are checked by the model's rules too.
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
-    guard try storage.isChanged(by: { try validation.check(storage.records) }) else { return try validation.conclude() }
+    guard try storage.isChanged(by: { try callingHooks { try validation.check(storage.records) } }) else {
+      return try validation.conclude()
+    }
     var due = storage.takeNewRecords()
-    while !due.isEmpty {
-      // The objects that the validation changed are validated like the first ones.
-      for record in try callWillSave(due, &preparation) where record.isCurrent && record.kind != .deleted {
-        validation.ask(record)
-      }
+    repeat {
+      try applyPendingDeleteRules()
+      due += storage.takeNewRecords()
+      // The objects that the validation changed or deleted are validated like the first ones.
+      let changed = try callWillSave(due, &preparation).filter { $0.isCurrent && $0.kind != .deleted }
+      let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasAsked($0) }
+      callingHooks { for record in changed + deleted { validation.ask(record) } }
       try applyPendingDeleteRules()
       due = storage.takeNewRecords()
-    }
+    } while !due.isEmpty || storage.records.contains { $0.kind == .deleted && !validation.hasAsked($0) }
     try assignPositions()
     try validation.withModelRules(of: storage.records).conclude()
   }

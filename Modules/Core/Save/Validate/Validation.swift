@@ -5,14 +5,16 @@ struct Validation {
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
-  /// The errors that objects threw in `validateForSave`, by record, so that each object is asked once.
-  private var objections: [ObjectIdentifier: ValidationFailure] = [:]
+  /// The errors of the objects' own rules, by record, so that each object is asked once for each kind of change.
+  private var objections: [ObjectIdentifier: (kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
+  /// The deleted records whose objects were asked.
+  private var askedDeletes: Set<ObjectIdentifier> = []
 
   /// Checks records by the model's rules, and asks their objects.
   mutating func check(_ records: [PendingRecord]) throws {
     for record in records where record.isCurrent && !record.isUnchanged {
       try checkByModel(record)
-      if record.kind != .deleted { ask(record) }
+      ask(record)
     }
   }
 
@@ -21,7 +23,9 @@ struct Validation {
     var result = Validation()
     for record in records where record.isCurrent && !record.isUnchanged {
       try result.checkByModel(record)
-      if let objection = objections[ObjectIdentifier(record)] { result.failures.append(objection) }
+      if let objection = objections[ObjectIdentifier(record)], objection.kind == record.kind {
+        result.failures += objection.failures
+      }
     }
     return result
   }
@@ -40,15 +44,43 @@ struct Validation {
     }
   }
 
-  /// Calls `validateForSave` of a record's object.
+  /// Calls the validation hooks of a record's object.
   mutating func ask(_ record: PendingRecord) {
+    let kind = record.kind
+    if kind == .deleted { askedDeletes.insert(ObjectIdentifier(record)) }
+    guard let object = record.object else { return }
+    var found = record.entity.checked.asksForProperties ? propertyFailures(of: record, object) : []
     do {
-      try record.object?.validateForSave()
+      switch kind {
+      case .inserted: try object.validateForInsert()
+      case .updated: try object.validateForUpdate()
+      case .deleted: try object.validateForDelete()
+      }
     } catch {
-      let text = (error as? CoherenceError)?.message ?? "\(error)"
-      let objection = failure(.validationFailed, record, "", text)
-      objections[ObjectIdentifier(record)] = objection
-      failures.append(objection)
+      found.append(failure(.validationFailed, record, "", Self.text(of: error)))
+    }
+    guard !found.isEmpty else { return }
+    objections[ObjectIdentifier(record)] = (kind, found)
+    failures += found
+  }
+
+  /// Whether the object of a deleted record was asked.
+  func hasAsked(_ record: PendingRecord) -> Bool { askedDeletes.contains(ObjectIdentifier(record)) }
+
+  private static func text(of error: any Error) -> String { (error as? CoherenceError)?.message ?? "\(error)" }
+
+  /// The failures of the values to be saved by the rules of the object's class.
+  private func propertyFailures(of record: PendingRecord, _ object: ManagedObject) -> [ValidationFailure] {
+    guard record.kind != .deleted, let object = object as? any PropertyValidating else { return [] }
+    let slots = record.kind == .inserted ? Array(record.entity.slots.indices) : Array(record.changed)
+    return slots.compactMap { slot in
+      guard let property = record.entity.slots[slot].validatedProperty else { return nil }
+      do {
+        try object.validate(record[slot], for: property)
+        return nil
+      } catch {
+        return failure(.validationFailed, record, property.name, Self.text(of: error))
+      }
     }
   }
 
@@ -131,6 +163,17 @@ extension CoherenceError {
     error.failures = denials
     error.objectIDs = denials.map(\.objectID)
     return error
+  }
+}
+
+extension Slot {
+  /// The property of the slot; `nil` for a position, which is the framework's.
+  fileprivate var validatedProperty: PropertyDescription? {
+    switch self {
+    case .attribute(let attribute): attribute
+    case .reference(let relationship): relationship
+    case .position: nil
+    }
   }
 }
 

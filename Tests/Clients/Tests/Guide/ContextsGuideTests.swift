@@ -30,9 +30,20 @@ struct ContextsGuideTests {
       try context.save()
       return album.objectID
     }
-    let view = container.viewContext
-    let title = try await view.perform { (try view.existingObject(with: id) as? Album)?.title }
+    let title = try await container.viewContext.perform { view in
+      (try view.existingObject(with: id) as? Album)?.title
+    }
     #expect(title == "Silk & Soul")
+  }
+
+  @MainActor static func titles(in container: any PersistentContainer) throws -> [String] {
+    try container.mainContext.fetch(FetchRequest(Album.self)).map(\.title).sorted()
+  }
+
+  @MainActor @Test func `code on the main actor uses the view context directly`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    #expect(try Self.titles(in: container).count == 3)
   }
 
   @Test func `a context is used on the calling thread`() async throws {
@@ -70,7 +81,7 @@ struct ContextsGuideTests {
     let container = try await Catalogue.filledContainer()
     defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
-    let counts = try await context.perform {
+    let counts = try await context.perform { context in
       try context.withSnapshot {
         [try context.count(for: FetchRequest(Album.self)), try context.count(for: FetchRequest(Track.self))]
       }
@@ -83,11 +94,11 @@ struct ContextsGuideTests {
     defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     let form = ManagedObjectContext(parent: context)
-    try await form.perform {
+    try await form.perform { form in
       try Album(context: form).title = "Draft"
       try form.save()  // into `context`, in memory
     }
-    try await context.perform { try context.save() }  // into the store
+    try await context.perform { context in try context.save() }  // into the store
     let view = container.viewContext
     let count = try await view.perform { try view.count(for: FetchRequest(Album.self)) }
     #expect(count == 4)

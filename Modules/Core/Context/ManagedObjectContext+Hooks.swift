@@ -1,0 +1,111 @@
+// Calls of the hooks of objects. See the documentation of each hook for its moment.
+
+extension ManagedObjectContext {
+  /// Runs a block that calls a hook of an object. The hook cannot save the context.
+  @inline(__always) final func callingHooks<T>(_ body: () throws -> T) rethrows -> T {
+    storage.runningHooks += 1
+    defer { storage.runningHooks -= 1 }
+    return try body()
+  }
+
+  /// Refuses a save that a hook begins in the context that called the hook.
+  final func refuseSaveByHook() throws(CoherenceError) {
+    guard storage.runningHooks > 0 else { return }
+    throw CoherenceError(
+      .illegalState,
+      "A hook of an object, such as `willSave` or `didSave`, saves the context that called the hook; save after the hook "
+        + "has returned, or save another context.")
+  }
+
+  // MARK: Loads
+
+  /// Calls `awakeFromFetch` of the objects that waited for it, and of the objects that these calls load. Does nothing in
+  /// the middle of a read.
+  @inline(__always) final func awakenLoaded() {
+    if !storage.loads.waiting.isEmpty, storage.loads.isDue { awakenWaiting() }
+  }
+
+  @inline(never) private final func awakenWaiting() {
+    storage.loads.isAwakening = true
+    defer { storage.loads.isAwakening = false }
+    callingHooks {
+      while !storage.loads.waiting.isEmpty {
+        for object in storage.loads.takeAll() { object.awaken() }
+      }
+    }
+  }
+
+  /// Calls `awakeFromFetch` of fetched objects whose values are new. In the middle of a read the objects wait.
+  final func awaken(_ objects: [ManagedObject]) {
+    guard storage.loads.isDue else {
+      for object in objects where object.isAsleep { storage.loads.append(object) }
+      return
+    }
+    storage.loads.isAwakening = true
+    callingHooks { objects.visit { $0.awaken() } }
+    storage.loads.isAwakening = false
+    awakenLoaded()
+  }
+
+  // MARK: Faults
+
+  /// Runs an operation that drops values of objects, between the hooks of the objects.
+  final func turningIntoFaults(_ objects: some Sequence<ManagedObject>, _ body: () -> Void) {
+    var turning: [ManagedObject] = []
+    callingHooks {
+      for object in objects where object.mayTurnIntoFault {
+        object.flags.insert(.turningIntoFault)
+        turning.append(object)
+        object.willTurnIntoFault()
+      }
+    }
+    body()
+    callingHooks {
+      for object in turning {
+        object.flags.remove(.turningIntoFault)
+        guard object.hasNoValues || object.flags.contains(.detached) else { continue }
+        object.flags.remove(.awake)
+        object.didTurnIntoFault()
+      }
+    }
+  }
+
+  // MARK: Deletes
+
+  /// Calls `prepareForDeletion`, unless the object is marked for deletion, or the hook runs already.
+  final func prepareForDeletion(of object: ManagedObject) {
+    guard !object.flags.contains(.detached), !object.flags.contains(.preparingDeletion),
+      object.pending?.kind != .deleted
+    else { return }
+    object.flags.insert(.preparingDeletion)
+    callingHooks { object.prepareForDeletion() }
+    object.flags.remove(.preparingDeletion)
+  }
+}
+
+extension ManagedObject {
+  /// Whether the object has loaded values for which `awakeFromFetch` was not called.
+  @inline(__always) final var isAsleep: Bool { row != nil && !flags.contains(.awake) }
+
+  final var hasNoValues: Bool { row == nil && pending == nil }
+
+  /// Whether the object has values of a saved record to lose.
+  fileprivate final var mayTurnIntoFault: Bool {
+    guard flags.isDisjoint(with: [.detached, .turningIntoFault]) else { return false }
+    if let pending { return pending.base != nil }
+    return row != nil
+  }
+
+  /// Calls `awakeFromFetch` if the object has values for which it was not called.
+  @inline(__always) fileprivate final func awaken() {
+    guard isAsleep else { return }
+    flags.insert(.awake)
+    awakeFromFetch()
+  }
+
+  /// Gives a fault its row. `awakeFromFetch` is called when the running read ends.
+  final func fill(with row: Row) {
+    self.row = row
+    if !flags.contains(.awake) { storage?.loads.append(self) }
+  }
+}

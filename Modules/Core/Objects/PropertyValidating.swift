@@ -1,0 +1,25 @@
+/// A class of objects with validation rules in code for single properties.
+///
+/// A save calls the rule once for each value to be saved: each attribute and to-one relationship of an inserted object,
+/// and the changed ones of a changed object. A failure has the name of its property. Classes without the conformance pay
+/// nothing.
+///
+/// ```swift
+/// final class Account: ManagedObject, PropertyValidating {
+///   func validate(_ value: AttributeValue, for property: PropertyDescription) throws {
+///     if property.name == "owner", value == .string("nobody") { throw AccountError.ownerMissing }
+///   }
+/// }
+/// ```
+public protocol PropertyValidating: ManagedObject {
+  /// Checks a value of a property. Called in the context, after the model's own rules and before
+  /// ``ManagedObject/validateForInsert()`` and ``ManagedObject/validateForUpdate()``. User interfaces may call it for a
+  /// value that is not assigned yet.
+  ///
+  /// - Parameters:
+  ///   - value: The value in its stored form; null for no value, the identifier of the target for a relationship.
+  ///   - property: An attribute, a part of a composite, or a to-one relationship.
+  /// - Throws: Anything; a save fails with ``ErrorCode/validationFailed``, which has the text of the error and the name
+  ///   of the property.
+  func validate(_ value: AttributeValue, for property: PropertyDescription) throws
+}
