@@ -76,6 +76,7 @@ struct FileMaker {
   private mutating func attribute(_ attribute: AttributeDescription, name: String) -> ModelFile.Attribute {
     var part = ModelFile.Attribute(name, .string, optional: attribute.isOptional, userInfo: attribute.userInfo)
     setType(attribute.type, of: &part)
+    part.derivation = attribute.derivation.map(DerivationText.text)
     if attribute.name == name {
       setFormerNames(attribute.formerNames, &part.renamingIdentifier, &part.userInfo)
     } else if !attribute.formerNames.isEmpty {
