@@ -179,8 +179,8 @@ let package = Package(
       path: "Tests/Macros", swiftSettings: strict),
     .testTarget(
       name: "ModelFilesTests",
-      dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "TestSupport"],
-      path: "Tests/ModelFiles", swiftSettings: strict),
+      dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],
+      path: "Tests/ModelFiles", resources: [.copy("Resources/ShelfModel.xcdatamodeld")], swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: [

@@ -43,7 +43,8 @@ public struct EntityClasses: Sendable, ExpressibleByArrayLiteral {
     if found.count == 1 { return .success(found[0]) }
     guard found.isEmpty else {
       let names = found.map { String(reflecting: $0) }.sorted().joined(separator: ", ")
-      return .failure(ClassFault("has the class '\(name)', which several classes are named: \(names); write the module"))
+      return .failure(
+        ClassFault("has the class '\(name)', which several classes are named: \(names); write the module"))
     }
     if case .list = source {
       return .failure(ClassFault("has the class '\(name)', which is not in 'classes'; add \(short).self"))

@@ -42,7 +42,8 @@ extension ModelFile.FetchTemplate {
     for name in names {
       guard let value = variables == nil ? .some(.none) : variables?[name] else {
         throw CoherenceError(
-          .invalidFetchRequest, "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
+          .invalidFetchRequest,
+          "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
       }
       arguments.append(value)
     }

@@ -14,7 +14,8 @@ extension ModelFile {
     case "momd", "mom":
       throw CoherenceError(
         .invalidModel,
-        "The model '\(url.path)' is compiled; add the .xcdatamodeld package itself to the resources, with the rule copy.")
+        "The model '\(url.path)' is compiled; add the .xcdatamodeld package itself to the resources, with the rule copy."
+      )
     default: self = try ModelFile(xml: try PackageFiles.data(at: url), path: url.path)
     }
   }
@@ -25,7 +26,8 @@ extension ModelFile {
     guard FileManager.default.fileExists(atPath: contents.path) else {
       throw CoherenceError(
         .modelNotFound,
-        "The model package '\(url.path)' has no file 'contents'. A package of Xcode 3 is written anew by a later Xcode.")
+        "The model package '\(url.path)' has no file 'contents'. A package of Xcode 3 is written anew by a later Xcode."
+      )
     }
     self = try ModelFile(xml: try PackageFiles.data(at: contents), named: name, path: contents.path)
   }

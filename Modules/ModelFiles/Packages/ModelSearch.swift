@@ -77,7 +77,8 @@ struct ModelSearch {
     for other in urls.dropFirst() where try ModelFile(contentsOf: other) != file {
       throw CoherenceError(
         .invalidModel,
-        "The resources have two different models named '\(name)': '\(first.path)' and '\(other.path)'. Pass the bundle.")
+        "The resources have two different models named '\(name)': '\(first.path)' and '\(other.path)'. Pass the bundle."
+      )
     }
     return first
   }

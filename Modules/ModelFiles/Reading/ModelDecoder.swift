@@ -61,7 +61,8 @@ struct ModelDecoder {
       }
     }
     var seen: Set<String> = []
-    for child in node.children where ["attribute", "composite", "relationship", "fetchedProperty"].contains(child.name) {
+    for child in node.children where ["attribute", "composite", "relationship", "fetchedProperty"].contains(child.name)
+    {
       let name = child.attributes["name"] ?? ""
       guard seen.insert(name).inserted else {
         throw XMLFault(
@@ -121,7 +122,8 @@ struct ModelDecoder {
     relationship.inverseEntity = reader.name("inverseEntity")
     let rule = reader.name("deletionRule")
     guard let deleteRule = Self.deleteRules[rule ?? "Nullify"] else {
-      throw reader.fault("the attribute 'deletionRule' is none of: \(Self.deleteRules.keys.sorted().joined(separator: ", "))")
+      throw reader.fault(
+        "the attribute 'deletionRule' is none of: \(Self.deleteRules.keys.sorted().joined(separator: ", "))")
     }
     relationship.deleteRule = deleteRule
     relationship.renamingIdentifier = reader.name("elementID")
@@ -164,7 +166,8 @@ struct ModelDecoder {
       let own = node.attributes["name"] ?? ""
       if let first = lines[own] {
         throw XMLFault(
-          "two \(kind) are named '\(own)', the first in line \(first)", path: path, line: node.line, element: node.title)
+          "two \(kind) are named '\(own)', the first in line \(first)", path: path, line: node.line, element: node.title
+        )
       }
       lines[own] = node.line
     }
