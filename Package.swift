@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
+    .library(name: "CoherenceModelFiles", targets: ["CoherenceModelFiles"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
@@ -87,6 +88,8 @@ let package = Package(
     .target(
       name: "CoherenceMacros", dependencies: ["CoherenceIdentityMap", "CoherenceMacrosPlugin"], path: "Modules/Macros",
       exclude: ["Plugin"], swiftSettings: strict),
+    .target(
+      name: "CoherenceModelFiles", dependencies: ["CoherenceCore"], path: "Modules/ModelFiles", swiftSettings: strict),
     .target(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
@@ -174,6 +177,10 @@ let package = Package(
         syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
       ],
       path: "Tests/Macros", swiftSettings: strict),
+    .testTarget(
+      name: "ModelFilesTests",
+      dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],
+      path: "Tests/ModelFiles", resources: [.copy("Resources/ShelfModel.xcdatamodeld")], swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: [

@@ -76,6 +76,13 @@ enum FolderTable {
       "Store": ["Engine", "Model", "Observation"],
       "Threading": [],
     ],
+    "Modules/ModelFiles": [
+      "Building": ["Model"],
+      "Model": [],
+      "Packages": ["Building", "Model", "Reading", "Writing"],
+      "Reading": ["Model"],
+      "Writing": ["Building", "Model", "Reading"],
+    ],
     "Modules/Mapping": [
       "Coding": [],
       "Errors": [],

@@ -16,7 +16,8 @@ public final class ManagedObjectModel: Sendable {
   public var configurations: [String] { members.keys.sorted() }
   /// The version names that the application gave to the model. They do not affect compatibility.
   public let versionIdentifiers: Set<String>
-  /// Sentences about declarations that are valid, but probably mistaken: relationships without an inverse.
+  /// Sentences about declarations that are valid, but probably mistaken: relationships without an inverse. A model from
+  /// a file has a sentence for each part of the file that the model leaves out.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
@@ -36,8 +37,20 @@ public final class ManagedObjectModel: Sendable {
   }
 
   /// Builds a model from an array of declarations.
-  public init(
-    name: String? = nil, entities declarations: [Entity], configurations: [String: [String]] = [:],
+  public convenience init(
+    name: String? = nil, entities: [Entity], configurations: [String: [String]] = [:],
+    versionIdentifiers: Set<String> = []
+  ) throws {
+    try self.init(
+      notes: [], name: name, entities: entities, configurations: configurations,
+      versionIdentifiers: versionIdentifiers)
+  }
+
+  /// Builds a model from an array of declarations.
+  ///
+  /// - Parameter notes: Warnings of the reader of the declarations, which precede the model's own.
+  package init(
+    notes: [String], name: String?, entities declarations: [Entity], configurations: [String: [String]] = [:],
     versionIdentifiers: Set<String> = []
   ) throws {
     let inference = InverseInference(declarations)
@@ -57,11 +70,12 @@ public final class ManagedObjectModel: Sendable {
       let chosen = Set(names.flatMap { byName[$0]!.hierarchy.map(\.name) })
       return linked.filter { chosen.contains($0.name) }
     }
-    self.warnings = linked.flatMap { entity in
+    let unpaired = linked.flatMap { entity in
       entity.relationships.filter { $0.entity === entity && $0.inverse == nil }.map {
         "Relationship '\(entity.name).\($0.name)' has no inverse: deleting what it points to leaves it dangling."
       }
     }
+    self.warnings = notes + unpaired
   }
 
   /// The entities of a configuration. Returns all entities for the name `nil`, and `nil` for an unknown name.
@@ -123,17 +137,26 @@ extension ManagedObjectModel {
     Self.registered.withLock { $0[name] = self }
   }
 
-  /// The registered model with a name.
+  /// The registered model with a name, or the model of the file with that name.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
+  /// A program that links `CoherenceModelFiles` finds the file `<name>.xcdatamodeld` among its resources when no model
+  /// of the name is registered. The model of the file is then registered.
+  ///
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names; errors of reading the file.
   public static func named(_ name: String) throws -> ManagedObjectModel {
-    try registered.withLock { known in
-      if let model = known[name] { return model }
-      let names = known.keys.sorted().joined(separator: ", ")
-      throw CoherenceError(
-        .modelNotFound,
-        "No model '\(name)' is registered (registered: \(names.isEmpty ? "none" : names)). "
-          + "Call `register()` on it first, or pass the model to the initialiser.")
+    if let model = registered.withLock({ $0[name] }) { return model }
+    if let found = try LinkedModelFiles.locator?.model(named: name) {
+      return registered.withLock { known in
+        // Another thread may have read the file meanwhile: a name has one model.
+        let model = known[name] ?? found
+        known[name] = model
+        return model
+      }
     }
+    let names = registered.withLock { $0.keys.sorted().joined(separator: ", ") }
+    throw CoherenceError(
+      .modelNotFound,
+      "No model '\(name)' is registered (registered: \(names.isEmpty ? "none" : names)), \(LinkedModelFiles.absence). "
+        + "Call `register()` on it first, or pass the model to the initialiser.")
   }
 }

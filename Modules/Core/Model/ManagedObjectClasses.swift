@@ -1,0 +1,42 @@
+import Synchronization
+
+/// The classes of managed objects that model files refer to by name.
+///
+/// A model file names the class of each entity. A program registers its classes before it reads the file:
+///
+/// ```swift
+/// ManagedObjectClasses.register(Track.self, Album.self)
+/// ```
+/// May be used on any thread.
+public enum ManagedObjectClasses {
+  private static let registered = Mutex<[String: [ManagedObject.Type]]>([:])
+
+  /// Registers classes under their names, with and without the names of their modules. A repeated registration has no
+  /// effect.
+  public static func register(_ classes: ManagedObject.Type...) { register(classes) }
+
+  /// Registers the classes of an array; see ``register(_:)-(ManagedObject.Type...)``.
+  public static func register(_ classes: [ManagedObject.Type]) {
+    registered.withLock { known in
+      for objectClass in classes {
+        for name in names(of: objectClass) where known[name]?.contains(where: { $0 == objectClass }) != true {
+          known[name, default: []].append(objectClass)
+        }
+      }
+    }
+  }
+
+  /// Returns the registered classes with a name: `Track` or `Music.Track`. Classes of several modules may share the
+  /// short name.
+  public static func classes(named name: String) -> [ManagedObject.Type] {
+    registered.withLock { $0[name] ?? [] }
+  }
+
+  /// The names under which a class is found: the class's own and the one with its module, in which a nested class has
+  /// the types around it.
+  package static func names(of objectClass: ManagedObject.Type) -> Set<String> {
+    let full = String(reflecting: objectClass)
+    let nested = full.split(separator: ".", maxSplits: 1).dropFirst().joined()
+    return Set([String(describing: objectClass), full, nested].filter { !$0.isEmpty })
+  }
+}

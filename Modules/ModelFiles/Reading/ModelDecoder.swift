@@ -1,0 +1,175 @@
+import CoherenceCore
+import Foundation
+
+/// Makes a ``ModelFile`` from the elements of its XML.
+struct ModelDecoder {
+  let path: String
+  private var source: SourceMap
+
+  init(path: String) {
+    self.path = path
+    source = SourceMap(path: path)
+  }
+
+  /// - Throws: ``XMLFault``.
+  mutating func file(_ root: XMLNode, name: String?) throws(XMLFault) -> ModelFile {
+    guard root.name == "model" else {
+      throw XMLFault(
+        "the root element is not <model>, the beginning of a model of Xcode", path: path, line: root.line,
+        element: root.title)
+    }
+    var reader = ElementReader(root, path: path)
+    var file = ModelFile(name: name, otherAttributes: [:])
+    file.versionIdentifier = reader.name("userDefinedModelVersionIdentifier")
+    file.otherAttributes = reader.rest
+    for node in root.children {
+      switch node.name {
+      case "entity": file.entities.append(try entity(node))
+      case "composite", "compositeAttribute": file.composites.append(try composite(node))
+      case "configuration": file.configurations.append(try configuration(node))
+      case "fetchRequest": file.fetchRequests.append(try template(node))
+      default: file.otherElements.append(markup(node))
+      }
+    }
+    try checkNames(root, "entity", of: "entities")
+    try checkNames(root, "configuration", of: "configurations")
+    try checkNames(root, "fetchRequest", of: "fetch requests")
+    try checkNames(root, "composite", of: "composite types")
+    file.source = source
+    return file
+  }
+
+  private mutating func entity(_ node: XMLNode) throws(XMLFault) -> ModelFile.Entity {
+    var reader = ElementReader(node, path: path)
+    var entity = ModelFile.Entity(try reader.required("name"))
+    source.lines[entity.name] = node.line
+    entity.className = reader.name("representedClassName")
+    entity.parent = reader.name("parentEntity")
+    entity.isAbstract = try reader.flag("isAbstract") ?? false
+    entity.renamingIdentifier = reader.name("elementID")
+    entity.codeGeneration = reader.name("codeGenerationType")
+    entity.otherAttributes = reader.rest
+    for child in node.children {
+      switch child.name {
+      case "attribute", "composite": entity.attributes.append(try attribute(child, in: entity.name))
+      case "relationship": entity.relationships.append(try relationship(child, in: entity.name))
+      case "fetchedProperty": entity.fetchedProperties.append(try fetchedProperty(child))
+      case "fetchIndex": entity.indexes.append(try index(child))
+      case "uniquenessConstraints": entity.uniqueness += try uniqueness(child)
+      case "userInfo": entity.userInfo.merge(try userInfo(child)) { _, last in last }
+      default: entity.otherElements.append(markup(child))
+      }
+    }
+    var seen: Set<String> = []
+    for child in node.children where ["attribute", "composite", "relationship", "fetchedProperty"].contains(child.name)
+    {
+      let name = child.attributes["name"] ?? ""
+      guard seen.insert(name).inserted else {
+        throw XMLFault(
+          "the entity '\(entity.name)' has two properties of this name", path: path, line: child.line,
+          element: child.title)
+      }
+    }
+    return entity
+  }
+
+  mutating func attribute(_ node: XMLNode, in owner: String) throws(XMLFault) -> ModelFile.Attribute {
+    var reader = ElementReader(node, path: path)
+    let name = try reader.required("name")
+    source.lines["\(owner).\(name)"] = node.line
+    let isComposite = node.name == "composite"
+    let kind = isComposite ? "Composite" : try reader.required("attributeType")
+    var attribute = ModelFile.Attribute(name, ModelFile.AttributeKind(rawValue: kind))
+    attribute.isOptional = try reader.flag("optional") ?? false
+    attribute.isTransient = try reader.flag("transient") ?? false
+    attribute.usesScalarValueType = try reader.flag("usesScalarValueType")
+    let isDate = attribute.kind == .date
+    attribute.defaultValue = reader.text(isDate ? "defaultDateTimeInterval" : "defaultValueString")
+    attribute.minimum = reader.name(isDate ? "minDateTimeInterval" : "minValueString")
+    attribute.maximum = reader.name(isDate ? "maxDateTimeInterval" : "maxValueString")
+    attribute.pattern = reader.name("regularExpressionString")
+    let isDerived = try reader.flag("derived") ?? false
+    let derivation = reader.name("derivationExpression")
+    if isDerived, derivation == nil { throw reader.fault("a derived attribute has no 'derivationExpression'") }
+    attribute.derivation = derivation
+    attribute.transformerName = reader.name("valueTransformerName")
+    attribute.customClassName = reader.name("customClassName")
+    attribute.compositeName = reader.name("compositeName")
+    attribute.renamingIdentifier = reader.name("elementID")
+    attribute.otherAttributes = reader.rest
+    for child in node.children {
+      switch child.name {
+      case "userInfo": attribute.userInfo.merge(try userInfo(child)) { _, last in last }
+      case "attribute", "composite": attribute.parts.append(try self.attribute(child, in: "\(owner).\(name)"))
+      default: attribute.otherElements.append(markup(child))
+      }
+    }
+    return attribute
+  }
+
+  private mutating func relationship(_ node: XMLNode, in owner: String) throws(XMLFault) -> ModelFile.Relationship {
+    var reader = ElementReader(node, path: path)
+    let name = try reader.required("name")
+    source.lines["\(owner).\(name)"] = node.line
+    var relationship = ModelFile.Relationship(name, to: try reader.required("destinationEntity"))
+    relationship.isOptional = try reader.flag("optional") ?? false
+    relationship.isTransient = try reader.flag("transient") ?? false
+    relationship.isToMany = try reader.flag("toMany") ?? false
+    relationship.isOrdered = try reader.flag("ordered") ?? false
+    relationship.minimumCount = try reader.count("minCount")
+    relationship.maximumCount = try reader.count("maxCount")
+    relationship.inverse = reader.name("inverseName")
+    relationship.inverseEntity = reader.name("inverseEntity")
+    let rule = reader.name("deletionRule")
+    guard let deleteRule = Self.deleteRules[rule ?? "Nullify"] else {
+      throw reader.fault(
+        "the attribute 'deletionRule' is none of: \(Self.deleteRules.keys.sorted().joined(separator: ", "))")
+    }
+    relationship.deleteRule = deleteRule
+    relationship.renamingIdentifier = reader.name("elementID")
+    relationship.otherAttributes = reader.rest
+    for child in node.children {
+      if child.name == "userInfo" {
+        relationship.userInfo.merge(try userInfo(child)) { _, last in last }
+      } else {
+        relationship.otherElements.append(markup(child))
+      }
+    }
+    return relationship
+  }
+
+  /// The rules by their names in files.
+  static let deleteRules: [String: DeleteRule] = [
+    "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
+  ]
+
+  func userInfo(_ node: XMLNode) throws(XMLFault) -> [String: String] {
+    var entries: [String: String] = [:]
+    for child in node.children where child.name == "entry" {
+      var reader = ElementReader(child, path: path)
+      let key = try reader.required("key")
+      guard entries[key] == nil else { throw reader.fault("the user info has two entries with the key '\(key)'") }
+      entries[key] = reader.text("value") ?? ""
+    }
+    return entries
+  }
+
+  func markup(_ node: XMLNode) -> ModelFile.Markup {
+    ModelFile.Markup(
+      node.name, attributes: node.attributes, children: node.children.map(markup),
+      text: node.text.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+
+  private func checkNames(_ root: XMLNode, _ name: String, of kind: String) throws(XMLFault) {
+    var lines: [String: Int] = [:]
+    for node in root.children where node.name == name {
+      let own = node.attributes["name"] ?? ""
+      if let first = lines[own] {
+        throw XMLFault(
+          "two \(kind) are named '\(own)', the first in line \(first)", path: path, line: node.line, element: node.title
+        )
+      }
+      lines[own] = node.line
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import CoherenceCore
+import CoherenceModelFiles
+import Foundation
+import Testing
+
+@Suite("Model files: models")
+struct ModelFileTests {
+  @Test func `the model of a file equals the same model declared in code, version hashes included`() throws {
+    let model = try MusicFile.make().model(classes: MusicFile.classes)
+    let declared = try MusicFile.declared()
+    #expect(model == declared)
+    #expect(model.versionHashes == declared.versionHashes)
+    #expect(facts(of: model) == facts(of: declared))
+    #expect(model.name == "Music")
+  }
+
+  @Test func `a file is written back without a loss, its unknown elements and attributes included`() throws {
+    let file = try MusicFile.make()
+    #expect(file.omissions.isEmpty)
+    let again = try MusicFile.make(file.xml)
+    #expect(again == file)
+    #expect(again.xml == file.xml)
+    let title = try #require(again.entities.last?.attributes.first { $0.name == "title" })
+    #expect(title.defaultValue == "a < \"b\"\n& c")
+    #expect(title.otherAttributes["spotlightIndexingEnabled"] == "YES")
+    let future = try #require(again.otherElements.first { $0.name == "future" })
+    #expect(future == .init("future", attributes: ["kind": "unknown"], text: "text & more"))
+    #expect(again.otherElements.first?.children.first?.attributes["positionX"] == "-63")
+  }
+
+  @Test func `a model made in code is written as a file whose model equals it`() throws {
+    let declared = try MusicFile.declared()
+    let file = ModelFile(declared)
+    #expect(file.omissions.isEmpty)
+    let model = try MusicFile.make(file.xml).model(classes: MusicFile.classes)
+    #expect(facts(of: model) == facts(of: declared))
+    #expect(model == declared)
+  }
+
+  @Test func `types without a field in Xcode keep their meaning in a file`() throws {
+    let shelf = Entity("Shelf", formerNames: ["Rack", "Board"]) {
+      Attribute("tags", .codable, optional: true)
+      Attribute(
+        "kind", .enumeration(raw: .string, cases: [.string("wood"), .string("steel")]), formerNames: ["a", "b"])
+      Attribute("level", .enumeration(raw: .int16, cases: nil), default: 3)
+      Attribute("seal", .data, default: Data([1, 2, 3]), validation: [.minimumLength(2)])
+      CompositeAttribute("box", parts: [Attribute("w", .double, formerNames: ["crate.w"]), Attribute("p.x", .int32)])
+    }
+    let declared = try ManagedObjectModel(name: "Shelf", entities: [shelf])
+    let file = ModelFile(declared)
+    #expect(file.omissions.isEmpty)
+    let model = try MusicFile.make(file.xml).model()
+    #expect(facts(of: model) == facts(of: declared))
+    #expect(model.entities[0].attribute(named: "box.w")?.formerNames == ["crate.w"])
+  }
+
+  @Test func `a model with conversions becomes a file that lists them as omitted`() throws {
+    let entity = Entity("Shelf") { Attribute("width", .double, optional: true, converting: { $0 }) }
+    let file = ModelFile(try ManagedObjectModel(name: "Shelf", entities: [entity]))
+    #expect(file.omissions.count == 1)
+    #expect(file.omissions.first?.contains("'Shelf.width'") == true)
+  }
+
+  @Test func `every part of a file that the model leaves out has a warning`() throws {
+    let warnings = try MusicFile.make().warnings
+    for part in ["'Track.isPlaying'", "'Track.sameYear'", "'spotlightIndexingEnabled'", "'future'"] {
+      #expect(warnings.contains { $0.contains(part) }, "\(part)")
+    }
+    #expect(warnings.count == 4)
+    let model = try MusicFile.make().model(classes: MusicFile.classes)
+    #expect(Array(model.warnings.prefix(4)) == warnings)
+  }
+
+  @Test func `a template becomes a fetch request with the values of its variables`() throws {
+    let file = try MusicFile.make()
+    let request = try file.fetchRequest(named: "live", for: Track.self, substituting: ["YEAR": 1990])
+    #expect(request.entityName == "Track")
+    #expect(request.fetchLimit == 5)
+    let expected = try FetchPredicate(format: "isLive == YES AND title CONTAINS \"$\" AND year > 1990")
+    #expect(request.predicate?.description == expected.description)
+    #expect { try file.fetchRequest(named: "live") } throws: {
+      ErrorCode.invalidFetchRequest ~= $0 && "\($0)".contains("$YEAR")
+    }
+    #expect { try file.fetchRequest(named: "dead") } throws: { "\($0)".contains("live") }
+  }
+
+  @Test func `a class that is not registered is an error with the line to write`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model("<entity name=\"Shelf\" representedClassName=\".UnknownShelf\"></entity>"))
+    #expect { try file.model() } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("ManagedObjectClasses.register(UnknownShelf.self)")
+        && "\($0)".contains("line 3")
+    }
+    #expect { try file.model(classes: [Track.self]) } throws: { "\($0)".contains("add UnknownShelf.self") }
+    #expect(try file.model(classes: .generic).entities[0].objectClass == ManagedObject.self)
+  }
+
+  @Test func `registered classes are found with and without the name of their module`() throws {
+    ManagedObjectClasses.register(Track.self, Single.self)
+    ManagedObjectClasses.register(Track.self)
+    for name in ["Track", ".Track", "ModelFilesTests.Track", "OldModule.Track"] {
+      let file = try MusicFile.make(MusicFile.model("<entity name=\"T\" representedClassName=\"\(name)\"></entity>"))
+      #expect(try file.model().entities[0].objectClass == Track.self)
+    }
+  }
+
+  @Test func `settings of the file that would change the meaning of the model have warnings`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="A">
+          <attribute name="n" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="bs.@count"/>
+          <attribute name="t" optional="YES" attributeType="Transformable" versionHashModifier="2"/>
+          <attribute name="old" optional="YES" attributeType="String" indexed="YES"/>
+          <relationship name="bs" optional="YES" toMany="YES" minCount="2" deletionRule="Nullify" destinationEntity="A"/>
+          <fetchIndex name="place"><fetchIndexElement property="n" type="RTree" order="ascending"/></fetchIndex>
+          <fetchIndex name="fold"><fetchIndexElement expression="lowercase:(old)" type="Binary"/></fetchIndex>
+        </entity>
+        <fetchRequest name="odd" entity="A" predicateString="SUBQUERY(bs, $b, $b.n &gt; 1).@count &gt; 0"/>
+        """))
+    let model = try file.model()
+    #expect(model.entities[0].indexes.map { $0.map(\.name) } == [["old"]])
+    #expect(model.entities[0].relationship(named: "bs")?.minimumCount == 0)
+    let parts = ["bs.@count", "versionHashModifier", "transformer", "minimum of 2", "RTree", "'fold'", "'odd'"]
+    for part in parts { #expect(file.warnings.contains { $0.contains(part) }, "\(part)") }
+    #expect(file.warnings.count == parts.count)
+  }
+}

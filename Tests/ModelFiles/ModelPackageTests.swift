@@ -1,0 +1,125 @@
+import CoherenceCore
+import CoherenceModelFiles
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@Suite("Model files: packages")
+struct ModelPackageTests {
+  private let directory = PackageDirectory()
+
+  private static func file(_ contents: String) throws -> ModelFile { try MusicFile.make(MusicFile.model(contents)) }
+
+  @Test func `a written package is read again, with its versions and the current version`() throws {
+    let url = directory.file("Music.xcdatamodeld")
+    let old = try Self.file("<entity name=\"Song\"></entity>")
+    let package = ModelPackage(
+      name: "Music", versions: [.init("Music", old), .init("Music 2", try MusicFile.make())], currentVersion: "Music 2")
+    try package.write(to: url)
+    #expect(try ModelPackage(contentsOf: url) == package)
+    #expect(try ModelFile(contentsOf: url) == MusicFile.make())
+    let model = try ManagedObjectModel(contentsOf: url, classes: MusicFile.classes)
+    #expect(try model == MusicFile.declared())
+    #expect(try ModelFile(contentsOf: url.appendingPathComponent("Music.xcdatamodel")) == old)
+  }
+
+  @Test func `writing a file to a package replaces its current version only`() throws {
+    let url = directory.file("Shelf.xcdatamodeld")
+    let first = try Self.file("<entity name=\"A\"></entity>")
+    var second = try Self.file("<entity name=\"B\"></entity>")
+    second.name = "Shelf"
+    try ModelPackage(
+      name: "Shelf", versions: [.init("Shelf", first), .init("Shelf 2", first)], currentVersion: "Shelf 2"
+    )
+    .write(to: url)
+    try second.write(to: url)
+    let package = try ModelPackage(contentsOf: url)
+    #expect(package.versions.map(\.file.entities[0].name) == ["A", "B"])
+    #expect(package.currentVersion == "Shelf 2")
+  }
+
+  @Test func `a current version that the package does not have is an error that lists the versions`() throws {
+    let url = directory.file("Music.xcdatamodeld")
+    let file = try Self.file("<entity name=\"A\"></entity>")
+    try ModelPackage(name: "Music", versions: [.init("One", file), .init("Two", file)], currentVersion: "Two")
+      .write(to: url)
+    try FileManager.default.removeItem(at: url.appendingPathComponent("Two.xcdatamodel"))
+    #expect { try ModelFile(contentsOf: url) } throws: {
+      ErrorCode.modelNotFound ~= $0 && "\($0)".contains("'Two'") && "\($0)".contains("One")
+    }
+    try Data("<plist><dict></dict></plist>".utf8).write(to: url.appendingPathComponent(".xccurrentversion"))
+    #expect { try ModelFile(contentsOf: url) } throws: { ErrorCode.invalidModel ~= $0 }
+  }
+
+  @Test func `the current version is read from the property list that Xcode writes`() throws {
+    let url = directory.file("Music.xcdatamodeld")
+    let file = try Self.file("<entity name=\"A\"></entity>")
+    try ModelPackage(name: "Music", versions: [.init("One", file), .init("Two", file)], currentVersion: "Two")
+      .write(to: url)
+    let list = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+      <dict>
+      	<key>_XCCurrentVersionName</key>
+      	<string>One.xcdatamodel</string>
+      </dict>
+      </plist>
+      """
+    try Data(list.utf8).write(to: url.appendingPathComponent(".xccurrentversion"))
+    #expect(try ModelPackage(contentsOf: url).currentVersion == "One")
+  }
+
+  @Test func `names of all earlier versions are former names, also over a version without the identifier`() throws {
+    let first = try Self.file(
+      "<entity name=\"Song\"><attribute name=\"caption\" attributeType=\"String\"/></entity><entity name=\"B\"></entity>"
+    )
+    let second = try Self.file(
+      """
+      <entity name="Track" elementID="Song">
+      <attribute name="heading" attributeType="String" elementID="caption"/></entity>
+      """)
+    let third = try Self.file(
+      """
+      <entity name="Piece" elementID="Track"><attribute name="title" attributeType="String" elementID="heading"/></entity>
+      <entity name="C" elementID="Nowhere"></entity>
+      """)
+    let package = ModelPackage(
+      name: "M", versions: [.init("1", first), .init("2", second), .init("3", third)], currentVersion: "3")
+    let model = try package.current.model()
+    let piece = try model.entity(named: "Piece")
+    #expect(piece.formerNames == ["Track", "Song"])
+    #expect(piece.attribute(named: "title")?.formerNames == ["heading", "caption"])
+    #expect(model.warnings.contains { $0.contains("'Nowhere'") })
+  }
+
+  @Test func `a missing file, a compiled model and an empty package are errors that say how to go on`() throws {
+    #expect { try ModelFile(contentsOf: directory.file("None.xcdatamodeld")) } throws: { ErrorCode.modelNotFound ~= $0 }
+    #expect { try ModelFile(contentsOf: directory.file("Music.momd")) } throws: { "\($0)".contains("copy") }
+    let empty = directory.file("Empty.xcdatamodel")
+    try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
+    #expect { try ModelFile(contentsOf: empty) } throws: { "\($0)".contains("'contents'") }
+    #expect { try ModelFile(contentsOf: URL(fileURLWithPath: "/dev/zero")) } throws: { ErrorCode.inputOutput ~= $0 }
+  }
+
+  @Test func `a file with a text that XML does not have is not written`() throws {
+    let file = ModelFile(entities: [.init("A", userInfo: ["key": "a\u{1}b"])])
+    let url = directory.file("A.xcdatamodel")
+    #expect { try file.write(to: url) } throws: { ErrorCode.invalidModel ~= $0 }
+    #expect(!directory.has("A.xcdatamodel"))
+    #expect { try file.write(to: directory.file("A.txt")) } throws: { ErrorCode.inputOutput ~= $0 }
+  }
+
+  @Test func `a container finds the file with its name among the resources of the program`() throws {
+    let container = try GenericPersistentContainer<ContextStrategy.Mixed>(name: "ShelfModel")
+    #expect(container.managedObjectModel.entities.map(\.name) == ["Shelf"])
+    #expect(container.managedObjectModel.name == "ShelfModel")
+    let other = try GenericPersistentContainer<ContextStrategy.Mixed>(name: "ShelfModel")
+    #expect(other.managedObjectModel === container.managedObjectModel)
+    #expect(try ManagedObjectModel(named: "ShelfModel") == container.managedObjectModel)
+    #expect { try ManagedObjectModel.named("NoShelfModel") } throws: {
+      ErrorCode.modelNotFound ~= $0 && "\($0)".contains("xcdatamodeld")
+    }
+    #expect { try ManagedObjectModel(named: "NoShelfModel") } throws: { ErrorCode.modelNotFound ~= $0 }
+  }
+}
