@@ -1,0 +1,201 @@
+import CoherenceCore
+import Foundation
+
+extension DeclarationBuilder {
+  /// The declaration of an attribute or a composite; none for a transient attribute.
+  mutating func properties(of part: ModelFile.Attribute, in owner: String) -> [any PropertyDeclaration] {
+    let path = "\(owner).\(part.name)"
+    report(part.otherAttributes, part.otherElements, of: "Attribute '\(path)'")
+    if part.isTransient {
+      warnings.append("Attribute '\(path)' is transient and left out: make it a variable of the class.")
+      return []
+    }
+    guard part.kind == .composite else { return [attribute(of: part, in: owner)].compactMap(\.self) }
+    let parts = flattened(part, path: path, nesting: [])
+    guard !parts.isEmpty else { return [] }
+    return [CompositeAttribute(part.name, parts: parts)]
+  }
+
+  /// The parts of a composite, those of nested composites with names such as `origin.x`.
+  private mutating func flattened(
+    _ composite: ModelFile.Attribute, path: String, nesting: [String]
+  ) -> [Attribute] {
+    guard let parts = file.parts(of: composite), !parts.isEmpty else {
+      faults.append("Attribute \(place(path)) is a composite whose parts the file does not declare.")
+      return []
+    }
+    let type = file.compositeType(of: composite)?.name
+    if let type, nesting.contains(type) {
+      faults.append("The composite type '\(type)' contains itself.")
+      return []
+    }
+    let former = formerNames(composite.renamingIdentifier, composite.userInfo, at: path)
+    var result: [Attribute] = []
+    for part in parts {
+      var made: [Attribute]
+      if part.kind == .composite {
+        made = flattened(part, path: "\(path).\(part.name)", nesting: nesting + [type].compactMap(\.self)).map {
+          var nested = $0
+          nested.name = "\(part.name).\($0.name)"
+          return nested
+        }
+      } else {
+        made = [attribute(of: part, in: path)].compactMap(\.self)
+      }
+      for index in made.indices {
+        made[index].formerNames = former.map { "\($0).\(made[index].name)" }
+        if composite.isOptional { made[index].isOptional = true }
+      }
+      result += made
+    }
+    return result
+  }
+
+  private mutating func attribute(of part: ModelFile.Attribute, in owner: String) -> Attribute? {
+    let path = "\(owner).\(part.name)"
+    guard let type = attributeType(of: part, path: path) else { return nil }
+    var attribute = Attribute(
+      part.name, type, optional: part.isOptional, userInfo: FileSetting.withoutSettings(part.userInfo))
+    attribute.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: path)
+    attribute.defaultValue = defaultValue(of: part, type, path: path)
+    attribute.validation = validation(of: part, type, path: path)
+    if let expression = part.derivation { derive(&attribute, expression, path: path) }
+    return attribute
+  }
+
+  /// Marks an attribute as derived.
+  private mutating func derive(_ attribute: inout Attribute, _ expression: String, path: String) {
+    warnings.append(
+      "Attribute '\(path)' is not derived by '\(expression)': the framework does not compute the expression, "
+        + "and the attribute is an ordinary optional one.")
+    attribute.isOptional = true
+  }
+
+  private mutating func attributeType(of part: ModelFile.Attribute, path: String) -> AttributeType? {
+    guard let base = Self.types[part.kind] ?? transformable(part, path: path) else {
+      faults.append("Attribute \(place(path)) has the type '\(part.kind.rawValue)', which models do not have.")
+      return nil
+    }
+    switch part.userInfo[FileSetting.type] {
+    case nil: return base
+    case "codable": return .codable
+    case "enumeration":
+      guard let text = part.userInfo[FileSetting.cases] else { return .enumeration(raw: base, cases: nil) }
+      let texts = (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []
+      let cases = texts.compactMap { ValueText.value($0, base) }
+      if cases.isEmpty || cases.count != texts.count {
+        faults.append("The cases of \(place(path)) in '\(FileSetting.cases)' are not values of its type.")
+      }
+      return .enumeration(raw: base, cases: Set(cases))
+    case .some(let name):
+      faults.append("Attribute \(place(path)) has the unknown '\(FileSetting.type)' '\(name)'.")
+      return nil
+    }
+  }
+
+  private static let types: [ModelFile.AttributeKind: AttributeType] = [
+    .int16: .int16, .int32: .int32, .int64: .int64, .decimal: .decimal, .double: .double, .float: .float,
+    .string: .string, .bool: .bool, .date: .date, .data: .data, .uuid: .uuid, .url: .url,
+  ]
+
+  private mutating func transformable(_ part: ModelFile.Attribute, path: String) -> AttributeType? {
+    guard part.kind == .transformable else { return nil }
+    if part.transformerName == nil {
+      warnings.append("Attribute '\(path)' names no transformer; its name is 'NSSecureUnarchiveFromData'.")
+    }
+    return .transformable(part.transformerName ?? "NSSecureUnarchiveFromData")
+  }
+
+  private mutating func defaultValue(
+    of part: ModelFile.Attribute, _ type: AttributeType, path: String
+  ) -> AttributeValue {
+    let isText = type.storage == .string
+    let text = type.storage == .data ? part.userInfo[FileSetting.data] : part.defaultValue
+    guard let text, isText || !text.isEmpty else { return .null }
+    guard let value = ValueText.value(text, type), let checked = try? type.checked(value) else {
+      faults.append("The default of \(place(path)) is not a value of the type '\(part.kind.rawValue)'.")
+      return .null
+    }
+    return checked
+  }
+
+  private mutating func validation(
+    of part: ModelFile.Attribute, _ type: AttributeType, path: String
+  ) -> [ValidationRule] {
+    var rules: [ValidationRule] = []
+    let bounds = [
+      (part.minimum, ValidationRule.minimum, ValidationRule.minimumLength, "minimum"),
+      (part.maximum, ValidationRule.maximum, ValidationRule.maximumLength, "maximum"),
+    ]
+    for case let (text?, bound, length, name) in bounds {
+      switch type.storage {
+      case .string, .data:
+        if let count = Int(text), count >= 0 {
+          rules.append(length(count))
+        } else {
+          faults.append("The \(name) of \(place(path)) is not a number of characters.")
+        }
+      case .int16, .int32, .int64, .float, .double, .decimal, .date:
+        if let value = ValueText.value(text, type) {
+          rules.append(bound(value))
+        } else {
+          faults.append("The \(name) of \(place(path)) is not a value of the type '\(part.kind.rawValue)'.")
+        }
+      case .bool, .uuid, .reference:
+        warnings.append("The \(name) of '\(path)' has no effect: its type has no order.")
+      }
+    }
+    if let pattern = part.pattern { rules.append(.pattern(pattern)) }
+    return rules
+  }
+
+  mutating func relationship(of part: ModelFile.Relationship, in owner: String) -> Relationship? {
+    let path = "\(owner).\(part.name)"
+    report(part.otherAttributes, part.otherElements, of: "Relationship '\(path)'")
+    if part.isTransient {
+      warnings.append("Relationship '\(path)' is transient and left out.")
+      return nil
+    }
+    if let entity = part.inverseEntity, part.inverse != nil, entity != part.destination {
+      warnings.append("Relationship '\(path)' has its inverse at '\(part.destination)', not at '\(entity)'.")
+    }
+    let isToMany = part.isToMany || (part.maximumCount ?? 1) > 1
+    let userInfo = FileSetting.withoutSettings(part.userInfo)
+    let former = formerNames(part.renamingIdentifier, part.userInfo, at: path)
+    guard isToMany else {
+      return Relationship(
+        part.name, toOne: part.destination, inverse: part.inverse, optional: part.isOptional,
+        deleteRule: part.deleteRule, formerNames: former, userInfo: userInfo)
+    }
+    var minimum = part.minimumCount ?? 0
+    if part.isOptional, minimum > 0 {
+      warnings.append(
+        "Relationship '\(path)' is optional, and its minimum of \(minimum) members is left out: make it required.")
+      minimum = 0
+    }
+    if !part.isOptional { minimum = max(1, minimum) }
+    // The editor's 0 stands for any number of members.
+    let maximum = part.maximumCount.flatMap { $0 == 0 ? nil : $0 }
+    return Relationship(
+      part.name, toMany: part.destination, inverse: part.inverse, ordered: part.isOrdered, minimumCount: minimum,
+      maximumCount: maximum, deleteRule: part.deleteRule, formerNames: former, userInfo: userInfo)
+  }
+}
+
+extension ModelFile {
+  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for an attribute
+  /// that is no composite, and for an unknown type.
+  public func parts(of attribute: Attribute) -> [Attribute]? {
+    guard attribute.kind == .composite else { return nil }
+    return attribute.parts.isEmpty ? compositeType(of: attribute)?.parts : attribute.parts
+  }
+
+  /// The composite type of an attribute. Editors differ in the attribute that names the type, so that any attribute
+  /// with the name of a type is taken.
+  func compositeType(of attribute: Attribute) -> Composite? {
+    guard attribute.parts.isEmpty else { return nil }
+    if let name = attribute.compositeName { return composites.first { $0.name == name } }
+    return composites.first { attribute.otherAttributes.values.contains($0.name) }
+      ?? composites.first { $0.name.lowercased() == attribute.name.lowercased() }
+  }
+}

@@ -1,0 +1,113 @@
+import CoherenceCore
+
+/// Makes Core's declarations from the parts of a file, and collects faults and the parts that are left out.
+struct DeclarationBuilder {
+  let file: ModelFile
+  /// The former names of entities and properties in earlier versions of the package, by `Entity` and `Entity.property`.
+  var history: [String: [String]] = [:]
+  var faults: [String] = []
+  var warnings: [String] = []
+
+  init(_ file: ModelFile) { self.file = file }
+
+  /// The declarations of all entities.
+  mutating func entities(classes: EntityClasses) -> [Entity] {
+    file.entities.map { entity(of: $0, classes: classes) }
+  }
+
+  private mutating func entity(of part: ModelFile.Entity, classes: EntityClasses) -> Entity {
+    var declaration = Entity(
+      part.name, parent: part.parent, isAbstract: part.isAbstract, uniqueness: part.uniqueness,
+      userInfo: FileSetting.withoutSettings(part.userInfo))
+    switch classes.objectClass(of: part) {
+    case .success(let objectClass): declaration.objectClass = objectClass
+    case .failure(let fault): faults.append("Entity \(place(part.name)) \(fault.reason).")
+    }
+    declaration.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: part.name)
+    for attribute in part.attributes {
+      declaration.properties += properties(of: attribute, in: part.name)
+      if attribute.otherAttributes["indexed"] == "YES" { declaration.indexes.append([attribute.name]) }
+    }
+    for relationship in part.relationships {
+      if let made = self.relationship(of: relationship, in: part.name) { declaration.properties.append(made) }
+    }
+    declaration.indexes += part.indexes.compactMap { index(of: $0, in: part.name) }
+    for property in part.fetchedProperties {
+      warnings.append("Fetched property '\(part.name).\(property.name)' is left out: fetch its records with a request.")
+    }
+    checkRenaming(part)
+    report(part.otherAttributes, part.otherElements, of: "Entity '\(part.name)'")
+    return declaration
+  }
+
+  /// The name of a part, with its line.
+  func place(_ name: String) -> String {
+    guard let line = file.source.lines[name] else { return "'\(name)'" }
+    return "'\(name)' (line \(line))"
+  }
+
+  /// The former names of a part, from the file and from earlier versions of its package.
+  func formerNames(_ identifier: String?, _ userInfo: [String: String], at path: String) -> [String] {
+    let own = path.split(separator: ".").last.map(String.init)
+    var names: [String] = []
+    for name in FileSetting.formerNames(identifier, userInfo) + (history[path] ?? [])
+    where name != own && !names.contains(name) {
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Finds two properties of an entity with one renaming identifier.
+  private mutating func checkRenaming(_ part: ModelFile.Entity) {
+    var seen: [String: String] = [:]
+    let named =
+      part.attributes.map { ($0.name, $0.renamingIdentifier) }
+      + part.relationships.map { ($0.name, $0.renamingIdentifier) }
+    for case let (name, identifier?) in named {
+      if let other = seen[identifier] {
+        faults.append(
+          "\(place("\(part.name).\(name)")) and '\(part.name).\(other)' have the same renaming identifier "
+            + "'\(identifier)'.")
+      }
+      seen[identifier] = name
+    }
+  }
+
+  private mutating func index(of index: ModelFile.FetchIndex, in owner: String) -> [String]? {
+    let path = "Index '\(index.name)' of '\(owner)'"
+    report(index.otherAttributes, index.otherElements, of: path)
+    if let special = index.elements.first(where: { $0.kind != "Binary" }) {
+      warnings.append("\(path) is left out: stores have no indexes of kind '\(special.kind)'.")
+      return nil
+    }
+    let names = index.elements.compactMap(\.property)
+    guard names.count == index.elements.count else {
+      warnings.append("\(path) is left out: stores have no indexes of expressions.")
+      return nil
+    }
+    guard !names.isEmpty else {
+      warnings.append("\(path) is left out: it names no property.")
+      return nil
+    }
+    if Set(index.elements.map(\.isAscending)).count > 1 {
+      warnings.append("\(path) has all properties in ascending order.")
+    }
+    return names
+  }
+
+  /// Adds a sentence for each setting of the file that the framework does not have.
+  mutating func report(_ attributes: [String: String], _ elements: [ModelFile.Markup], of title: String) {
+    for (name, value) in attributes.sorted(by: { $0.key < $1.key })
+    where !Self.editorSettings.contains(name) && value != "NO" {
+      warnings.append("\(title) has the setting '\(name)', which has no effect.")
+    }
+    for element in elements where element.name != "elements" {
+      warnings.append("\(title) has the element '\(element.name)', which has no effect.")
+    }
+  }
+
+  /// Settings of the editor and of code generation, or of the storage of values, which do not change a model's meaning.
+  private static let editorSettings: Set<String> = [
+    "syncable", "indexed", "allowsExternalBinaryDataStorage", "optional",
+  ]
+}

@@ -1,0 +1,111 @@
+public import CoherenceCore
+
+extension ModelFile {
+  /// Builds the model that stacks work with.
+  ///
+  /// The model's `warnings` begin with ``warnings``. Its version hashes equal those of the same model declared in code.
+  ///
+  /// - Parameter classes: The classes of the entities.
+  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel``, naming every fault: a class that is not registered, a type
+  ///   that models do not have, a default that is no value of its type, a missing destination.
+  public func model(classes: EntityClasses = .registered) throws -> ManagedObjectModel {
+    let parts = try declared(classes: classes)
+    return try checked {
+      try ManagedObjectModel(
+        notes: parts.warnings, name: name, entities: parts.entities, configurations: configurationMembers,
+        versionIdentifiers: Set([versionIdentifier].compactMap(\.self)))
+    }
+  }
+
+  /// Returns the declarations of the entities, as they are written in code.
+  ///
+  /// - Throws: As ``model(classes:)``, but faults between entities are found by the model only.
+  public func declarations(classes: EntityClasses = .registered) throws -> [CoherenceCore.Entity] {
+    try declared(classes: classes).entities
+  }
+
+  /// Returns the declaration of an attribute: an attribute or a composite, or none for a transient attribute.
+  ///
+  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel`` for a type or a value that models do not have.
+  public func declaration(of attribute: Attribute, in entity: Entity) throws -> [any PropertyDeclaration] {
+    var builder = DeclarationBuilder(self)
+    let properties = builder.properties(of: attribute, in: entity.name)
+    try refuse(builder.faults)
+    return properties
+  }
+
+  /// Sentences about the parts of the file that the built model leaves out: transient attributes, fetched properties,
+  /// indexes of expressions, and every setting without an effect.
+  public var warnings: [String] {
+    var builder = DeclarationBuilder(self)
+    _ = builder.entities(classes: .generic)
+    addTemplates(to: &builder)
+    return builder.warnings
+  }
+
+  private func declared(classes: EntityClasses) throws -> (entities: [CoherenceCore.Entity], warnings: [String]) {
+    var builder = DeclarationBuilder(self)
+    builder.history = formerNames
+    let entities = builder.entities(classes: classes)
+    addTemplates(to: &builder)
+    checkEntities(&builder)
+    try refuse(builder.faults)
+    return (entities, builder.warnings)
+  }
+
+  private func addTemplates(to builder: inout DeclarationBuilder) {
+    for template in fetchRequests {
+      let title = "Fetch request '\(template.name)'"
+      builder.report(template.otherAttributes, template.otherElements, of: title)
+      do throws(CoherenceError) {
+        _ = try template.readPredicate(substituting: nil)
+      } catch {
+        builder.warnings.append("\(title) has a predicate that cannot be read: \(error.message)")
+      }
+    }
+    for markup in otherElements where markup.name != "elements" {
+      builder.warnings.append("The file has the element '\(markup.name)', which has no effect.")
+    }
+  }
+
+  /// Finds two entities with one name or one renaming identifier, with their lines.
+  private func checkEntities(_ builder: inout DeclarationBuilder) {
+    var seen: [String: String] = [:]
+    for entity in entities {
+      guard let identifier = entity.renamingIdentifier else { continue }
+      if let other = seen[identifier] {
+        builder.faults.append(
+          "Entities \(builder.place(entity.name)) and \(builder.place(other)) have the same renaming identifier "
+            + "'\(identifier)'.")
+      }
+      seen[identifier] = entity.name
+    }
+    let names = configurations.map(\.name)
+    if let name = names.first(where: { name in names.count(where: { $0 == name }) > 1 }) {
+      builder.faults.append("Two configurations are named '\(name)'.")
+    }
+  }
+
+  private var configurationMembers: [String: [String]] {
+    Dictionary(configurations.map { ($0.name, $0.entities) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func refuse(_ faults: [String]) throws(CoherenceError) {
+    guard !faults.isEmpty else { return }
+    throw CoherenceError(.invalidModel, prefix + faults.joined(separator: " "))
+  }
+
+  /// Runs the construction of a model and adds the file to its error.
+  private func checked(_ make: () throws -> ManagedObjectModel) throws -> ManagedObjectModel {
+    do {
+      return try make()
+    } catch var error as CoherenceError {
+      error.message = prefix + error.message
+      throw error
+    }
+  }
+
+  private var prefix: String {
+    source.path.map { "The model file '\($0)' is invalid: " } ?? "The model file is invalid: "
+  }
+}

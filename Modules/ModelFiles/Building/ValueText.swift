@@ -1,0 +1,63 @@
+import CoherenceCore
+import Foundation
+
+/// Reads and writes the values of attributes as texts of a file.
+enum ValueText {
+  /// The value that a text of the file means; `nil` for a text that the type does not have.
+  static func value(_ text: String, _ type: AttributeType) -> AttributeValue? {
+    switch type.storage {
+    case .int16, .int32, .int64:
+      guard let number = Int64(text) ?? Double(text).flatMap({ Int64(exactly: $0) }) else { return nil }
+      return .int(number)
+    case .bool:
+      switch text.uppercased() {
+      case "YES", "TRUE", "1": return .bool(true)
+      case "NO", "FALSE", "0": return .bool(false)
+      default: return nil
+      }
+    case .float, .double: return Double(text).map(AttributeValue.double)
+    case .decimal: return decimal(text).map(AttributeValue.decimal)
+    case .string: return .string(text)
+    case .uuid: return UUID(uuidString: text).map(AttributeValue.uuid)
+    case .date: return date(text).map(AttributeValue.date)
+    case .data: return Data(base64Encoded: text).map(AttributeValue.data)
+    case .reference: return nil
+    }
+  }
+
+  /// The text of a value; `nil` for a missing value.
+  static func text(_ value: AttributeValue) -> String? {
+    switch value {
+    case .null, .reference: nil
+    case .bool(let value): value ? "YES" : "NO"
+    case .int(let value): String(value)
+    case .double(let value): String(value)
+    case .string(let value): value
+    case .data(let value): value.base64EncodedString()
+    case .uuid(let value): value.uuidString
+    case .decimal(let value): "\(value)"
+    case .date(let value): seconds(value)
+    }
+  }
+
+  /// A decimal number without any other characters, which Foundation would ignore.
+  private static func decimal(_ text: String) -> Decimal? {
+    guard !text.isEmpty, text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
+    return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+  }
+
+  /// Seconds from 1970 to 2001, where the dates of files begin.
+  private static let epoch: Int64 = 978_307_200
+
+  private static func date(_ text: String) -> Timestamp? {
+    guard var scaled = decimal(text).map({ ($0 + Decimal(epoch)) * 1_000_000 }) else { return nil }
+    guard scaled.magnitude < Decimal(9_000_000_000_000_000_000) else { return nil }
+    var rounded = Decimal()
+    NSDecimalRound(&rounded, &scaled, 0, .plain)
+    return Int64("\(rounded)").map(Timestamp.init(microseconds:))
+  }
+
+  private static func seconds(_ date: Timestamp) -> String {
+    "\(Decimal(date.microseconds) / 1_000_000 - Decimal(epoch))"
+  }
+}
