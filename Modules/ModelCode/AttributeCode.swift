@@ -41,7 +41,11 @@ struct AttributeCode {
       result.warnings.append(
         "The part \(place) loses its validation, former names and user info: '@Composite' has no place for them.")
     }
-    let value = defaultValue(&result)
+    let value = defaultValue(&result, isPart: true)
+    if value != nil {
+      result.warnings.append(
+        "The default of the part \(place) is a default of the structure alone: records that exist before it get none.")
+    }
     result.lines = lines(marker: nil, type: swiftType(type), value: value)
     result.parameter = parameter(swiftType(type), value)
     return result
@@ -61,7 +65,7 @@ struct AttributeCode {
         warnings: ["The transient attribute \(place) is a variable of the type 'Any?': its kind has no Swift type."])
     }
     var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
-    let value = attribute.defaultValue.flatMap { expression($0, "default", &result)?.text }
+    let value = defaultText.flatMap { expression($0, "default", &result)?.text }
     let isOptional = attribute.isOptional || value == nil
     result.lines = lines(marker: ("@Transient", []), type: type + (isOptional ? "?" : ""), value: value)
     return result
@@ -93,7 +97,8 @@ struct AttributeCode {
     if attribute.kind == .transformable {
       result.warnings.append(
         "The transformable attribute \(place) is of the type 'Data': its variable shows the data of the transformer.")
-      return [.text(".transformable(\(SwiftName.literal(attribute.transformerName ?? "")))")]
+      let name = attribute.transformerName ?? "NSSecureUnarchiveFromData"
+      return [.text(".transformable(\(SwiftName.literal(name)))")]
     }
     switch attribute.userInfo["coherence.type"] {
     case "codable":
@@ -128,7 +133,9 @@ struct AttributeCode {
   }
 
   private func rules(_ result: inout CodePart) -> [SourceLine.Argument] {
-    let suffix = [.string, .data].contains(attribute.kind) ? "Length" : ""
+    let suffix = [.string, .data, .url, .transformable].contains(attribute.kind) ? "Length" : ""
+    // Truth values and identifiers have no order; the model file warns of their bounds itself.
+    if [.bool, .uuid].contains(attribute.kind) { return [] }
     var rules: [SourceLine.Argument] = []
     for (name, text) in [("minimum", attribute.minimum), ("maximum", attribute.maximum)] {
       guard let text else { continue }
@@ -153,14 +160,21 @@ struct AttributeCode {
 
   // MARK: - Values
 
-  private func defaultValue(_ result: inout CodePart) -> String? {
-    guard let text = attribute.defaultValue else { return nil }
+  /// The text of the default; an empty one is a value of texts alone.
+  private var defaultText: String? {
+    let isData = [.data, .transformable].contains(attribute.kind)
+    let text = isData ? attribute.userInfo["coherence.default"] : attribute.defaultValue
+    return text == "" && ![.string, .url].contains(attribute.kind) ? nil : text
+  }
+
+  private func defaultValue(_ result: inout CodePart, isPart: Bool = false) -> String? {
+    guard let text = defaultText else { return nil }
     if isCodable, attribute.customClassName != nil {
       result.warnings.append("The default of \(place) is left out: the generator does not know its Swift type.")
       return nil
     }
     guard let value = expression(text, "default", &result) else { return nil }
-    if !value.isLiteral {
+    if !value.isLiteral, !isPart {
       result.warnings.append(
         "The default of \(place) is set for each new object and is no default of the model, because it is no literal: "
           + "records that exist before the attribute get no value.")

@@ -8,9 +8,14 @@ enum CodeArguments {
     return [renamingIdentifier].compactMap { $0 } + more
   }
 
+  /// The keys of settings that a model file keeps in its user info.
+  private static let settings: Set<String> = [
+    "coherence.type", "coherence.cases", "coherence.default", "coherence.formerNames",
+  ]
+
   /// The user info of the application, in the order of the keys; none for an empty one.
   static func userInfo(_ userInfo: [String: String]) -> [SourceLine.Argument] {
-    let own = userInfo.filter { !["coherence.type", "coherence.cases", "coherence.formerNames"].contains($0.key) }
+    let own = userInfo.filter { !settings.contains($0.key) }
     if own.isEmpty { return [] }
     let elements = own.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     return [

@@ -39,8 +39,11 @@ struct CodePlan {
 
   /// The name of the structure of a composite attribute; `nil` if the file does not declare the composite.
   func structureName(of attribute: ModelFile.Attribute, in owner: String) -> String? {
-    if let name = attribute.compositeName { return file.composites.contains { $0.name == name } ? name : nil }
-    return attribute.parts.isEmpty ? nil : owner + SwiftName.capitalized(attribute.name)
+    guard attribute.parts.isEmpty else { return owner + SwiftName.capitalized(attribute.name) }
+    return file.parts(of: attribute).flatMap { parts in
+      let named = file.composites.first { $0.name == attribute.compositeName }
+      return (named ?? file.composites.first { $0.parts == parts })?.name
+    }
   }
 
   /// The composites with their structures' names, in the file's order, those that attributes declare for themselves last.
@@ -53,7 +56,7 @@ struct CodePlan {
   private func collectParts(
     of attributes: [ModelFile.Attribute], owner: String, into list: inout [(name: String, parts: [ModelFile.Attribute])]
   ) {
-    for attribute in attributes where attribute.compositeName == nil && !attribute.parts.isEmpty {
+    for attribute in attributes where !attribute.parts.isEmpty {
       let name = owner + SwiftName.capitalized(attribute.name)
       list.append((name, attribute.parts))
       collectParts(of: attribute.parts, owner: name, into: &list)

@@ -100,8 +100,7 @@ struct EntityCode {
     guard let first = names.first, var attribute = plan.attribute(first, of: entity) else { return nil }
     var path = "\\.\(SwiftName.escaped(first))"
     for part in names.dropFirst() {
-      let parts = attribute.compositeName.flatMap { name in plan.file.composites.first { $0.name == name }?.parts }
-      guard let next = (parts ?? attribute.parts).first(where: { $0.name == part }) else { return nil }
+      guard let next = plan.file.parts(of: attribute)?.first(where: { $0.name == part }) else { return nil }
       path += "\(attribute.isOptional ? "?" : "").\(SwiftName.escaped(part))"
       attribute = next
     }
@@ -122,6 +121,9 @@ struct EntityCode {
   var subclass: [String] {
     let isFinal = !plan.isParent(entity)
     let member = "  \(access)override class var"
+    let names = "\(member) propertyNames: [AnyKeyPath: String] {"
+    let call = "propertyNames(from: \(className).self)"
+    let whole = "\(names) \(call) }"
     return [
       "/// An object of the entity `\(entity.name)`.",
       "\(access)\(isFinal ? "final " : "")class \(className): \(declaredName) {",
@@ -131,8 +133,6 @@ struct EntityCode {
       "    return declaration",
       "  }",
       "",
-      "\(member) propertyNames: [AnyKeyPath: String] { propertyNames(from: \(className).self) }",
-      "}",
-    ]
+    ] + (whole.count <= SourceLine.width ? [whole] : [names, "    \(call)", "  }"]) + ["}"]
   }
 }

@@ -67,7 +67,7 @@ public struct ModelCode: Sendable {
 
   private func parts() throws -> (types: [TypeText], warnings: [String]) {
     var faults = NameFaults(plan: plan).sentences
-    var warnings: [String] = []
+    var warnings = plan.file.withoutReportedParts.warnings
     var types: [TypeText] = []
     func add(_ name: String, _ result: CodePart) {
       faults += result.faults

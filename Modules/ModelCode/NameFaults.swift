@@ -28,15 +28,19 @@ struct NameFaults {
   private func propertyFaults(_ entity: ModelFile.Entity) -> [String] {
     let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
     let repeated = duplicates(in: names).map { "The entity '\(entity.name)' has two properties '\($0)'; rename one." }
-    return repeated + names.compactMap { fault($0, of: entity.name) }
+    return repeated + names.compactMap { fault($0, of: entity) }
   }
 
-  private func fault(_ name: String, of owner: String) -> String? {
-    let advice = "rename '\(name)' of '\(owner)' in the model file, with the present name as its renaming identifier."
+  private func fault(_ name: String, of entity: ModelFile.Entity) -> String? {
+    let advice =
+      "rename '\(name)' of '\(entity.name)' in the model file, with the present name as its renaming identifier."
     if !SwiftName.isIdentifier(name) || SwiftName.unusable.contains(name) {
       return "'\(name)' cannot be the name of a variable; \(advice)"
     }
     if SwiftName.members.contains(name) { return "Every managed object has a member '\(name)'; \(advice)" }
+    if entity.parent != nil, SwiftName.subentityMembers.contains(name) {
+      return "Every snapshot of an entity with a parent has a member '\(name)'; \(advice)"
+    }
     return nil
   }
 

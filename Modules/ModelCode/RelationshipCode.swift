@@ -7,6 +7,9 @@ struct RelationshipCode {
   let entity: ModelFile.Entity
   let plan: CodePlan
 
+  /// The editor's flag, or a number of members that only a to-many relationship has.
+  private var isToMany: Bool { relationship.isToMany || (relationship.maximumCount ?? 1) > 1 }
+
   private var place: String { "'\(relationship.name)' of '\(entity.name)'" }
 
   /// The variable, and the sentences about it.
@@ -19,15 +22,15 @@ struct RelationshipCode {
     let name = SwiftName.escaped(relationship.name)
     let target = plan.className(of: relationship.destination)
     if relationship.isTransient {
-      let type = relationship.isToMany ? "[\(target)] = []" : "\(target)?"
+      let type = isToMany ? "[\(target)] = []" : "\(target)?"
       return CodePart(
         lines: CodeArguments.lines(marker: ("@Transient", []), declaration: "\(access)var \(name): \(type)"),
         warnings: ["The transient relationship \(place) is an ordinary variable: its inverse is not kept."])
     }
     let collection = relationship.isOrdered ? "OrderedToMany" : "ToMany"
-    let type = relationship.isToMany ? "\(collection)<\(target)>" : "\(target)?"
+    let type = isToMany ? "\(collection)<\(target)>" : "\(target)?"
     let arguments = self.arguments
-    let marker = relationship.isToMany && arguments.isEmpty ? nil : ("@Relationship", arguments)
+    let marker = isToMany && arguments.isEmpty ? nil : ("@Relationship", arguments)
     return CodePart(
       lines: CodeArguments.lines(marker: marker, declaration: "\(access)var \(name): \(type)"))
   }
@@ -44,10 +47,9 @@ struct RelationshipCode {
     if relationship.deleteRule != .nullify {
       arguments.append(.text("deleteRule: .\(relationship.deleteRule.rawValue)"))
     }
-    if relationship.isToMany {
-      let minimum = relationship.minimumCount ?? 0
-      // Core Data refuses a required to-many relationship without members, whatever its least number.
-      let least = relationship.isOptional ? minimum : max(minimum, 1)
+    if isToMany {
+      // A required relationship has a member, whatever its least number; an optional one has no least number.
+      let least = relationship.isOptional ? 0 : max(relationship.minimumCount ?? 0, 1)
       if least > 0 { arguments.append(.text("minimumCount: \(ValueCode.grouped(Int64(least)))")) }
       if let greatest = relationship.maximumCount, greatest > 0 {
         arguments.append(.text("maximumCount: \(ValueCode.grouped(Int64(greatest)))"))

@@ -25,7 +25,8 @@ enum SwiftName {
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.value >= 0x20 && $0.value != 0x7F && $0 != "\u{2028}" && $0 != "\u{2029}"
     }
-    guard isPlain else { return escapedLiteral(text) }
+    // A raw literal cannot begin with a quotation mark: with a second one it would begin a literal of several lines.
+    guard isPlain, !text.hasPrefix("\"") else { return escapedLiteral(text) }
     guard text.contains("\\") || text.contains("\"") else { return "\"\(text)\"" }
     var marks = "#"
     while text.contains("\"\(marks)") || text.contains("\\\(marks)") { marks += "#" }
@@ -59,12 +60,14 @@ enum SwiftName {
   /// The words with a meaning after a dot, which no property can have as its name.
   static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
 
-  /// The members of every managed object, and the types that the macro writes into a class.
+  /// The properties of every managed object, and the types that the macro writes into a class. A variable may have the
+  /// name of a method.
   static let members: Set<String> = [
-    "description", "entity", "hasChanges", "hash", "hashValue", "isDeleted", "isFault", "isInserted",
-    "isUnavailable", "isUpdated", "load", "managedObjectContext", "objectID", "Properties", "Snapshot", "snapshot",
-    "value", "version",
+    "description", "entity", "hasChanges", "hashValue", "isDeleted", "isFault", "isInserted", "isUnavailable",
+    "isUpdated", "managedObjectContext", "objectID", "Properties", "Snapshot", "version",
   ]
+  /// The members of the snapshots of entities with a parent.
+  static let subentityMembers: Set<String> = ["inherited"]
 
   /// The types and macros that generated sources name.
   static let types: Set<String> = [

@@ -52,6 +52,10 @@ struct ValueCode {
       Double(text).flatMap {
         $0.isFinite ? Expression(text: "Date(timeIntervalSinceReferenceDate: \($0))", isLiteral: false) : nil
       }
+    case .data, .transformable:
+      Data(base64Encoded: text).map { _ in
+        Expression(text: "Data(base64Encoded: \(SwiftName.literal(text)))!", isLiteral: false)
+      }
     case .uuid: UUID(uuidString: text).map { Expression(text: "UUID(uuidString: \"\($0)\")!", isLiteral: false) }
     case .url:
       URL(string: text).map { _ in Expression(text: "URL(string: \(SwiftName.literal(text)))!", isLiteral: false) }
