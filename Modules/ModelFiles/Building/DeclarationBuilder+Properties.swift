@@ -43,7 +43,9 @@ extension DeclarationBuilder {
         made = [attribute(of: part, in: path)].compactMap(\.self)
       }
       for index in made.indices {
-        made[index].formerNames = former.map { "\($0).\(made[index].name)" }
+        // A former name of a part is relative to the composite, or the whole name.
+        let own = made[index].formerNames.map { $0.contains(".") ? $0 : "\(composite.name).\($0)" }
+        made[index].formerNames = own + former.map { "\($0).\(made[index].name)" }
         if composite.isOptional { made[index].isOptional = true }
       }
       result += made

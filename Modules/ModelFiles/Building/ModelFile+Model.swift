@@ -9,12 +9,7 @@ extension ModelFile {
   /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel``, naming every fault: a class that is not registered, a type
   ///   that models do not have, a default that is no value of its type, a missing destination.
   public func model(classes: EntityClasses = .registered) throws -> ManagedObjectModel {
-    let parts = try declared(classes: classes)
-    return try checked {
-      try ManagedObjectModel(
-        notes: parts.warnings, name: name, entities: parts.entities, configurations: configurationMembers,
-        versionIdentifiers: Set([versionIdentifier].compactMap(\.self)))
-    }
+    try ManagedObjectModel(file: self, classes: classes)
   }
 
   /// Returns the declarations of the entities, as they are written in code.
@@ -43,9 +38,9 @@ extension ModelFile {
     return builder.warnings
   }
 
-  private func declared(classes: EntityClasses) throws -> (entities: [CoherenceCore.Entity], warnings: [String]) {
+  fileprivate func declared(classes: EntityClasses) throws -> (entities: [CoherenceCore.Entity], warnings: [String]) {
     var builder = DeclarationBuilder(self)
-    builder.history = formerNames
+    builder.history = source.formerNames
     let entities = builder.entities(classes: classes)
     addTemplates(to: &builder)
     checkEntities(&builder)
@@ -54,6 +49,7 @@ extension ModelFile {
   }
 
   private func addTemplates(to builder: inout DeclarationBuilder) {
+    builder.warnings += source.gaps
     for template in fetchRequests {
       let title = "Fetch request '\(template.name)'"
       builder.report(template.otherAttributes, template.otherElements, of: title)
@@ -86,7 +82,7 @@ extension ModelFile {
     }
   }
 
-  private var configurationMembers: [String: [String]] {
+  fileprivate var configurationMembers: [String: [String]] {
     Dictionary(configurations.map { ($0.name, $0.entities) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -95,17 +91,22 @@ extension ModelFile {
     throw CoherenceError(.invalidModel, prefix + faults.joined(separator: " "))
   }
 
-  /// Runs the construction of a model and adds the file to its error.
-  private func checked(_ make: () throws -> ManagedObjectModel) throws -> ManagedObjectModel {
+  fileprivate var prefix: String {
+    source.path.map { "The model file '\($0)' is invalid: " } ?? "The model file is invalid: "
+  }
+}
+
+extension ManagedObjectModel {
+  /// Builds a model from a file; see ``ModelFile/model(classes:)``.
+  convenience init(file: ModelFile, classes: EntityClasses) throws {
+    let parts = try file.declared(classes: classes)
     do {
-      return try make()
+      try self.init(
+        notes: parts.warnings, name: file.name, entities: parts.entities, configurations: file.configurationMembers,
+        versionIdentifiers: Set([file.versionIdentifier].compactMap(\.self)))
     } catch var error as CoherenceError {
-      error.message = prefix + error.message
+      error.message = file.prefix + error.message
       throw error
     }
-  }
-
-  private var prefix: String {
-    source.path.map { "The model file '\($0)' is invalid: " } ?? "The model file is invalid: "
   }
 }

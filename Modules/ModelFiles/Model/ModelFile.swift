@@ -26,9 +26,7 @@ public struct ModelFile: Sendable, Hashable {
   public var otherAttributes: [String: String]
   /// The other elements below the root, such as the positions of entities in the editor.
   public var otherElements: [Markup]
-  /// Former names in earlier versions of the package, by `Entity` and `Entity.property`.
-  var formerNames: [String: [String]] = [:]
-  /// The lines of the parts, for messages.
+  /// The location of the parts, and the earlier versions of the package.
   var source = SourceMap()
   /// Sentences about parts of a model in code for which a file has no place; see ``init(_:)``. Empty for a file that
   /// was read.

@@ -1,0 +1,84 @@
+import CoherenceCore
+import Foundation
+
+/// Finds the packages of models among the resources of bundles.
+struct ModelSearch {
+  /// The name of the model.
+  let name: String
+  /// The greatest depth of the directories of resources that are searched.
+  private static let depth = 4
+  /// The greatest number of directories that are searched in a bundle.
+  private static let limit = 2000
+
+  /// The package in a bundle; `nil` for none.
+  ///
+  /// - Throws: ``ErrorCode/invalidModel`` when the bundle has several different packages of the name.
+  func package(in bundle: Bundle) throws -> URL? {
+    try only(Self.roots(of: bundle).flatMap { deepPackages(in: $0) })
+  }
+
+  /// The package among the resources of the program: of the main bundle, of the resource bundles beside it, and of the
+  /// loaded bundles, in this order.
+  ///
+  /// - Throws: As ``package(in:)``.
+  func packageOfProgram() throws -> URL? {
+    var seen: Set<String> = []
+    let roots = ([Bundle.main] + Bundle.allBundles + Bundle.allFrameworks).flatMap(Self.roots(of:))
+      .filter { seen.insert($0.path).inserted }
+    for root in roots {
+      if let own = try only(packages(in: root)) { return own }
+      let bundles = PackageFiles.names(in: root).filter { $0.hasSuffix(".resources") || $0.hasSuffix(".bundle") }
+      let found = bundles.flatMap { deepPackages(in: root.appendingPathComponent($0)) }
+      if let package = try only(found) { return package }
+    }
+    return nil
+  }
+
+  /// The directories with a bundle's resources.
+  private static func roots(of bundle: Bundle) -> [URL] {
+    var seen: Set<String> = []
+    var roots = [bundle.resourceURL, bundle.bundleURL].compactMap { $0?.standardizedFileURL }
+    // The resource bundles of a package lie beside the bundle of its tests.
+    if bundle.bundleURL.pathExtension == "xctest" {
+      roots.append(bundle.bundleURL.deletingLastPathComponent().standardizedFileURL)
+    }
+    return roots.filter { seen.insert($0.path).inserted }
+  }
+
+  /// The packages of the name directly in a directory.
+  private func packages(in directory: URL) -> [URL] {
+    ["xcdatamodeld", "xcdatamodel"].map { directory.appendingPathComponent("\(name).\($0)") }
+      .filter { FileManager.default.fileExists(atPath: $0.path) }
+  }
+
+  /// The packages of the name in a directory and the directories in it.
+  private func deepPackages(in root: URL) -> [URL] {
+    var found: [URL] = []
+    var level = [root]
+    var visited = 0
+    for _ in 0...Self.depth {
+      var next: [URL] = []
+      for directory in level where visited < Self.limit {
+        visited += 1
+        found += packages(in: directory)
+        next += PackageFiles.names(in: directory).filter { !$0.hasPrefix(".") && !$0.contains(".xcdatamodel") }
+          .map { directory.appendingPathComponent($0) }.filter(PackageFiles.isDirectory)
+      }
+      level = next
+    }
+    return found
+  }
+
+  /// The first of some packages, if all of them have the same contents.
+  private func only(_ urls: [URL]) throws -> URL? {
+    guard let first = urls.first else { return nil }
+    guard urls.count > 1 else { return first }
+    let file = try ModelFile(contentsOf: first)
+    for other in urls.dropFirst() where try ModelFile(contentsOf: other) != file {
+      throw CoherenceError(
+        .invalidModel,
+        "The resources have two different models named '\(name)': '\(first.path)' and '\(other.path)'. Pass the bundle.")
+    }
+    return first
+  }
+}

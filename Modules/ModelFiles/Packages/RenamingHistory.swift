@@ -1,0 +1,83 @@
+/// The former names of the entities and properties of a version, from the renaming identifiers of the other versions.
+///
+/// An entity is followed from its renaming identifier to the entity of that name in another version, and from there to
+/// that entity's own identifier, so that a store of any version finds its records.
+struct RenamingHistory {
+  /// The former names by `Entity` and `Entity.property`, without those that the version still has.
+  private(set) var formerNames: [String: [String]] = [:]
+  /// Sentences about identifiers that no other version has.
+  private(set) var gaps: [String] = []
+
+  /// A name in a version with its renaming identifier.
+  private struct Item {
+    let name: String
+    let identifier: String?
+  }
+
+  init(of file: ModelFile, others: [ModelFile]) {
+    guard !others.isEmpty else { return }
+    let known = others.flatMap { $0.entities.map { Item(name: $0.name, identifier: $0.renamingIdentifier) } }
+    let present = Set(file.entities.map(\.name))
+    for entity in file.entities {
+      let item = Item(name: entity.name, identifier: entity.renamingIdentifier)
+      let names = follow(item, in: known, present: present, path: entity.name)
+      formerNames[entity.name] = names
+      let earlier = others.flatMap { other in
+        other.entities.filter { $0.name == entity.name || names.contains($0.name) }
+      }
+      guard !earlier.isEmpty else { continue }
+      let properties = earlier.flatMap(Self.properties)
+      let own = Self.properties(entity)
+      for property in own {
+        let path = "\(entity.name).\(property.name)"
+        formerNames[path] = follow(property, in: properties, present: Set(own.map(\.name)), path: path)
+      }
+    }
+    removeShared(of: file)
+  }
+
+  private static func properties(_ entity: ModelFile.Entity) -> [Item] {
+    entity.attributes.map { Item(name: $0.name, identifier: $0.renamingIdentifier) }
+      + entity.relationships.map { Item(name: $0.name, identifier: $0.renamingIdentifier) }
+  }
+
+  /// The former names of an item, the nearest first.
+  private mutating func follow(_ item: Item, in known: [Item], present: Set<String>, path: String) -> [String] {
+    if let identifier = item.identifier, identifier != item.name,
+      !known.contains(where: { $0.name == identifier || $0.identifier == identifier })
+    {
+      gaps.append("'\(path)' has the renaming identifier '\(identifier)', which no other version of the package has.")
+    }
+    var pending = [item.identifier, item.name].compactMap(\.self)
+    var seen = Set(pending)
+    var names: [String] = []
+    while let identifier = pending.first {
+      pending.removeFirst()
+      for other in known where other.name == identifier || other.identifier == identifier {
+        if !present.contains(other.name), !names.contains(other.name) { names.append(other.name) }
+        for next in [other.identifier, other.name].compactMap(\.self) where seen.insert(next).inserted {
+          pending.append(next)
+        }
+      }
+    }
+    return names
+  }
+
+  /// Removes the names that two entities, or two properties of an entity, would have: a name stands for one of them, and
+  /// only a renaming identifier of the file itself says for which.
+  private mutating func removeShared(of file: ModelFile) {
+    remove(file.entities.map(\.name), own: file.entities.compactMap(\.renamingIdentifier))
+    for entity in file.entities {
+      let properties = Self.properties(entity)
+      remove(properties.map { "\(entity.name).\($0.name)" }, own: properties.compactMap(\.identifier))
+    }
+  }
+
+  private mutating func remove(_ paths: [String], own: [String]) {
+    var counts: [String: Int] = [:]
+    for path in paths { for name in formerNames[path] ?? [] { counts[name, default: 0] += 1 } }
+    for path in paths {
+      formerNames[path]?.removeAll { counts[$0]! > 1 || own.contains($0) }
+    }
+  }
+}
