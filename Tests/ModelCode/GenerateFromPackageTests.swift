@@ -17,7 +17,7 @@ struct GenerateFromPackageTests {
   }
 
   @Test func `a package gives the same sources as its model file`() throws {
-    try withPackage { model, sources in
+    try withPackage { (model, sources) throws in
       let report = try ModelCode.write(model: model, into: sources)
       let code = try ModelCode(ModelFile(contentsOf: model), source: "Music.xcdatamodel").generate()
       #expect(report.written == code.files.map(\.name))
@@ -30,7 +30,7 @@ struct GenerateFromPackageTests {
   }
 
   @Test func `a build writes all classes into one file, and touches the file only for a change`() throws {
-    try withPackage { model, sources in
+    try withPackage { (model, sources) throws in
       let file = sources.appendingPathComponent("Music+Entities.swift")
       #expect(try ModelCode.write(model: model, intoFile: file).written == ["Music+Entities.swift"])
       #expect(try String(contentsOf: file, encoding: .utf8).contains("final class Song: ManagedObject {"))

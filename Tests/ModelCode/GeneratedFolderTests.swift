@@ -92,7 +92,7 @@ struct GeneratedFolderTests {
     try withFolder { url in
       let folder = CodeFolder(url)
       _ = try folder.write(try code("Album", "Track"), source: source)
-      let other = try ModelCode(ModelFile(name: "Shop", entities: [.init("Order")]), source: "Shop.xcdatamodeld")
+      let other = ModelCode(ModelFile(name: "Shop", entities: [.init("Order")]), source: "Shop.xcdatamodeld")
       _ = try folder.write(try other.generate(), source: "Shop.xcdatamodeld")
       let report = try folder.write(try code("Track"), source: source)
       #expect(report.orphaned == ["Album.swift"])

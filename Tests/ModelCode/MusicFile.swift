@@ -1,3 +1,4 @@
+import CoherenceCore
 import CoherenceModelFiles
 
 /// A model file with every feature that the generator knows.
