@@ -194,7 +194,9 @@ let package = Package(
       path: "Tests/ModelCode", swiftSettings: strict),
     .testTarget(
       name: "ModelFilesTests",
-      dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "TestSupport"],
+      dependencies: [
+        "CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "TestSupport",
+      ],
       path: "Tests/ModelFiles", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The lines of a call or a list, laid out as `swift format` lays them out with its own settings.
 enum SourceLine {
   /// The greatest number of characters of a line.
@@ -61,13 +63,25 @@ enum SourceLine {
     var line = indentation
     for element in elements {
       let separator = line == indentation ? "" : " "
-      if line.count + separator.count + element.count + 1 > width, line != indentation {
-        lines.append(line)
-        line = indentation + element + ","
-      } else {
+      if line.count + separator.count + element.count + 1 <= width {
         line += separator + element + ","
+        continue
+      }
+      if line != indentation { lines.append(line) }
+      line = indentation + element + ","
+      if line.count > width, let nested = nested(element, indentation: indentation) {
+        lines += nested.dropLast()
+        line = nested[nested.count - 1]
       }
     }
     return lines + [line]
+  }
+
+  /// The lines of a list inside of a list, such as `"Local": [ … ]`; `nil` for an element that is no list.
+  private static func nested(_ element: String, indentation: String) -> [String]? {
+    guard element.hasSuffix("]"), let start = element.range(of: ": [") else { return nil }
+    let elements = element[start.upperBound...].dropLast().components(separatedBy: ", ")
+    return [indentation + element[..<start.upperBound]] + filled(elements, indentation: indentation + "  ")
+      + [indentation + "],"]
   }
 }
