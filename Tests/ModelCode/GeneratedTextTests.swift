@@ -172,6 +172,24 @@ struct GeneratedTextTests {
     #expect(Set(texts).count == 1)
   }
 
+  @Test func `a long list of classes stands on several lines`() throws {
+    let names = (1...9).map { "Instrument\($0)" }
+    let file = ModelFile(
+      name: "Music", entities: names.map { .init($0) }, configurations: [.init("Local", entities: names)])
+    let code = try ModelCode(file, source: "Music.xcdatamodeld").generate()
+    let list = try #require(code.files.first { $0.name == "MusicModel.swift" }).text
+    #expect(
+      list.contains(
+        """
+              configurations: [
+                "Local": [
+                  Instrument1.self, Instrument2.self, Instrument3.self, Instrument4.self, Instrument5.self,
+                  Instrument6.self, Instrument7.self, Instrument8.self, Instrument9.self,
+                ],
+              ])
+        """))
+  }
+
   @Test func `every line has at most 100 columns`() throws {
     for (name, text) in try files(CodeOptions(style: .base, access: .public)) {
       let long = text.split(separator: "\n").filter { $0.count > 100 }
