@@ -30,7 +30,7 @@ let package = Package(
   name: "coherence-tools",
   platforms: [.macOS(.v15)],
   products: [
-    .executable(name: "coherence", targets: ["coherence"]),
+    .executable(name: "coherence", targets: ["coherence-command"]),
     .executable(name: "coherence-api", targets: ["coherence-api"]),
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
@@ -47,8 +47,9 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
+    // Not named as the command: its module would differ from 'Coherence' by the case of a letter alone.
     .executableTarget(
-      name: "coherence", dependencies: [argumentParser, core, modelCode], path: "Sources/Coherence",
+      name: "coherence-command", dependencies: [argumentParser, core, modelCode], path: "Sources/Coherence",
       swiftSettings: strict),
     .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),

@@ -160,7 +160,7 @@ struct AttributeCode {
 
   // MARK: - Values
 
-  /// The text of the default; an empty one is a value of texts alone.
+  /// The text of the default. An empty text is a value of text attributes and URLs alone.
   private var defaultText: String? {
     let isData = [.data, .transformable].contains(attribute.kind)
     let text = isData ? attribute.userInfo["coherence.default"] : attribute.defaultValue

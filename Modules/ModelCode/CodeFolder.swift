@@ -17,7 +17,7 @@ public struct CodeFolder: Sendable {
   ///
   /// - Parameters:
   ///   - code: The sources.
-  ///   - source: The name of the model file in the headers, which tells the files of several models apart.
+  ///   - source: The name of the model file in the headers, by which files of several models differ.
   ///   - force: Whether files without the header are replaced.
   /// - Throws: `CoherenceError` with the code `inputOutput` when a file cannot be read or written. Files that come
   ///   before it are written then.

@@ -1,8 +1,8 @@
 /// The result of a run that writes generated files. Encodes to JSON with the names of its properties.
 public struct CodeReport: Sendable, Hashable, Codable {
-  /// The names of the files that were written, in order.
+  /// The names of the files with new text, in order.
   public var written: [String] = []
-  /// The names of the files that had the generated text already, and of the program's own files. They were not touched.
+  /// The names of the untouched files: files with the generated text already, and the program's own files.
   public var unchanged: [String] = []
   /// The names of files without the header of generated files. If the list has an element, the run wrote no file.
   public var refused: [String] = []
