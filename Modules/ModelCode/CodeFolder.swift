@@ -30,7 +30,7 @@ public struct CodeFolder: Sendable {
         changed.append(file)
         continue
       }
-      if file.isWrittenOnce || present == Data(file.text.utf8) {
+      if (file.isWrittenOnce && !isGenerated(present)) || present == Data(file.text.utf8) {
         report.unchanged.append(file.name)
       } else if force || isGenerated(present) {
         changed.append(file)

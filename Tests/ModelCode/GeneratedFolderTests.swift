@@ -88,6 +88,17 @@ struct GeneratedFolderTests {
     }
   }
 
+  @Test func `a change to base classes replaces the generated classes by classes of the program`() throws {
+    try withFolder { url in
+      let folder = CodeFolder(url)
+      _ = try folder.write(try code("Track"), source: source)
+      let report = try folder.write(try code("Track", style: .base), source: source)
+      #expect(report.written == ["TrackBase.swift", "Track.swift"])
+      let back = try folder.write(try code("Track"), source: source)
+      #expect(back.refused == ["Track.swift"] && back.orphaned == ["TrackBase.swift"])
+    }
+  }
+
   @Test func `a file of an entity that the model has no more is reported and stays`() throws {
     try withFolder { url in
       let folder = CodeFolder(url)
