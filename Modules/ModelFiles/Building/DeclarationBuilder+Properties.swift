@@ -65,12 +65,21 @@ extension DeclarationBuilder {
     return attribute
   }
 
-  /// Marks an attribute as derived.
+  /// Marks an attribute as derived. The value of a derived attribute needs no default and no rules.
   private mutating func derive(_ attribute: inout Attribute, _ expression: String, path: String) {
-    warnings.append(
-      "Attribute '\(path)' is not derived by '\(expression)': the framework does not compute the expression, "
-        + "and the attribute is an ordinary optional one.")
     attribute.isOptional = true
+    guard let derivation = DerivationText.derivation(expression), attribute.type == derivation.type else {
+      warnings.append(
+        "Attribute '\(path)' is not derived by '\(expression)': the framework does not compute the expression, "
+          + "and the attribute is an ordinary optional one.")
+      return
+    }
+    if !attribute.defaultValue.isNull || !attribute.validation.isEmpty {
+      warnings.append("Attribute '\(path)' is derived; its default and its rules are left out.")
+      attribute.defaultValue = .null
+      attribute.validation = []
+    }
+    attribute.derived = derivation
   }
 
   private mutating func attributeType(of part: ModelFile.Attribute, path: String) -> AttributeType? {

@@ -1,0 +1,166 @@
+import CoherenceCore
+import Foundation
+
+/// Makes the parts of a file from the descriptions of a model.
+struct FileMaker {
+  private let model: ManagedObjectModel
+  private(set) var composites: [ModelFile.Composite] = []
+  private(set) var omissions: [String] = []
+
+  init(_ model: ManagedObjectModel) { self.model = model }
+
+  mutating func entity(_ entity: EntityDescription) -> ModelFile.Entity {
+    var part = ModelFile.Entity(entity.name, className: className(entity), parent: entity.superentity?.name)
+    part.isAbstract = entity.isAbstract
+    part.userInfo = entity.userInfo
+    setFormerNames(entity.formerNames, &part.renamingIdentifier, &part.userInfo)
+    let own = entity.attributes.filter { $0.entity === entity }
+    var finished: Set<String> = []
+    for attribute in own {
+      let name = compositeName(of: attribute, in: entity)
+      if let name {
+        guard finished.insert(name).inserted else { continue }
+        let parts = own.filter { compositeName(of: $0, in: entity) == name }
+        part.attributes.append(composite(name, parts, type: entity.name + Self.capitalized(name), prefix: name + "."))
+      } else {
+        part.attributes.append(self.attribute(attribute, name: attribute.name))
+      }
+    }
+    part.relationships = entity.relationships.filter { $0.entity === entity }.map(relationship)
+    let inherited = entity.superentity
+    part.uniqueness = entity.declaredConstraints.dropFirst(inherited?.declaredConstraints.count ?? 0)
+      .map { $0.map(\.name) }
+    for names in entity.indexes.dropFirst(inherited?.indexes.count ?? 0).map({ $0.map(\.name) }) {
+      var name = "by" + names.map(Self.capitalized).joined(separator: "And")
+      while part.indexes.contains(where: { $0.name == name }) { name += "2" }
+      part.indexes.append(.init(name, elements: names.map { .init(property: $0) }))
+    }
+    return part
+  }
+
+  /// The name of the class for the file; with its module where two classes of the model have one name.
+  private func className(_ entity: EntityDescription) -> String? {
+    guard entity.objectClass != ManagedObject.self else { return nil }
+    let short = String(describing: entity.objectClass)
+    let isShared = model.entities.contains {
+      $0.objectClass != entity.objectClass && String(describing: $0.objectClass) == short
+    }
+    return isShared ? String(reflecting: entity.objectClass) : short
+  }
+
+  private func compositeName(of attribute: AttributeDescription, in entity: EntityDescription) -> String? {
+    entity.composites.first { $0.value.contains(attribute.slot) }?.key
+  }
+
+  /// An attribute of a composite type that is made from some parts. Parts with longer names become composites again.
+  private mutating func composite(
+    _ name: String, _ parts: [AttributeDescription], type: String, prefix: String
+  ) -> ModelFile.Attribute {
+    var made: [ModelFile.Attribute] = []
+    for part in parts {
+      let rest = part.name.dropFirst(prefix.count)
+      guard let dot = rest.firstIndex(of: ".") else {
+        made.append(attribute(part, name: String(rest)))
+        continue
+      }
+      let nested = String(rest[..<dot])
+      guard !made.contains(where: { $0.name == nested }) else { continue }
+      let inner = prefix + nested + "."
+      let own = parts.filter { $0.name.hasPrefix(inner) }
+      made.append(composite(nested, own, type: type + Self.capitalized(nested), prefix: inner))
+    }
+    composites.append(.init(type, parts: made))
+    return ModelFile.Attribute(name, .composite, optional: made.allSatisfy(\.isOptional), compositeName: type)
+  }
+
+  private mutating func attribute(_ attribute: AttributeDescription, name: String) -> ModelFile.Attribute {
+    var part = ModelFile.Attribute(name, .string, optional: attribute.isOptional, userInfo: attribute.userInfo)
+    setType(attribute.type, of: &part)
+    part.derivation = attribute.derivation.map(DerivationText.text)
+    if attribute.name == name {
+      setFormerNames(attribute.formerNames, &part.renamingIdentifier, &part.userInfo)
+    } else if !attribute.formerNames.isEmpty {
+      part.userInfo[FileSetting.formerNames] = attribute.formerNames.joined(separator: ",")
+    }
+    if part.kind == .data || part.kind == .transformable {
+      part.userInfo[FileSetting.data] = ValueText.text(attribute.defaultValue)
+    } else {
+      part.defaultValue = ValueText.text(attribute.defaultValue)
+    }
+    let path = "\(attribute.entity.name).\(attribute.name)"
+    for rule in attribute.validation { setRule(rule, of: &part, path: path) }
+    if attribute.conversion != nil {
+      omissions.append("The conversion of '\(path)' is code, for which a file has no place.")
+    }
+    return part
+  }
+
+  private func setType(_ type: AttributeType, of part: inout ModelFile.Attribute) {
+    switch type {
+    case .enumeration(let raw, let cases):
+      setType(raw, of: &part)
+      part.userInfo[FileSetting.type] = "enumeration"
+      guard let texts = cases?.compactMap(ValueText.text).sorted() else { return }
+      part.userInfo[FileSetting.cases] = (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
+    case .codable:
+      part.userInfo[FileSetting.type] = "codable"
+    case .transformable(let name):
+      part.kind = .transformable
+      part.transformerName = name
+    default:
+      part.kind = Self.kinds[type] ?? .string
+      let isNumber = [.int16, .int32, .int64, .float, .double, .bool].contains(part.kind)
+      if isNumber { part.usesScalarValueType = !part.isOptional }
+    }
+  }
+
+  private static let kinds: [AttributeType: ModelFile.AttributeKind] = [
+    .int16: .int16, .int32: .int32, .int64: .int64, .decimal: .decimal, .double: .double, .float: .float,
+    .string: .string, .bool: .bool, .date: .date, .data: .data, .uuid: .uuid, .url: .url,
+  ]
+
+  private mutating func setRule(_ rule: ValidationRule, of part: inout ModelFile.Attribute, path: String) {
+    let text: String?
+    let field: WritableKeyPath<ModelFile.Attribute, String?>
+    switch rule {
+    case .minimum(let value): (field, text) = (\.minimum, ValueText.text(value))
+    case .maximum(let value): (field, text) = (\.maximum, ValueText.text(value))
+    case .minimumLength(let count): (field, text) = (\.minimum, String(count))
+    case .maximumLength(let count): (field, text) = (\.maximum, String(count))
+    case .pattern(let pattern): (field, text) = (\.pattern, pattern)
+    }
+    if part[keyPath: field] == nil {
+      part[keyPath: field] = text
+    } else {
+      omissions.append("A second rule of one kind for '\(path)' has no place in a file.")
+    }
+  }
+
+  private func relationship(_ relationship: RelationshipDescription) -> ModelFile.Relationship {
+    var part = ModelFile.Relationship(
+      relationship.name, to: relationship.destination.name, isToMany: relationship.isToMany,
+      isOrdered: relationship.isOrdered, inverse: relationship.inverse?.name,
+      inverseEntity: relationship.inverse?.entity.name, deleteRule: relationship.deleteRule,
+      userInfo: relationship.userInfo)
+    if relationship.isToMany {
+      // A required to-many relationship of a file has at least one member.
+      part.isOptional = relationship.minimumCount == 0
+      part.minimumCount = relationship.minimumCount == 0 ? nil : relationship.minimumCount
+      part.maximumCount = relationship.maximumCount
+    } else {
+      part.isOptional = relationship.isOptional
+      part.maximumCount = 1
+    }
+    setFormerNames(relationship.formerNames, &part.renamingIdentifier, &part.userInfo)
+    return part
+  }
+
+  private func setFormerNames(_ names: [String], _ identifier: inout String?, _ userInfo: inout [String: String]) {
+    identifier = names.first
+    if names.count > 1 { userInfo[FileSetting.formerNames] = names.dropFirst().joined(separator: ",") }
+  }
+
+  private static func capitalized(_ name: String) -> String {
+    name.split(separator: ".").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+  }
+}
