@@ -17,9 +17,16 @@ struct AttributeCode {
     if attribute.kind == .composite { return composite() }
     guard let type = ValueCode(attribute.kind).type else { return unknownKind() }
     var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
-    var options = [rules(&result), derived(&result), kindOption(&result)].flatMap { $0 }
+    let derived = derived(&result)
+    var value: String?
+    var options = derived
+    if derived.isEmpty {
+      options = rules(&result) + kindOption(&result)
+      value = defaultValue(&result)
+    } else if defaultText != nil || attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil {
+      result.warnings.append("The derived attribute \(place) has neither the default nor the rules of the model file.")
+    }
     options += labelled
-    let value = defaultValue(&result)
     let marker = options.isEmpty ? nil : ("@Attribute", options)
     result.lines = lines(marker: marker, type: swiftType(type), value: value)
     return result
@@ -53,7 +60,8 @@ struct AttributeCode {
 
   private func swiftType(_ type: String) -> String {
     let named = isCodable ? attribute.customClassName ?? type : type
-    return named + (attribute.isOptional ? "?" : "")
+    // A derived attribute has no value before the first save.
+    return named + (attribute.isOptional || attribute.derivation != nil ? "?" : "")
   }
 
   // MARK: - Kinds
@@ -120,15 +128,16 @@ struct AttributeCode {
   private func derived(_ result: inout CodePart) -> [SourceLine.Argument] {
     guard let text = attribute.derivation else { return [] }
     let expression = text.filter { !$0.isWhitespace }
-    for kind in ["canonical", "lowercase", "uppercase"] where expression.hasPrefix("\(kind):(") {
+    let isText = attribute.kind == .string
+    for kind in ["canonical", "lowercase", "uppercase"] where isText && expression.hasPrefix("\(kind):(") {
       let name = expression.dropFirst(kind.count + 2)
       if name.hasSuffix(")"), SwiftName.isIdentifier(String(name.dropLast())) {
         return [.text(".derived(.\(kind)(\(SwiftName.literal(String(name.dropLast())))))")]
       }
     }
-    if expression == "now()" { return [.text(".derived(.now)")] }
+    if expression == "now()", attribute.kind == .date { return [.text(".derived(.now)")] }
     result.warnings.append(
-      "The attribute \(place) is an ordinary stored one: the framework does not derive values by '\(text)'.")
+      "The attribute \(place) is an ordinary optional one: the framework does not derive values by '\(text)'.")
     return []
   }
 

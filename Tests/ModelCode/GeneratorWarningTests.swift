@@ -26,8 +26,9 @@ struct GeneratorWarningTests {
 
   @Test(arguments: [
     "The fetched property 'older' of 'Track' is left out: fetch the records with a request.",
-    "The attribute 'count' of 'Track' is an ordinary stored one: the framework does not derive values by "
+    "The attribute 'count' of 'Track' is an ordinary optional one: the framework does not derive values by "
       + "'release.tracks.@count'.",
+    "The derived attribute 'changed' of 'Track' has neither the default nor the rules of the model file.",
     "The transient attribute 'device' of 'Track' is a variable of the type 'Any?': its kind has no Swift type.",
     "The attribute 'odd' of 'Track' is left out: no Swift type stands for the kind 'Undefined'.",
     "The attribute 'notes' of 'Track' shows its JSON text: the model file does not name its Swift type.",

@@ -65,7 +65,7 @@ enum MusicFile {
   private static let unusual: [ModelFile.Attribute] = [
     .init("color", .transformable, optional: true, transformerName: "Colors", customClassName: "UIColor"),
     .init("codeFold", .string, optional: true, derivation: "canonical:(isrc)"),
-    .init("changed", .date, optional: true, derivation: "now()"),
+    .init("changed", .date, default: "0", derivation: "now()"),
     .init("count", .int64, optional: true, derivation: "release.tracks.@count"),
     .init("isPlaying", .bool, isTransient: true, default: "NO"),
     .init("position", .double, isTransient: true),
