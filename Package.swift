@@ -44,6 +44,8 @@ let package = Package(
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceModelFiles", targets: ["CoherenceModelFiles"]),
+    .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
+    .plugin(name: "CoherenceModelPlugin", targets: ["CoherenceModelPlugin"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
@@ -90,6 +92,16 @@ let package = Package(
       exclude: ["Plugin"], swiftSettings: strict),
     .target(
       name: "CoherenceModelFiles", dependencies: ["CoherenceCore"], path: "Modules/ModelFiles", swiftSettings: strict),
+    .target(
+      name: "CoherenceModelCode", dependencies: ["CoherenceCore", "CoherenceModelFiles"], path: "Modules/ModelCode",
+      swiftSettings: strict),
+    // The command of the plugin, without a product of its own.
+    .executableTarget(
+      name: "coherence-model-tool", dependencies: ["CoherenceCore", "CoherenceModelCode"], path: "Modules/ModelTool",
+      swiftSettings: strict),
+    .plugin(
+      name: "CoherenceModelPlugin", capability: .buildTool(), dependencies: ["coherence-model-tool"],
+      path: "Modules/ModelPlugin"),
     .target(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
@@ -177,6 +189,9 @@ let package = Package(
         syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
       ],
       path: "Tests/Macros", swiftSettings: strict),
+    .testTarget(
+      name: "ModelCodeTests", dependencies: ["CoherenceModelCode", "CoherenceModelFiles", "CoherenceCore"],
+      path: "Tests/ModelCode", swiftSettings: strict),
     .testTarget(
       name: "ModelFilesTests",
       dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],

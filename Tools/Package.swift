@@ -15,6 +15,8 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
@@ -28,6 +30,7 @@ let package = Package(
   name: "coherence-tools",
   platforms: [.macOS(.v15)],
   products: [
+    .executable(name: "coherence", targets: ["coherence-command"]),
     .executable(name: "coherence-api", targets: ["coherence-api"]),
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
@@ -44,6 +47,10 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
+    // Not named as the command: its module would differ from 'Coherence' by the case of a letter alone.
+    .executableTarget(
+      name: "coherence-command", dependencies: [argumentParser, core, modelCode], path: "Sources/Coherence",
+      swiftSettings: strict),
     .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(

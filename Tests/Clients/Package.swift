@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
@@ -31,6 +32,10 @@ let package = Package(
       name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
       swiftSettings: strict),
     .executableTarget(name: "coherence-feed", dependencies: [identityMap], path: "Feed", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-library", dependencies: [coherence, modelMacros], path: "Library",
+      resources: [.copy("Library.xcdatamodeld")], swiftSettings: strict,
+      plugins: [.plugin(name: "CoherenceModelPlugin", package: "coherence")]),
     .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
     .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
     .executableTarget(
@@ -56,7 +61,8 @@ let package = Package(
     .testTarget(
       name: "ClientTests",
       dependencies: [
-        "coherence-example", "coherence-feed", "coherence-script", "coherence-start", "coherence-structures",
+        "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
+        "coherence-structures",
         "coherence-sync", coherence,
       ],
       path: "Tests/Client", swiftSettings: strict),

@@ -1,0 +1,228 @@
+import CoherenceModelFiles
+
+/// Writes the variable of an attribute.
+struct AttributeCode {
+  let attribute: ModelFile.Attribute
+  /// The name of the entity or composite, for sentences.
+  let owner: String
+  /// The name of the class or structure that declares the variable.
+  let ownerClass: String
+  let plan: CodePlan
+
+  private var place: String { "'\(attribute.name)' of '\(owner)'" }
+
+  /// The variable of an entity's class.
+  func variable() -> CodePart {
+    if attribute.isTransient { return transient() }
+    if attribute.kind == .composite { return composite() }
+    guard let type = ValueCode(attribute.kind).type else { return unknownKind() }
+    var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
+    let derived = derived(&result)
+    var value: String?
+    var options = derived
+    if derived.isEmpty {
+      options = rules(&result) + kindOption(&result)
+      value = defaultValue(&result)
+    } else if defaultText != nil || attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil {
+      result.warnings.append("The derived attribute \(place) has neither the default nor the rules of the model file.")
+    }
+    options += labelled
+    let marker = options.isEmpty ? nil : ("@Attribute", options)
+    result.lines = lines(marker: marker, type: swiftType(type), value: value)
+    return result
+  }
+
+  /// The variable of a composite's structure.
+  func part() -> CodePart {
+    if attribute.kind == .composite {
+      guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
+      let type = name + (attribute.isOptional ? "?" : "")
+      return CodePart(lines: lines(marker: nil, type: type, value: nil), parameter: parameter(type, nil))
+    }
+    guard let type = ValueCode(attribute.kind).type else { return unknownKind() }
+    var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
+    if attribute.isTransient || attribute.derivation != nil {
+      result.warnings.append("The part \(place) is stored: parts of composites are neither transient nor derived.")
+    }
+    if !rules(&result).isEmpty || !labelled.isEmpty {
+      result.warnings.append(
+        "The part \(place) loses its validation, former names and user info: '@Composite' has no place for them.")
+    }
+    let value = defaultValue(&result, isPart: true)
+    if value != nil {
+      result.warnings.append(
+        "The default of the part \(place) is a default of the structure alone: records that exist before it get none.")
+    }
+    result.lines = lines(marker: nil, type: swiftType(type), value: value)
+    result.parameter = parameter(swiftType(type), value)
+    return result
+  }
+
+  private func swiftType(_ type: String) -> String {
+    let named = isCodable ? attribute.customClassName ?? type : type
+    // A derived attribute has no value before the first save.
+    return named + (attribute.isOptional || attribute.derivation != nil ? "?" : "")
+  }
+
+  // MARK: - Kinds
+
+  private func transient() -> CodePart {
+    guard let type = ValueCode(attribute.kind).type, attribute.kind != .transformable else {
+      return CodePart(
+        lines: lines(marker: ("@Transient", []), type: "Any?", value: nil),
+        warnings: ["The transient attribute \(place) is a variable of the type 'Any?': its kind has no Swift type."])
+    }
+    var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
+    let value = defaultText.flatMap { expression($0, "default", &result)?.text }
+    let isOptional = attribute.isOptional || value == nil
+    result.lines = lines(marker: ("@Transient", []), type: type + (isOptional ? "?" : ""), value: value)
+    return result
+  }
+
+  private func composite() -> CodePart {
+    guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
+    var result = CodePart()
+    let former = formerNames.isEmpty ? [] : [formerNameList]
+    if !attribute.userInfo.isEmpty {
+      result.warnings.append("The user info of the composite \(place) is left out: composites have none.")
+    }
+    result.lines = lines(
+      marker: ("@Attribute", [.text(".composite")] + former), type: name + (attribute.isOptional ? "?" : ""), value: nil
+    )
+    return result
+  }
+
+  private func missingComposite() -> CodePart {
+    CodePart(faults: ["The composite type of \(place) is not declared in the model file."])
+  }
+
+  private func unknownKind() -> CodePart {
+    CodePart(
+      warnings: ["The attribute \(place) is left out: no Swift type stands for the kind '\(attribute.kind.rawValue)'."])
+  }
+
+  private func kindOption(_ result: inout CodePart) -> [SourceLine.Argument] {
+    if attribute.kind == .transformable {
+      result.warnings.append(
+        "The transformable attribute \(place) is of the type 'Data': its variable shows the data of the transformer.")
+      let name = attribute.transformerName ?? "NSSecureUnarchiveFromData"
+      return [.text(".transformable(\(SwiftName.literal(name)))")]
+    }
+    switch attribute.userInfo["coherence.type"] {
+    case "codable":
+      if attribute.customClassName != nil { return [.text(".codable")] }
+      result.warnings.append("The attribute \(place) shows its JSON text: the model file does not name its Swift type.")
+    case "enumeration":
+      result.warnings.append("The attribute \(place) shows raw values: the model file does not name its enumeration.")
+    default: break
+    }
+    return []
+  }
+
+  private var isCodable: Bool {
+    attribute.userInfo["coherence.type"] == "codable" && attribute.kind == .string
+  }
+
+  // MARK: - Options
+
+  private func derived(_ result: inout CodePart) -> [SourceLine.Argument] {
+    guard let text = attribute.derivation else { return [] }
+    let expression = text.filter { !$0.isWhitespace }
+    let isText = attribute.kind == .string
+    for kind in ["canonical", "lowercase", "uppercase"] where isText && expression.hasPrefix("\(kind):(") {
+      let name = expression.dropFirst(kind.count + 2)
+      if name.hasSuffix(")"), SwiftName.isIdentifier(String(name.dropLast())) {
+        return [.text(".derived(.\(kind)(\(SwiftName.literal(String(name.dropLast())))))")]
+      }
+    }
+    if expression == "now()", attribute.kind == .date { return [.text(".derived(.now)")] }
+    result.warnings.append(
+      "The attribute \(place) is an ordinary optional one: the framework does not derive values by '\(text)'.")
+    return []
+  }
+
+  private func rules(_ result: inout CodePart) -> [SourceLine.Argument] {
+    let suffix = [.string, .data, .url, .transformable].contains(attribute.kind) ? "Length" : ""
+    // Truth values and identifiers have no order; the model file warns of their bounds itself.
+    if [.bool, .uuid].contains(attribute.kind) { return [] }
+    var rules: [SourceLine.Argument] = []
+    for (name, text) in [("minimum", attribute.minimum), ("maximum", attribute.maximum)] {
+      guard let text else { continue }
+      let bound = suffix.isEmpty ? expression(text, name, &result)?.text : count(text, name, &result)
+      if let bound { rules.append(.text(".\(name)\(suffix)(\(bound))")) }
+    }
+    if let pattern = attribute.pattern { rules.append(.text(".pattern(\(SwiftName.literal(pattern)))")) }
+    return rules
+  }
+
+  private var labelled: [SourceLine.Argument] {
+    let former = formerNames.isEmpty ? [] : [formerNameList]
+    let info = CodeArguments.userInfo(attribute.userInfo)
+    return former + info
+  }
+
+  private var formerNames: [String] {
+    CodeArguments.formerNames(attribute.renamingIdentifier, attribute.userInfo)
+  }
+
+  private var formerNameList: SourceLine.Argument { .list(label: "formerNames", formerNames.map(SwiftName.literal)) }
+
+  // MARK: - Values
+
+  /// The text of the default. An empty text is a value of text attributes and URLs alone.
+  private var defaultText: String? {
+    let isData = [.data, .transformable].contains(attribute.kind)
+    let text = isData ? attribute.userInfo["coherence.default"] : attribute.defaultValue
+    return text == "" && ![.string, .url].contains(attribute.kind) ? nil : text
+  }
+
+  private func defaultValue(_ result: inout CodePart, isPart: Bool = false) -> String? {
+    guard let text = defaultText else { return nil }
+    if isCodable, attribute.customClassName != nil {
+      result.warnings.append("The default of \(place) is left out: the generator does not know its Swift type.")
+      return nil
+    }
+    guard let value = expression(text, "default", &result) else { return nil }
+    if !value.isLiteral, !isPart {
+      result.warnings.append(
+        "The default of \(place) is set for each new object and is no default of the model, because it is no literal: "
+          + "records that exist before the attribute get no value.")
+    }
+    return value.text
+  }
+
+  private func expression(_ text: String, _ use: String, _ result: inout CodePart) -> ValueCode.Expression? {
+    if let value = ValueCode(attribute.kind).expression(text) { return value }
+    result.faults.append("The \(use) of \(place) is no value of the kind '\(attribute.kind.rawValue)'.")
+    return nil
+  }
+
+  private func count(_ text: String, _ use: String, _ result: inout CodePart) -> String? {
+    if let value = Int64(text), value >= 0 { return ValueCode.grouped(value) }
+    result.faults.append("The \(use) length of \(place) is no number of characters.")
+    return nil
+  }
+
+  // MARK: - Layout
+
+  private func parameter(_ type: String, _ value: String?) -> String {
+    let initial = value ?? (attribute.isOptional ? "nil" : nil)
+    return "\(SwiftName.escaped(attribute.name)): \(type)\(initial.map { " = \($0)" } ?? "")"
+  }
+
+  private func lines(
+    marker: (name: String, arguments: [SourceLine.Argument])?, type: String, value: String?
+  ) -> [String] {
+    var declaration = "\(plan.options.access.prefix)var \(SwiftName.escaped(attribute.name)): \(type)"
+    var rest: [String] = []
+    if let value {
+      if declaration.count + value.count + 5 <= SourceLine.width {
+        declaration += " = \(value)"
+      } else {
+        declaration += " ="
+        rest = ["    \(value)"]
+      }
+    }
+    return CodeArguments.lines(marker: marker, declaration: declaration) + rest
+  }
+}

@@ -1,0 +1,99 @@
+import CoherenceModelFiles
+
+/// The names and links that the texts of all entities of a model file need.
+struct CodePlan {
+  let file: ModelFile
+  let options: CodeOptions
+  /// The name of the model file, for the header of each source.
+  let source: String
+  private let entities: [String: ModelFile.Entity]
+  private let parents: Set<String>
+
+  init(_ file: ModelFile, options: CodeOptions, source: String) {
+    self.file = file
+    self.options = options
+    self.source = source
+    entities = Dictionary(file.entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    parents = Set(file.entities.compactMap(\.parent))
+  }
+
+  func entity(_ name: String) -> ModelFile.Entity? { entities[name] }
+
+  /// Whether another entity inherits from this one.
+  func isParent(_ entity: ModelFile.Entity) -> Bool { parents.contains(entity.name) }
+
+  /// The name of the class that objects of the entity have: the name in the file without the module, or the name of the
+  /// entity if the file names no class.
+  func className(of entity: ModelFile.Entity) -> String {
+    let name = entity.className.map { String($0.split(separator: ".").last ?? "") } ?? ""
+    return name.isEmpty || name == "NSManagedObject" ? entity.name : name
+  }
+
+  /// The class of the objects of an entity by the entity's name.
+  func className(of name: String) -> String { entities[name].map(className(of:)) ?? name }
+
+  /// The name of the class with the macro.
+  func declaredName(of entity: ModelFile.Entity) -> String {
+    options.style == .base ? className(of: entity) + "Base" : className(of: entity)
+  }
+
+  /// The name of the structure of a composite attribute; `nil` if the file does not declare the composite.
+  func structureName(of attribute: ModelFile.Attribute, in owner: String) -> String? {
+    guard attribute.parts.isEmpty else { return owner + SwiftName.capitalized(attribute.name) }
+    return file.parts(of: attribute).flatMap { parts in
+      let named = file.composites.first { $0.name == attribute.compositeName }
+      return (named ?? file.composites.first { $0.parts == parts })?.name
+    }
+  }
+
+  /// The composites with their structures' names, in the file's order, those that attributes declare for themselves last.
+  var structures: [(name: String, parts: [ModelFile.Attribute])] {
+    var list = file.composites.map { (name: $0.name, parts: $0.parts) }
+    for entity in file.entities { collectParts(of: entity.attributes, owner: className(of: entity), into: &list) }
+    return list
+  }
+
+  private func collectParts(
+    of attributes: [ModelFile.Attribute], owner: String, into list: inout [(name: String, parts: [ModelFile.Attribute])]
+  ) {
+    for attribute in attributes where !attribute.parts.isEmpty {
+      let name = owner + SwiftName.capitalized(attribute.name)
+      list.append((name, attribute.parts))
+      collectParts(of: attribute.parts, owner: name, into: &list)
+    }
+  }
+
+  /// The attribute with a name, declared or inherited.
+  func attribute(_ name: String, of entity: ModelFile.Entity) -> ModelFile.Attribute? {
+    line(of: entity).lazy.compactMap { $0.attributes.first { $0.name == name } }.first
+  }
+
+  /// Whether the entity declares or inherits a relationship.
+  func hasRelationship(_ name: String, of entity: ModelFile.Entity) -> Bool {
+    line(of: entity).contains { $0.relationships.contains { $0.name == name } }
+  }
+
+  /// The entity and its ancestors. A circle of parents ends at its first repetition.
+  func line(of entity: ModelFile.Entity) -> [ModelFile.Entity] {
+    var line: [ModelFile.Entity] = []
+    var next: ModelFile.Entity? = entity
+    while let current = next, !line.contains(where: { $0.name == current.name }) {
+      line.append(current)
+      next = current.parent.flatMap { entities[$0] }
+    }
+    return line
+  }
+
+  /// Whether the relationship's side names the inverse in a key path.
+  ///
+  /// The compiler cannot follow key paths in a circle. A key path leads from a deeper entity of a hierarchy to a higher
+  /// one, as inheritance does, and from the lower name to the higher one at equal depth.
+  func namesInverse(_ relationship: ModelFile.Relationship, of entity: ModelFile.Entity) -> Bool {
+    guard let inverse = relationship.inverse, let destination = entities[relationship.destination],
+      let other = line(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })
+    else { return false }
+    let left = (-line(of: entity).count, entity.name, relationship.name)
+    let right = (-line(of: other).count, other.name, inverse)
+    return left <= right
+  }
+}

@@ -1,0 +1,64 @@
+import CoherenceCore
+import CoherenceModelFiles
+
+/// Writes the variable of a relationship.
+struct RelationshipCode {
+  let relationship: ModelFile.Relationship
+  let entity: ModelFile.Entity
+  let plan: CodePlan
+
+  /// The editor's flag, or a number of members that only a to-many relationship has.
+  private var isToMany: Bool { relationship.isToMany || (relationship.maximumCount ?? 1) > 1 }
+
+  private var place: String { "'\(relationship.name)' of '\(entity.name)'" }
+
+  /// The variable, and the sentences about it.
+  func variable() -> CodePart {
+    guard plan.entity(relationship.destination) != nil else {
+      return CodePart(
+        faults: ["The relationship \(place) leads to '\(relationship.destination)', which is no entity of the file."])
+    }
+    let access = plan.options.access.prefix
+    let name = SwiftName.escaped(relationship.name)
+    let target = plan.className(of: relationship.destination)
+    if relationship.isTransient {
+      let type = isToMany ? "[\(target)] = []" : "\(target)?"
+      return CodePart(
+        lines: CodeArguments.lines(marker: ("@Transient", []), declaration: "\(access)var \(name): \(type)"),
+        warnings: ["The transient relationship \(place) is an ordinary variable: its inverse is not kept."])
+    }
+    let collection = relationship.isOrdered ? "OrderedToMany" : "ToMany"
+    let type = isToMany ? "\(collection)<\(target)>" : "\(target)?"
+    let arguments = self.arguments
+    let marker = isToMany && arguments.isEmpty ? nil : ("@Relationship", arguments)
+    return CodePart(
+      lines: CodeArguments.lines(marker: marker, declaration: "\(access)var \(name): \(type)"))
+  }
+
+  private var arguments: [SourceLine.Argument] {
+    var arguments: [SourceLine.Argument] = []
+    if let inverse = relationship.inverse, plan.namesInverse(relationship, of: entity) {
+      let target = plan.className(of: relationship.destination)
+      // A key path to the property itself would be a circle.
+      let isOwnInverse = inverse == relationship.name && relationship.destination == entity.name
+      let path = isOwnInverse ? SwiftName.literal(inverse) : "\\\(target).\(SwiftName.escaped(inverse))"
+      arguments.append(.text("inverse: \(path)"))
+    }
+    if relationship.deleteRule != .nullify {
+      arguments.append(.text("deleteRule: .\(relationship.deleteRule.rawValue)"))
+    }
+    if isToMany {
+      // A required relationship has a member, whatever its least number. An optional relationship has no least number.
+      let least = relationship.isOptional ? 0 : max(relationship.minimumCount ?? 0, 1)
+      if least > 0 { arguments.append(.text("minimumCount: \(ValueCode.grouped(Int64(least)))")) }
+      if let greatest = relationship.maximumCount, greatest > 0 {
+        arguments.append(.text("maximumCount: \(ValueCode.grouped(Int64(greatest)))"))
+      }
+    } else if !relationship.isOptional {
+      arguments.append(.text("required: true"))
+    }
+    let former = CodeArguments.formerNames(relationship.renamingIdentifier, relationship.userInfo)
+    if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
+    return arguments + CodeArguments.userInfo(relationship.userInfo)
+  }
+}

@@ -1,0 +1,78 @@
+/// Names of model files as names in Swift.
+enum SwiftName {
+  /// The name as an identifier: keywords get backticks.
+  static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+  /// Whether the name consists of letters, digits and underscores, and does not begin with a digit.
+  static func isIdentifier(_ name: String) -> Bool {
+    guard let first = name.unicodeScalars.first, first == "_" || first.properties.isAlphabetic else { return false }
+    return name.unicodeScalars.allSatisfy {
+      $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType == .decimal
+    }
+  }
+
+  /// The name with a capital first letter, without characters that an identifier cannot have.
+  static func capitalized(_ name: String) -> String {
+    let kept = name.unicodeScalars.filter {
+      $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType == .decimal
+    }
+    let text = String(String.UnicodeScalarView(kept))
+    return text.prefix(1).uppercased() + text.dropFirst()
+  }
+
+  /// A text as a literal. Texts with backslashes or quotation marks become raw literals.
+  static func literal(_ text: String) -> String {
+    let isPlain = text.unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && $0.value != 0x7F && $0 != "\u{2028}" && $0 != "\u{2029}"
+    }
+    // A raw literal cannot begin with a quotation mark: with a second one it would begin a literal of several lines.
+    guard isPlain, !text.hasPrefix("\"") else { return escapedLiteral(text) }
+    guard text.contains("\\") || text.contains("\"") else { return "\"\(text)\"" }
+    var marks = "#"
+    while text.contains("\"\(marks)") || text.contains("\\\(marks)") { marks += "#" }
+    return "\(marks)\"\(text)\"\(marks)"
+  }
+
+  private static func escapedLiteral(_ text: String) -> String {
+    let escaped = text.unicodeScalars.map { scalar in
+      switch scalar {
+      case "\\", "\"": "\\\(scalar)"
+      case "\n": "\\n"
+      case "\r": "\\r"
+      case "\t": "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar == "\u{2028}" || scalar == "\u{2029}":
+        "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default: String(scalar)
+      }
+    }
+    return "\"\(escaped.joined())\""
+  }
+
+  /// The words that need backticks as names of properties.
+  static let keywords: Set<String> = [
+    "Any", "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+    "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+    "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat",
+    "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
+    "typealias", "var", "where", "while",
+  ]
+
+  /// The words with a meaning after a dot, which no property can have as its name.
+  static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
+
+  /// The properties of every managed object, and the types that the macro writes into a class. A variable may have the
+  /// name of a method.
+  static let members: Set<String> = [
+    "description", "entity", "hasChanges", "hashValue", "isDeleted", "isFault", "isInserted", "isUnavailable",
+    "isUpdated", "managedObjectContext", "objectID", "Properties", "Snapshot", "version",
+  ]
+  /// The members of the snapshots of entities with a parent.
+  static let subentityMembers: Set<String> = ["inherited"]
+
+  /// The types and macros that generated sources name.
+  static let types: Set<String> = [
+    "Any", "Attribute", "Bool", "Composite", "Data", "Date", "Decimal", "DeclaredEntity", "Double", "Entity", "Float",
+    "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject", "ManagedObjectModel", "OrderedToMany", "Protocol",
+    "Relationship", "Self", "String", "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
+  ]
+}

@@ -1,0 +1,132 @@
+import CoherenceCore
+import CoherenceModelCode
+import CoherenceModelFiles
+import Testing
+
+@Suite("Warnings and faults of the generator")
+struct GeneratorWarningTests {
+  private func warnings(of file: ModelFile) throws -> [String] {
+    try ModelCode(file, source: "Music.xcdatamodeld").generate().warnings
+  }
+
+  private func fault(of file: ModelFile, style: CodeStyle = .class) -> String? {
+    do {
+      _ = try ModelCode(file, source: "Music.xcdatamodeld", options: CodeOptions(style: style)).generate()
+      return nil
+    } catch let error as CoherenceError where error.code == .invalidModel {
+      return error.message
+    } catch {
+      return "another error"
+    }
+  }
+
+  private func file(_ attributes: [ModelFile.Attribute]) -> ModelFile {
+    ModelFile(name: "Music", entities: [.init("Track", attributes: attributes)])
+  }
+
+  @Test(arguments: [
+    "The fetched property 'older' of 'Track' is left out: fetch the records with a request.",
+    "The attribute 'count' of 'Track' is an ordinary optional one: the framework does not derive values by "
+      + "'release.tracks.@count'.",
+    "The derived attribute 'changed' of 'Track' has neither the default nor the rules of the model file.",
+    "The transient attribute 'device' of 'Track' is a variable of the type 'Any?': its kind has no Swift type.",
+    "The attribute 'odd' of 'Track' is left out: no Swift type stands for the kind 'Undefined'.",
+    "The attribute 'notes' of 'Track' shows its JSON text: the model file does not name its Swift type.",
+    "The attribute 'mood' of 'Track' shows raw values: the model file does not name its enumeration.",
+    "The transient relationship 'opened' of 'Track' is an ordinary variable: its inverse is not kept.",
+    "The index 'byCode' of 'Track' is ascending: the framework has no descending indexes.",
+    "The index 'bySum' of 'Track' is left out: an index is a list of properties.",
+    "The configuration 'Local' does without 'Gone', which is no entity of the model file.",
+    "The fetch request 'all' is left out: 'ModelFile.fetchRequest(named:for:)' makes it from the model file.",
+  ])
+  func `a part that sources cannot express is a warning`(sentence: String) throws {
+    #expect(try warnings(of: MusicFile.file).contains(sentence))
+  }
+
+  @Test func `a file whose parts all have sources has no warnings`() throws {
+    #expect(try warnings(of: file([.init("title", .string), .init("year", .int32, optional: true)])) == [])
+  }
+
+  @Test func `a setting that no source has is a warning of the model file`() throws {
+    let attribute = ModelFile.Attribute("title", .string, otherAttributes: ["strange": "YES"])
+    #expect(try warnings(of: file([attribute])).count { $0.contains("strange") } == 1)
+  }
+
+  @Test(arguments: ["class", "in", "default", "self", "init", "where"])
+  func `a keyword as the name of a property gets backticks or is refused`(name: String) throws {
+    let file = file([.init(name, .string)])
+    if ["self", "init"].contains(name) {
+      #expect(fault(of: file)?.contains("'\(name)' cannot be the name of a variable; rename") == true)
+    } else {
+      let text = try #require(try ModelCode(file, source: "Music.xcdatamodeld").generate().files.first?.text)
+      #expect(text.contains("  var `\(name)`: String\n"))
+    }
+  }
+
+  @Test(arguments: ["description", "version", "objectID", "isDeleted", "entity"])
+  func `the name of a member of managed objects is refused`(name: String) {
+    #expect(
+      fault(of: file([.init(name, .string)]))
+        == "Every managed object has a member '\(name)'; rename '\(name)' of 'Track' in the model file, with the "
+        + "present name as its renaming identifier.")
+  }
+
+  @Test(arguments: ["two words", "1st", "a-b", ""])
+  func `a name that no variable can have is refused`(name: String) {
+    #expect(fault(of: file([.init(name, .string)]))?.hasPrefix("'\(name)' cannot be the name of a variable;") == true)
+  }
+
+  @Test(arguments: [("Date", "would hide the type"), ("Attribute", "would hide the type"), ("class", "cannot be")])
+  func `a class with the name of a type that sources use is refused`(name: String, reason: String) {
+    #expect(fault(of: ModelFile(entities: [.init(name)]))?.contains(reason) == true)
+  }
+
+  @Test func `two types that share a file are refused`() {
+    let file = ModelFile(entities: [.init("Track"), .init("Piece", className: "track")])
+    #expect(fault(of: file)?.hasPrefix("The names 'Track' and 'track' of generated types share a file;") == true)
+    let base = ModelFile(entities: [.init("Track"), .init("TrackBase")])
+    #expect(fault(of: base) == nil)
+    #expect(fault(of: base, style: .base)?.contains("'TrackBase'") == true)
+  }
+
+  @Test(arguments: [
+    ModelFile.Attribute("year", .int16, default: "40000"), ModelFile.Attribute("year", .int16, default: "many"),
+    ModelFile.Attribute("year", .double, minimum: "nan"), ModelFile.Attribute("year", .string, minimum: "-1"),
+    ModelFile.Attribute("year", .bool, default: "MAYBE"), ModelFile.Attribute("year", .uuid, default: "1"),
+  ])
+  func `a value that does not fit its kind is refused`(attribute: ModelFile.Attribute) {
+    let fault = fault(of: file([attribute]))
+    #expect(fault?.contains("'year' of 'Track' is no") == true, "\(fault ?? "no fault")")
+  }
+
+  @Test func `links that lead nowhere are refused in one error`() {
+    let file = ModelFile(
+      entities: [
+        .init(
+          "Track", parent: "Piece", attributes: [.init("size", .composite, compositeName: "Size")],
+          relationships: [.init("album", to: "Album")], uniqueness: [["code"]])
+      ])
+    let fault = fault(of: file) ?? ""
+    for name in ["'Piece'", "'Album'", "'code'"] {
+      #expect(fault.contains(name), "\(fault)")
+    }
+    #expect(fault.contains("The composite type of 'size' of 'Track' is not declared in the model file."))
+  }
+
+  @Test func `one side of a relationship names the inverse`() throws {
+    let code = try ModelCode(MusicFile.file, source: "Music.xcdatamodeld").generate()
+    let text = code.files.map(\.text).joined()
+    #expect(text.contains("inverse: \\Song.release"))
+    #expect(!text.contains("inverse: \\Release.tracks"))
+  }
+
+  @Test(arguments: ["a\"b", "a\\(b)", "line\nbreak", "\u{0}", "\"#", "ends with \\", "\"\"x", "ünïcode"])
+  func `a hostile text stays inside its literal`(text: String) throws {
+    let code = try ModelCode(file([.init("title", .string, default: text)]), source: "Music.xcdatamodeld").generate()
+    let source = try #require(code.files.first?.text)
+    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    let line = try #require(lines.first { $0.contains("title") })
+    #expect(line.hasSuffix("\"") || line.hasSuffix("#"), "\(line)")
+    #expect(lines.count == 9)
+  }
+}
