@@ -41,6 +41,7 @@ let package = Package(
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
     .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
+    .library(name: "CoherenceModelMacros", targets: ["CoherenceModelMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
@@ -87,6 +88,16 @@ let package = Package(
     .target(
       name: "CoherenceMacros", dependencies: ["CoherenceIdentityMap", "CoherenceMacrosPlugin"], path: "Modules/Macros",
       exclude: ["Plugin"], swiftSettings: strict),
+    .macro(
+      name: "CoherenceModelMacrosPlugin",
+      dependencies: [
+        syntax("SwiftCompilerPlugin"), syntax("SwiftDiagnostics"), syntax("SwiftParser"), syntax("SwiftSyntax"),
+        syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacros"),
+      ],
+      path: "Modules/ModelMacros/Plugin", swiftSettings: strict),
+    .target(
+      name: "CoherenceModelMacros", dependencies: ["CoherenceCore", "CoherenceModelMacrosPlugin"],
+      path: "Modules/ModelMacros", exclude: ["Plugin"], swiftSettings: strict),
     .target(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
@@ -174,6 +185,14 @@ let package = Package(
         syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
       ],
       path: "Tests/Macros", swiftSettings: strict),
+    .testTarget(
+      name: "ModelMacrosTests",
+      dependencies: [
+        "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftSyntax"),
+        syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"),
+        syntax("SwiftSyntaxMacrosGenericTestSupport"),
+      ],
+      path: "Tests/ModelMacros", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: [

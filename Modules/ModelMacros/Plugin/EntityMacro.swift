@@ -1,0 +1,71 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// Makes a class an entity: writes the property table, the declaration of the entity and the names.
+struct EntityMacro {
+  private static func entityClass(
+    _ declaration: some DeclGroupSyntax, _ node: AttributeSyntax
+  ) -> EntityClass? {
+    guard let declaration = declaration.as(ClassDeclSyntax.self) else { return nil }
+    let entity = EntityClass(declaration, marker: node)
+    return entity.superclass == nil || declaration.genericParameterClause != nil ? nil : entity
+  }
+}
+
+extension EntityMacro: MemberMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    guard let type = declaration.as(ClassDeclSyntax.self) else {
+      throw DiagnosticsError(diagnostics: [EntityChecks.noClass(declaration, node)])
+    }
+    let entity = EntityClass(type, marker: node)
+    let checks = EntityChecks(entity)
+    guard checks.classProblems.isEmpty else { throw DiagnosticsError(diagnostics: checks.classProblems) }
+    for problem in checks.memberProblems { context.diagnose(problem) }
+    let text = EntityText(entity)
+    return text.members.map { DeclSyntax(stringLiteral: $0) }
+  }
+}
+
+extension EntityMacro: MemberAttributeMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
+  ) throws -> [AttributeSyntax] {
+    guard entityClass(declaration, node) != nil, let variable = member.as(VariableDeclSyntax.self),
+      StoredProperty(variable) != nil
+    else { return [] }
+    return ["@CoherenceModelMacros._Stored"]
+  }
+}
+
+extension EntityMacro: ExtensionMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    guard let entity = entityClass(declaration, node) else { return [] }
+    let conformance = entity.parent == nil ? "DeclaredEntity" : "DeclaredSubentity"
+    // A class whose superclass is a subentity inherits the conformance.
+    guard protocols.contains(where: { $0.nominal?.name == conformance }) else { return [] }
+    return [try ExtensionDeclSyntax("extension \(type.trimmed): CoherenceCore.\(raw: conformance) {}")]
+  }
+}
+
+/// Writes the accessors of a stored property. `@Entity` adds the attribute to each stored property.
+struct StoredMacro: AccessorMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [AccessorDeclSyntax] {
+    guard let property = declaration.as(VariableDeclSyntax.self).flatMap({ StoredProperty($0) }) else { return [] }
+    let place = "self[Properties.table.\(property.identifier)]"
+    let getter: AccessorDeclSyntax = "get { \(raw: place) }"
+    return property.isReadOnly ? [getter] : [getter, "set { \(raw: place) = newValue }"]
+  }
+}
