@@ -24,19 +24,19 @@ import Testing
 
   @Test func `texts are in the order of their bytes`() throws {
     #expect(try titles(SortKey("name")) == ["A", "B", "a", "b", "é"])
-    #expect(try titles(SortKey("name", ascending: false)) == ["é", "b", "a", "B", "A"])
+    #expect(try titles(SortKey("name", .reverse)) == ["é", "b", "a", "B", "A"])
   }
 
   @Test func `options fold before they order, and the next criterion breaks ties`() throws {
     #expect(
       try titles(
-        SortKey("name", options: [.caseInsensitive, .diacriticInsensitive]), SortKey("name", ascending: false))
+        SortKey("name", options: [.caseInsensitive, .diacriticInsensitive]), SortKey("name", .reverse))
         == ["a", "A", "b", "B", "é"])
   }
 
   @Test func `missing values come first in ascending order and last in descending order`() throws {
     #expect(try titles(SortKey("country"), SortKey("name")) == ["A", "B", "a", "b", "é"])
-    #expect(try titles(SortKey("country", ascending: false), SortKey("name")) == ["é", "a", "b", "A", "B"])
+    #expect(try titles(SortKey("country", .reverse), SortKey("name")) == ["é", "a", "b", "A", "B"])
   }
 
   @Test func `an order follows to-one relationships and treats a missing target as a missing value`() throws {

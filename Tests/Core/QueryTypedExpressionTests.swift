@@ -9,7 +9,7 @@ import Testing
   init() throws { library = try QueryLibrary() }
 
   private func format(_ condition: (QueryScope<Album>) -> FetchPredicate) -> String {
-    FetchPredicate.where(Album.self, condition).description
+    FetchPredicate(Album.self, condition).description
   }
 
   @Test func `comparisons with values, with nil and with enumerations`() {
@@ -50,7 +50,7 @@ import Testing
     #expect(format { $0.tracks.all { $0.length > 3 } } == "ALL tracks (length > 3)")
     #expect(format { $0.artist.albums.none { $0.year == nil } } == "NONE artist.albums (year == NULL)")
     #expect(format { $0.tracks.count > 2 && $0.tracks.isEmpty } == "tracks.@count > 2 AND tracks.@count == 0")
-    let condition = FetchPredicate.where(Album.self) {
+    let condition = FetchPredicate(Album.self) {
       $0.artist == artist.id && $0 == album.id && $0.artist.isIn([artist.id])
         && $0.tracks.contains(track?.id ?? album.id)
     }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a long condition is one flat conjunction`() throws {
-    let condition = FetchPredicate.where(Album.self) {
+    let condition = FetchPredicate(Album.self) {
       $0.year > 1 && $0.year < 3000 && $0.rating >= 0 && $0.rating <= 5 && $0.title != "" && $0.subtitle == nil
         && $0.title.hasPrefix("B") && !$0.title.hasSuffix("x") && $0.artist.name != "" && $0.artist.country == nil
         && ($0.mood == .wild || $0.mood == .calm) && $0.tracks.any { $0.length > 300 } && $0.tracks.count == 2
@@ -75,7 +75,7 @@ import Testing
 
   @Test func `a key path without a name is refused when it is resolved in an entity`() throws {
     let album = try library.entity("Album")
-    let condition = FetchPredicate.where(Album.self) { $0.nameless == "x" }
+    let condition = FetchPredicate(Album.self) { $0.nameless == "x" }
     let error = #expect(throws: CoherenceError.self) { try PreparedPredicate(condition, for: album) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("Album.propertyNames") == true)
@@ -85,9 +85,9 @@ import Testing
 
   @Test func `sort keys are made from key paths, expressions and Foundation's descriptors`() throws {
     let request = FetchRequest(Album.self).filter { $0.year > 1 }.filter { $0.rating > 2 }
-      .sort(\.year, order: .reverse).sort { $0.artist.name }
-    #expect(request.sortKeys == [SortKey("year", ascending: false), SortKey("artist.name")])
+      .sort(\.year, .reverse).sort { $0.artist.name }
+    #expect(request.sortKeys == [SortKey("year", .reverse), SortKey("artist.name")])
     #expect(request.predicate?.description == "year > 1 AND rating > 2.0")
-    #expect(try SortKey(SortDescriptor(\Album.rating, order: .reverse)) == SortKey("rating", ascending: false))
+    #expect(try SortKey(SortDescriptor(\Album.rating, order: .reverse)) == SortKey("rating", .reverse))
   }
 }

@@ -21,7 +21,7 @@ import Testing
   @Test func `missing values come first ascending, last descending, and ties by key`() throws {
     #expect(try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("year")])) == [3, 1, 2, 4])
     #expect(
-      try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("year", ascending: false)])) == [4, 2, 1, 3])
+      try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("year", .reverse)])) == [4, 2, 1, 3])
     #expect(try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("artist.name")])) == [3, 1, 2, 4])
   }
 

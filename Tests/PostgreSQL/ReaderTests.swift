@@ -41,7 +41,7 @@ import Testing
     let names: [AttributeValue] = [.string("b"), .null, .string("a"), .null, .string("b")]
     let rows = try names.map { try store.insert("Person", ["name": $0]) }
     func order(ascending: Bool) throws -> [ManagedObjectID] {
-      try store.fetch("Person", by: [SortKey("name", ascending: ascending)]).map(\.id)
+      try store.fetch("Person", by: [SortKey("name", ascending ? .forward : .reverse)]).map(\.id)
     }
     #expect(try order(ascending: true) == [1, 3, 2, 0, 4].map { rows[$0].id })
     #expect(try order(ascending: false) == [0, 4, 2, 1, 3].map { rows[$0].id })

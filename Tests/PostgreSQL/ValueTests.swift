@@ -71,7 +71,7 @@ import Testing
       #expect(try store.fetch("Value", where: .membership(path, in: [value, .null])).map(\.id) == [row.id])
     }
     #expect(try store.fetch("Value", by: [SortKey(name)]).map(\.id) == rows.map(\.id))
-    #expect(try store.fetch("Value", by: [SortKey(name, ascending: false)]).map(\.id) == rows.map(\.id).reversed())
+    #expect(try store.fetch("Value", by: [SortKey(name, .reverse)]).map(\.id) == rows.map(\.id).reversed())
   }
 
   @Test func `many stored rows are read unchanged`() throws {

@@ -190,7 +190,7 @@ import Testing
 
   @Test func `order, limit and offset are exact`() throws {
     var query = StoreQuery(
-      entity: store.entity("Album"), sortKeys: [SortKey("artist.name", ascending: false), SortKey("year")])
+      entity: store.entity("Album"), sortKeys: [SortKey("artist.name", .reverse), SortKey("year")])
     #expect(try store.fetch(query).map(\.id) == albums.map(\.id))
     query.limit = 2
     query.offset = 1

@@ -78,7 +78,7 @@ import Testing
     let expected = ([.null] + values).sorted { $0.order(to: $1) < 0 }
     let ascending = try store.fetch("Value", by: [SortKey(name)]).map { $0[name] }
     #expect(ascending == expected)
-    let descending = try store.fetch("Value", by: [SortKey(name, ascending: false)]).map { $0[name] }
+    let descending = try store.fetch("Value", by: [SortKey(name, .reverse)]).map { $0[name] }
     #expect(descending == expected.reversed())
   }
 }

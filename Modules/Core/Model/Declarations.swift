@@ -165,6 +165,9 @@ public struct Relationship: PropertyDeclaration {
   public var isOptional: Bool
   /// The name of the inverse relationship at the destination; `nil` for none.
   public var inverse: String?
+  /// Whether the model finds the inverse when ``inverse`` is `nil`: the relationship of the destination that names this
+  /// relationship as its inverse. Without such a relationship, there is no inverse.
+  public var infersInverse = false
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule
   /// The least number of members of a to-many relationship, checked at save.
@@ -178,6 +181,9 @@ public struct Relationship: PropertyDeclaration {
   public var userInfo: [String: String]
 
   /// A relationship to at most one object.
+  ///
+  /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
+  ///   parameter leaves the inverse to the model, see ``infersInverse``.
   public init(
     _ name: String, toOne destination: String, inverse: String?, optional: Bool = true,
     deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil, formerNames: [String] = [],
@@ -197,6 +203,9 @@ public struct Relationship: PropertyDeclaration {
   }
 
   /// A relationship to any number of objects.
+  ///
+  /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
+  ///   parameter leaves the inverse to the model, see ``infersInverse``.
   public init(
     _ name: String, toMany destination: String, inverse: String?, ordered: Bool = false, minimumCount: Int = 0,
     maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,

@@ -40,7 +40,9 @@ public final class ManagedObjectModel: Sendable {
     name: String? = nil, entities declarations: [Entity], configurations: [String: [String]] = [:],
     versionIdentifiers: Set<String> = []
   ) throws {
-    let faults = ModelValidation(declarations, configurations: configurations).faults
+    let inference = InverseInference(declarations)
+    let declarations = inference.entities
+    let faults = inference.faults + ModelValidation(declarations, configurations: configurations).faults
     guard faults.isEmpty else {
       throw CoherenceError(.invalidModel, faults.joined(separator: " "))
     }

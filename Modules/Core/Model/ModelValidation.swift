@@ -52,7 +52,9 @@ struct ModelValidation {
       while let parent = current.parent {
         guard let next = byName[parent] else {
           if current.name == entity.name {
-            faults.append("Entity '\(entity.name)' inherits from '\(parent)', which the model does not have.")
+            faults.append(
+              "Entity '\(entity.name)' inherits from '\(parent)', which the model does not have; "
+                + "add the entity or its class.")
           }
           break
         }
@@ -171,20 +173,31 @@ struct ModelValidation {
 
   private func inverseFaults(_ relationship: Relationship, _ path: String, of entity: Entity) -> [String] {
     guard let destination = byName[relationship.destination] else {
-      return ["Relationship \(path) leads to '\(relationship.destination)', which the model does not have."]
+      return [
+        "Relationship \(path) leads to '\(relationship.destination)', which the model does not have; "
+          + "add the entity or its class."
+      ]
     }
     guard let inverseName = relationship.inverse else { return [] }
     let candidate = allProperties(destination).first { $0.name == inverseName }
     guard let inverse = candidate as? Relationship else {
       return ["The inverse of \(path), '\(destination.name).\(inverseName)', is not a relationship of the model."]
     }
-    guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
-      return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back."]
-    }
     guard declares(destination.name, inverseName) else {
       return ["The inverse of \(path) is inherited; name the entity that declares it as the destination."]
     }
+    guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
+      let reason = mismatch(of: inverse, with: entity)
+      return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back: \(reason)."]
+    }
     return []
+  }
+
+  /// The reason why the named inverse of a relationship of an entity has another inverse.
+  private func mismatch(of inverse: Relationship, with entity: Entity) -> String {
+    if inverse.destination != entity.name { return "it leads to '\(inverse.destination)'" }
+    guard let name = inverse.inverse else { return "it has no inverse" }
+    return "its inverse is '\(inverse.destination).\(name)'"
   }
 
   private func declares(_ entity: String, _ property: String) -> Bool {

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// One criterion of a fetch's order.
 ///
 /// Missing values come first in ascending order and last in descending order. Strings are ordered by their UTF-8 bytes
@@ -13,14 +15,14 @@ public struct SortKey: Sendable, Hashable {
   public var options: StringOptions
 
   /// Makes a criterion from a path.
-  public init(_ path: PropertyPath, ascending: Bool = true, options: StringOptions = []) {
+  public init(_ path: PropertyPath, _ order: SortOrder = .forward, options: StringOptions = []) {
     self.path = path
-    self.isAscending = ascending
+    self.isAscending = order == .forward
     self.options = options
   }
 
   /// Makes a criterion from property names separated by dots, such as `artist.name`.
-  public init(_ path: String, ascending: Bool = true, options: StringOptions = []) {
-    self.init(PropertyPath(path), ascending: ascending, options: options)
+  public init(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) {
+    self.init(PropertyPath(path), order, options: options)
   }
 }

@@ -1,10 +1,12 @@
+public import Foundation
+
 /// A description of the records to fetch: entity, predicate, order and range.
 ///
 /// A request is a value. It is made on any thread and used in any context; nothing is checked or read before
 /// ``ManagedObjectContext/fetch(_:)`` or ``ManagedObjectContext/count(for:)`` receives it.
 ///
 /// ```swift
-/// let request = FetchRequest(Album.self).filter { $0.year > 1990 }.sort("title").limit(20)
+/// let request = FetchRequest(Album.self).filter { $0.year > 1990 }.sort(\.title).limit(20)
 /// let albums = try context.fetch(request)
 /// ```
 ///
@@ -59,10 +61,8 @@ extension FetchRequest {
   /// - Parameters:
   ///   - path: An attribute, or a path to one over to-one relationships, with names separated by dots.
   ///   - options: Differences between texts to ignore. Only for attributes of type string.
-  public func sort(_ path: String, ascending: Bool = true, options: StringOptions = []) -> FetchRequest {
-    var request = self
-    request.sortKeys.append(SortKey(path, ascending: ascending, options: options))
-    return request
+  public func sort(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) -> FetchRequest {
+    sorted(by: SortKey(path, order, options: options))
   }
 
   /// Returns the request with a range, in place of its limit and offset.
@@ -75,45 +75,5 @@ extension FetchRequest {
     request.fetchLimit = count
     request.fetchOffset = offset
     return request
-  }
-}
-
-/// New values for all records of an entity that satisfy a predicate, written by the store without objects.
-///
-/// A value; ``ManagedObjectContext/execute(_:)-(BatchUpdateRequest)`` runs it.
-public struct BatchUpdateRequest: Sendable {
-  /// The name of the entity in the context's model.
-  public var entityName: String
-  /// The condition that records must satisfy; `nil` for all records of the entity.
-  public var predicate: FetchPredicate?
-  /// Whether records of subentities are updated too.
-  public var includesSubentities = true
-  /// The new values by the names of their attributes.
-  public var values: [String: AttributeValue]
-
-  /// - Parameter values: The new values by the names of their attributes; `nil` for no value.
-  public init(entityName: String, predicate: FetchPredicate? = nil, values: [String: (any AttributeConvertible)?]) {
-    self.entityName = entityName
-    self.predicate = predicate
-    self.values = values.mapValues { $0?.attributeValue ?? .null }
-  }
-}
-
-/// A delete of all records of an entity that satisfy a predicate, made by the store without objects.
-///
-/// References and links to the records are cleared. Delete rules are not applied and nothing is validated: records may
-/// lose the target of a required relationship, or have fewer members than their relationship requires.
-public struct BatchDeleteRequest: Sendable {
-  /// The name of the entity in the context's model.
-  public var entityName: String
-  /// The condition that records must satisfy; `nil` for all records of the entity.
-  public var predicate: FetchPredicate?
-  /// Whether records of subentities are deleted too.
-  public var includesSubentities = true
-
-  /// Makes a request to delete all records of an entity, or those that satisfy a predicate.
-  public init(entityName: String, predicate: FetchPredicate? = nil) {
-    self.entityName = entityName
-    self.predicate = predicate
   }
 }

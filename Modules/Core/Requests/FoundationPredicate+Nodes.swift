@@ -28,7 +28,7 @@ extension PredicateExpressions.KeyPath: FoundationNode {
       guard Output.self == Bool.self else { throw reader.unknownProperty(ofText: path) }
       return .predicate(.comparison(.path(path), .equal, .value(.string(""))))
     }
-    guard let type = Root.Output.self as? any KeyPathNaming.Type else { throw reader.notUnderstood(Self.self) }
+    guard let type = Root.Output.self as? any DeclaredEntity.Type else { throw reader.notUnderstood(Self.self) }
     return .expression(.path(PropertyPath(names: path.names + [type.propertyName(of: keyPath)])))
   }
 }

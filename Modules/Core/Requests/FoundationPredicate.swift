@@ -7,7 +7,7 @@ extension FetchPredicate {
   /// or a text, `starts(with:)`, and `contains(where:)`, `allSatisfy`, `count` and `isEmpty` of to-many relationships.
   ///
   /// - Throws: ``ErrorCode/invalidPredicate``, naming the unsupported part.
-  public init<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws {
+  public init<Root: DeclaredEntity>(_ predicate: Foundation.Predicate<Root>) throws {
     var reader = FoundationPredicateReader()
     reader.paths[predicate.variable.key] = .own
     self = try reader.predicate(predicate.expression)
@@ -19,12 +19,12 @@ extension SortKey {
   /// compared. The descriptor's comparator is ignored, because its order depends on a locale.
   ///
   /// - Throws: ``ErrorCode/invalidFetchRequest`` when the descriptor has no key path.
-  public init<Root: KeyPathNaming>(_ descriptor: SortDescriptor<Root>, options: StringOptions = []) throws {
+  public init<Root: DeclaredEntity>(_ descriptor: SortDescriptor<Root>, options: StringOptions = []) throws {
     guard let keyPath = descriptor.keyPath else {
       throw CoherenceError(.invalidFetchRequest, "A sort descriptor without a key path cannot order a fetch.")
     }
     let path = PropertyPath(names: [Root.propertyName(of: keyPath)])
-    self.init(path, ascending: descriptor.order == .forward, options: options)
+    self.init(path, descriptor.order, options: options)
   }
 }
 

@@ -1,5 +1,5 @@
 /// The members of a to-many relationship in a typed expression.
-public struct QueryCollection<Member: KeyPathNaming> {
+public struct QueryCollection<Member: DeclaredEntity> {
   let path: PropertyPath
 
   /// Whether at least one member satisfies the condition.

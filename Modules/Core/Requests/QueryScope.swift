@@ -1,13 +1,15 @@
-/// An object in a typed expression, whose properties are looked up by key path: the fetched object, the target of
-/// to-one relationships, or a member of a to-many relationship.
+/// An object in a typed expression, whose properties are looked up in the table of its class: the fetched object, the
+/// target of to-one relationships, or a member of a to-many relationship.
 ///
 /// ```swift
-/// FetchPredicate.where(Album.self) {
+/// FetchRequest(Album.self).filter {
 ///   $0.year > 1990 && $0.artist.name.hasPrefix("A") && $0.tracks.any { $0.length > 300 }
 /// }
 /// ```
+/// A property outside of the table is a compile-time error. For a ``DeclaredSubentity``, the own properties are looked up
+/// by the key paths of its accessors; a fetch refuses those that ``DeclaredEntity/propertyNames`` leaves out.
 @dynamicMemberLookup
-public struct QueryScope<Root: KeyPathNaming> {
+public struct QueryScope<Root: DeclaredEntity> {
   let names: [String]
 
   /// The fetched object, or a member.
@@ -16,28 +18,67 @@ public struct QueryScope<Root: KeyPathNaming> {
 
   var expression: FetchExpression { .path(PropertyPath(names: names)) }
 
-  private func names(to keyPath: AnyKeyPath) -> [String] { names + [Root.propertyName(of: keyPath)] }
+  private func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
 
   /// An attribute.
-  public subscript<Value: AttributeConvertible>(dynamicMember keyPath: KeyPath<Root, Value>) -> QueryAttribute<Value> {
-    QueryAttribute(.path(PropertyPath(names: names(to: keyPath))))
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>)
+    -> QueryAttribute<Value>
+  {
+    QueryAttribute(.path(path(Root.Properties.table[keyPath: keyPath].name)))
   }
 
   /// The object that a to-one relationship leads to. Properties of a missing object are missing.
-  public subscript<Target: KeyPathNaming>(dynamicMember keyPath: KeyPath<Root, Target?>) -> QueryScope<Target> {
-    QueryScope<Target>(names: names(to: keyPath))
+  public subscript<Target: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToOneKey<Target>>)
+    -> QueryScope<Target>
+  {
+    QueryScope<Target>(names: names + [Root.Properties.table[keyPath: keyPath].name])
   }
 
   /// The members of a to-many relationship.
-  public subscript<Members: ToManyCollection>(dynamicMember keyPath: KeyPath<Root, Members>)
-    -> QueryCollection<Members.Element> where Members.Element: KeyPathNaming
+  public subscript<Member: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToManyKey<Member>>)
+    -> QueryCollection<Member>
   {
-    QueryCollection(path: PropertyPath(names: names(to: keyPath)))
+    QueryCollection(path: path(Root.Properties.table[keyPath: keyPath].name))
+  }
+
+  /// The members of an ordered to-many relationship.
+  public subscript<Member: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, OrderedToManyKey<Member>>)
+    -> QueryCollection<Member>
+  {
+    QueryCollection(path: path(Root.Properties.table[keyPath: keyPath].name))
   }
 
   /// An attribute by its name, for properties without a key path: parts of composites, and dynamic properties.
   public subscript<Value: AttributeConvertible>(name: String, as type: Value.Type) -> QueryAttribute<Value> {
     QueryAttribute(.path(PropertyPath(names: names + PropertyPath(name).names)))
+  }
+}
+
+// MARK: - Own properties of subclasses
+
+extension QueryScope where Root: DeclaredSubentity {
+  /// An attribute of the subclass.
+  @_disfavoredOverload
+  public subscript<Value: AttributeConvertible>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Value>)
+    -> QueryAttribute<Value>
+  {
+    QueryAttribute(.path(path(Root.propertyName(of: keyPath))))
+  }
+
+  /// The object that a to-one relationship of the subclass leads to.
+  @_disfavoredOverload
+  public subscript<Target: DeclaredEntity>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Target?>)
+    -> QueryScope<Target>
+  {
+    QueryScope<Target>(names: names + [Root.propertyName(of: keyPath)])
+  }
+
+  /// The members of a to-many relationship of the subclass.
+  @_disfavoredOverload
+  public subscript<Members: ToManyCollection>(dynamicMember keyPath: KeyPath<Root, Members>)
+    -> QueryCollection<Members.Element> where Members.Element: DeclaredEntity
+  {
+    QueryCollection(path: path(Root.propertyName(of: keyPath)))
   }
 }
 

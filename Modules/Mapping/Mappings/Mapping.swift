@@ -79,7 +79,7 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   public func order<Value: AttributeConvertible>(
     _ keyPath: KeyPath<Model, Value>, ascending: Bool = true, options: StringOptions = []
   ) -> SortKey {
-    SortKey(path(of: keyPath), ascending: ascending, options: options)
+    SortKey(path(of: keyPath), ascending ? .forward : .reverse, options: options)
   }
 }
 

@@ -12,7 +12,7 @@ public struct SortColumn: Sendable, Hashable {
   }
 
   /// The column as the sort key of a fetch request.
-  public var descriptor: SortKey { SortKey(key, ascending: ascending) }
+  public var descriptor: SortKey { SortKey(key, ascending ? .forward : .reverse) }
 }
 
 /// A sort order by several columns. Later columns order records that are equal in the earlier ones.

@@ -38,7 +38,7 @@ extension ConformanceSubject {
       let label = PropertyPath(names: [name])
       try stack.write { context in
         var request = FetchRequest<ManagedObject>(entityName: name)
-        request.sortKeys = [SortKey(label, ascending: false)]
+        request.sortKeys = [SortKey(label, .reverse)]
         let found = try context.fetch(request)
         try expectEqual(try found.map { try $0.value(for: name, as: String.self) }, ["parent", "child"])
         try expectEqual(try context.all(name, where: isChild), [found[1]])

@@ -9,7 +9,7 @@ extension ConformanceSubject {
         "Untitled", "Kind of Blue", "Live in Berlin", "Bitches Brew", "Tago Mago", "Arrival", "100% Pure_", "Debut",
       ])
     ordered(
-      "numbers descend with missing ones last", "Album", [SortKey("year", ascending: false), SortKey("title")],
+      "numbers descend with missing ones last", "Album", [SortKey("year", .reverse), SortKey("title")],
       [
         "100% Pure_", "Debut", "Arrival", "Tago Mago", "Bitches Brew", "Live in Berlin", "Kind of Blue", "Untitled",
       ])
@@ -24,7 +24,7 @@ extension ConformanceSubject {
         "Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina",
       ])
     ordered(
-      "texts descend", "Performer", [SortKey("name", ascending: false)],
+      "texts descend", "Performer", [SortKey("name", .reverse)],
       [
         "nina", "Miles", "Ella", "Can", "Bj\u{F6}rk", "Abba",
       ])
@@ -35,7 +35,7 @@ extension ConformanceSubject {
         "Mack the Knife", "Pharaoh's Dance", "So What",
       ])
     ordered(
-      "booleans are ordered false first", "Album", [SortKey("isLive", ascending: false), SortKey("title")],
+      "booleans are ordered false first", "Album", [SortKey("isLive", .reverse), SortKey("title")],
       [
         "Live in Berlin", "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Tago Mago", "Untitled",
       ])
@@ -50,12 +50,12 @@ extension ConformanceSubject {
     ordered(
       "several sort keys apply in turn", "Performer",
       [
-        SortKey("country", ascending: false), SortKey("rating"), SortKey("name"),
+        SortKey("country", .reverse), SortKey("rating"), SortKey("name"),
       ], ["nina", "Miles", "Ella", "Abba", "Bj\u{F6}rk", "Can"])
     ordered(
       "sorting by an attribute of a subentity treats other entities' values as missing", "Performer",
       [
-        SortKey("formed", ascending: false), SortKey("name"),
+        SortKey("formed", .reverse), SortKey("name"),
       ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])
     ties
   }

@@ -16,7 +16,7 @@ extension ConformanceSubject {
   private static func request(where predicate: FetchPredicate? = nil) -> FetchRequest<ManagedObject> {
     var request = FetchRequest<ManagedObject>(entityName: "Album")
     request.predicate = predicate
-    request.sortKeys = [SortKey("year", ascending: false), SortKey("title")]
+    request.sortKeys = [SortKey("year", .reverse), SortKey("title")]
     return request
   }
 

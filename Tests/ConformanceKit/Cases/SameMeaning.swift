@@ -130,7 +130,7 @@ private enum RandomAlbums {
       let path = generator.pick(["year", "price", "title", "isLive", "artist.name", "artist.rating"])
       let isText = path == "title" || path == "artist.name"
       let options: StringOptions = isText && generator.chance(50) ? .caseInsensitive : []
-      return SortKey(path, ascending: generator.chance(50), options: options)
+      return SortKey(path, generator.chance(50) ? .forward : .reverse, options: options)
     }
     request.fetchOffset = generator.number(0...3)
     request.fetchLimit = generator.chance(50) ? generator.number(0...6) : nil

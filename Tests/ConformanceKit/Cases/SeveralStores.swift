@@ -62,7 +62,7 @@ extension ConformanceSubject {
         let where0 = Set(try context.all("Genre").map { $0.objectID.storeIdentifier })
         try expectEqual(where0, Set(stores.map(\.identifier)))
         var request = FetchRequest<ManagedObject>(entityName: "Genre")
-        request.sortKeys = [SortKey("name", ascending: false)]
+        request.sortKeys = [SortKey("name", .reverse)]
         request.fetchOffset = 1
         request.fetchLimit = 2
         try expectEqual(try context.fetch(request).map { try $0.label }, ["c", "b"])

@@ -66,7 +66,7 @@ extension ConformanceSubject {
       let entity = try stack.model.entity(named: "Track")
       let predicate = try compare("length", .greaterOrEqual, 4).checked(for: entity)
       let query = StoreQuery(
-        entity: entity, predicate: predicate, sortKeys: [SortKey("length", ascending: false)], limit: 3, offset: 1)
+        entity: entity, predicate: predicate, sortKeys: [SortKey("length", .reverse)], limit: 3, offset: 1)
       let slot = try unwrap(entity.attribute(named: "length")).slot
       try reading(stack) { reader in
         let fetch = try reader.fetch(query)

@@ -29,7 +29,7 @@ struct RandomCondition {
       let attribute = random.pick(Self.attributes(of: owner))
       let isText = attribute.type.storage == .string
       return SortKey(
-        PropertyPath(names: path + [attribute.name]), ascending: random.chance(60),
+        PropertyPath(names: path + [attribute.name]), random.chance(60) ? .forward : .reverse,
         options: isText && random.chance(25) ? options() : [])
     }
   }

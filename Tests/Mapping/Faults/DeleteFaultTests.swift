@@ -13,7 +13,7 @@ struct DeleteFaultTests {
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in
       let shelf = try context.insertNewObject(forEntityName: "Shelf")
-      let product = try context.fetch(FetchRequest(GroceryRecord.self).sort("id", ascending: false)).first
+      let product = try context.fetch(FetchRequest(GroceryRecord.self).sort("id", .reverse)).first
       try shelf.setObjects([try #require(product)], for: "products")
       try context.save()
     }

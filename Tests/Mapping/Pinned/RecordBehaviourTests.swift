@@ -36,7 +36,7 @@ struct RecordBehaviourTests {
   @Test func `a sort column is ascending by default`() {
     #expect(SortColumn(key: "name").ascending && !SortColumn(key: "name", ascending: false).ascending)
     let order = SortInfo(columns: [SortColumn(key: "name"), SortColumn(key: "points", ascending: false)])
-    #expect(order.descriptors == [SortKey("name"), SortKey("points", ascending: false)])
+    #expect(order.descriptors == [SortKey("name"), SortKey("points", .reverse)])
   }
 }
 

@@ -16,7 +16,7 @@ struct FetchingGuideTests {
     let titles = try await reading { context in
       let request = FetchRequest(Album.self)
         .filter { $0.year >= 1960 && $0.artist.name.hasPrefix("Nina") }
-        .sort(\.year, order: .reverse)
+        .sort(\.year, .reverse)
         .limit(10)
       let albums = try context.fetch(request)
       return albums.map(\.title)
@@ -74,7 +74,7 @@ struct FetchingGuideTests {
 
   @Test func `batch requests change and delete records in the store`() async throws {
     let counts = try await reading { context in
-      let sixties = FetchPredicate.where(Album.self) { $0.year < 1970 }
+      let sixties = FetchPredicate(Album.self) { $0.year < 1970 }
       let changed = try context.execute(
         BatchUpdateRequest(entityName: "Album", predicate: sixties, values: ["year": 1969]))
       let deleted = try context.execute(

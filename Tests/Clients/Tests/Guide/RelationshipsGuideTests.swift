@@ -41,7 +41,7 @@ struct RelationshipsGuideTests {
   @Test func `members are filtered by the store`() async throws {
     let titles = try await writing { context in
       let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
-      let recent = try artist.albums.filtered(.where(Album.self) { $0.year > 1965 })
+      let recent = try artist.albums.filtered { $0.year > 1965 }
       return recent.map(\.title)
     }
     #expect(titles == ["Wild Is the Wind"])

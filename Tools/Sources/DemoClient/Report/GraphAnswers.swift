@@ -39,7 +39,7 @@ package struct GraphAnswers {
   package func largestUnneeded(above size: Int, limit: Int) throws -> [Degree] {
     let request = FetchRequest(Package.self)
       .filter { $0.installedSize > size && $0.dependents.isEmpty && !$0.section.name.hasSuffix("doc") }
-      .sort(\.installedSize, order: .reverse)
+      .sort(\.installedSize, .reverse)
       .limit(limit)
     return try context.fetch(request).map { Degree(name: $0.name, count: $0.installedSize) }
   }
@@ -51,7 +51,7 @@ package struct GraphAnswers {
 
   /// The pages fetched in this run, slowest first.
   package func pages() throws -> [(page: Int, packages: Int, bytes: Int, seconds: Double)] {
-    try context.fetch(FetchRequest(PageFetch.self).sort(\.seconds, order: .reverse))
+    try context.fetch(FetchRequest(PageFetch.self).sort(\.seconds, .reverse))
       .map { ($0.page, $0.packages, $0.bytes, $0.seconds) }
   }
 

@@ -1,0 +1,92 @@
+// Access to the properties of objects by key paths of the table.
+
+extension DeclaredEntity {
+  /// The value of an attribute. Loads a fault. The throwing form of the accessor.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` and ``ErrorCode/objectDeleted`` when the record cannot be loaded,
+  ///   ``ErrorCode/wrongType`` when a required value is missing, and errors of the store.
+  public func value<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) throws -> Value {
+    try value(for: Properties.table[keyPath: attribute].name, as: Value.self)
+  }
+
+  /// Sets an attribute. Loads a fault first. The throwing form of the accessor.
+  ///
+  /// - Throws: ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/objectDeleted``, and the errors of
+  ///   loading the record. A call that throws leaves the object unchanged.
+  public func setValue<Value>(_ value: Value, for attribute: KeyPath<Properties, AttributeKey<Value>>) throws {
+    try setAttributeValue(value.attributeValue, for: Properties.table[keyPath: attribute].name)
+  }
+
+  /// The value from before the unsaved changes. The saved value when the attribute is unchanged.
+  ///
+  /// - Throws: The errors of loading the record.
+  public func committedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) throws -> Value? {
+    Value(attributeValue: try committedValue(for: Properties.table[keyPath: attribute].name))
+  }
+
+  /// The unsaved value of an attribute; `nil` when the attribute has no unsaved change.
+  public func changedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) -> Value? {
+    changedAttributeValue(for: Properties.table[keyPath: attribute].name).flatMap(Value.init(attributeValue:))
+  }
+
+  /// The target of a to-one relationship. The throwing form of the accessor.
+  ///
+  /// - Throws: As ``ManagedObject/object(for:)``, and ``ErrorCode/wrongType`` when the target is of another class.
+  public func object<Target>(for relationship: KeyPath<Properties, ToOneKey<Target>>) throws -> Target? {
+    let name = Properties.table[keyPath: relationship].name
+    guard let object = try object(for: name) else { return nil }
+    guard let target = object as? Target else {
+      throw CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(name)' leads to an object of '\(object.entity.name)', which is not a \(Target.self); "
+          + "declare the class of the destination in the key.")
+    }
+    return target
+  }
+
+  /// Sets the target of a to-one relationship; `nil` clears it. The throwing form of the accessor.
+  ///
+  /// - Throws: As ``ManagedObject/setObject(_:for:)``.
+  public func setObject<Target>(_ object: Target?, for relationship: KeyPath<Properties, ToOneKey<Target>>) throws {
+    try setObject(object, for: Properties.table[keyPath: relationship].name)
+  }
+}
+
+// MARK: - Own properties of subclasses
+
+extension DeclaredSubentity {
+  /// The value of an attribute of the subclass. Loads a fault.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, and the errors of loading.
+  @_disfavoredOverload
+  public func value<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) throws -> Value {
+    try value(for: try Self.storedName(of: attribute), as: Value.self)
+  }
+
+  /// Sets an attribute of the subclass. Loads a fault first.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, and the errors of setting by name.
+  @_disfavoredOverload
+  public func setValue<Value: AttributeConvertible>(
+    _ value: Value, for attribute: ReferenceWritableKeyPath<Self, Value>
+  ) throws {
+    try setAttributeValue(value.attributeValue, for: try Self.storedName(of: attribute))
+  }
+
+  /// The unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change.
+  @_disfavoredOverload
+  public func changedValue<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) -> Value? {
+    changedAttributeValue(for: Self.propertyName(of: attribute)).flatMap(Value.init(attributeValue:))
+  }
+}
+
+extension ManagedObject {
+  /// The unsaved value of an attribute; `nil` when the attribute has no unsaved change.
+  fileprivate final func changedAttributeValue(for name: String) -> AttributeValue? {
+    check()
+    guard let pending, let slot = entity.attribute(named: name)?.slot, pending.changed.contains(slot) else {
+      return nil
+    }
+    return pending[slot]
+  }
+}

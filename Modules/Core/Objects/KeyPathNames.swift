@@ -1,0 +1,42 @@
+import Synchronization
+
+extension DeclaredEntity {
+  /// The name of the property that a key path of the class stands for.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for a key path without a name.
+  static func storedName(of keyPath: AnyKeyPath) throws(CoherenceError) -> String {
+    if let name = KeyPathNames.of(self)[keyPath] { return name }
+    throw CoherenceError(.unknownProperty, nameless)
+  }
+
+  private static var nameless: String {
+    "A key path of '\(self)' is not a stored property with a name; use a stored property, or add the key path to "
+      + "'\(self).propertyNames'."
+  }
+
+  /// The name of the property that a key path of the class stands for.
+  ///
+  /// A key path without a name fails when the expression is checked for an entity, not here: the result is then a
+  /// placeholder that no property has as its name.
+  package static func propertyName(of keyPath: AnyKeyPath) -> String {
+    KeyPathNames.of(self)[keyPath] ?? PropertyPath.nameless(nameless)
+  }
+}
+
+/// The names of a class's key paths, cached.
+private struct KeyPathNames: @unchecked Sendable {
+  // Sendable: a dictionary never changed; its key paths are literals, whose components are constants.
+  private let names: [AnyKeyPath: String]
+
+  subscript(keyPath: AnyKeyPath) -> String? { names[keyPath] }
+
+  private static let known = Mutex<[ObjectIdentifier: KeyPathNames]>([:])
+
+  static func of(_ type: any DeclaredEntity.Type) -> KeyPathNames {
+    let key = ObjectIdentifier(type)
+    if let names = known.withLock({ $0[key] }) { return names }
+    let names = KeyPathNames(names: type.propertyNames)
+    known.withLock { $0[key] = names }
+    return names
+  }
+}

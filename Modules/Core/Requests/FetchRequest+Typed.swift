@@ -1,0 +1,91 @@
+public import Foundation
+
+// MARK: - Conditions
+
+extension FetchRequest where Result: DeclaredEntity {
+  /// Returns the request with a further condition: records must satisfy both.
+  public func filter(_ condition: (QueryScope<Result>) -> FetchPredicate) -> FetchRequest {
+    filter(condition(QueryScope()))
+  }
+
+  /// Returns the request with a further condition, a predicate of Foundation: records must satisfy both.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate``, naming the unsupported part.
+  public func filter(_ predicate: Foundation.Predicate<Result>) throws -> FetchRequest {
+    filter(try FetchPredicate(predicate))
+  }
+}
+
+// MARK: - Order
+
+extension FetchRequest {
+  func sorted(by key: SortKey) -> FetchRequest {
+    var request = self
+    request.sortKeys.append(key)
+    return request
+  }
+}
+
+extension FetchRequest where Result: DeclaredEntity {
+  /// Returns the request with a further, less significant criterion of order: an attribute of the records.
+  ///
+  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  public func sort<Value>(
+    _ attribute: KeyPath<Result.Properties, AttributeKey<Value>>, _ order: SortOrder = .forward,
+    options: StringOptions = []
+  ) -> FetchRequest {
+    sorted(by: SortKey(Result.Properties.table[keyPath: attribute].name, order, options: options))
+  }
+
+  /// Returns the request with a further, less significant criterion of order: an attribute over to-one relationships,
+  /// such as `\.artist.name`, or an attribute of a subclass.
+  ///
+  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  @_disfavoredOverload
+  public func sort<Value>(
+    _ attribute: KeyPath<QueryScope<Result>, QueryAttribute<Value>>, _ order: SortOrder = .forward,
+    options: StringOptions = []
+  ) -> FetchRequest {
+    sorted(by: SortKey(QueryScope<Result>()[keyPath: attribute].path, order, options: options))
+  }
+
+  /// Returns the request with further, less significant criteria of order: sort descriptors of Foundation with a key
+  /// path. Their comparators are ignored, because the order of a comparator depends on a locale.
+  ///
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` when a descriptor has no key path.
+  public func sort(_ descriptors: [SortDescriptor<Result>], options: StringOptions = []) throws -> FetchRequest {
+    try descriptors.reduce(self) { $0.sorted(by: try SortKey($1, options: options)) }
+  }
+}
+
+extension QueryAttribute {
+  /// The path of the attribute. A count has no order: its path is the relationship's, which an order refuses.
+  fileprivate var path: PropertyPath {
+    switch expression {
+    case .path(let path), .count(let path): path
+    case .value: .own
+    }
+  }
+}
+
+// MARK: - Relationships to load
+
+extension FetchRequest {
+  /// Returns the request with a further path of relationships to load with the fetch, with names separated by dots.
+  /// See ``relationshipsForPrefetching``.
+  public func prefetch(_ path: String) -> FetchRequest {
+    var request = self
+    request.relationshipsForPrefetching.append(path)
+    return request
+  }
+}
+
+extension FetchRequest where Result: DeclaredEntity {
+  /// Returns the request with a further path of relationships to load with the fetch, such as `\.albums.tracks`. See
+  /// ``relationshipsForPrefetching``.
+  public func prefetch<Target>(
+    _ path: KeyPath<RelationshipPath<Result>, RelationshipPath<Target>>
+  ) -> FetchRequest {
+    prefetch(RelationshipPath<Result>(names: [])[keyPath: path].names.joined(separator: "."))
+  }
+}

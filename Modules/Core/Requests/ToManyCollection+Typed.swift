@@ -1,0 +1,17 @@
+extension ToMany where Element: DeclaredEntity {
+  /// The members that satisfy a condition, found by the store as far as it can.
+  ///
+  /// - Throws: As a fetch.
+  public func filtered(_ condition: (QueryScope<Element>) -> FetchPredicate) throws -> [Element] {
+    try filtered(condition(QueryScope()))
+  }
+}
+
+extension OrderedToMany where Element: DeclaredEntity {
+  /// The members that satisfy a condition, in their order, found by the store as far as it can.
+  ///
+  /// - Throws: As a fetch.
+  public func filtered(_ condition: (QueryScope<Element>) -> FetchPredicate) throws -> [Element] {
+    try filtered(condition(QueryScope()))
+  }
+}
