@@ -13,6 +13,7 @@ extension ManagedObjectContext {
     let object = entity.objectClass.init(
       ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
     object.pending = PendingRecord(inserting: object.id, entity.blankRow)
+    object.initializeDefaults()
     insert(object)
     return object
   }

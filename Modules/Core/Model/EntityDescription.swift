@@ -58,20 +58,22 @@ public final class EntityDescription: @unchecked Sendable {
   /// A digest of everything that determines how the entity's records are stored.
   public internal(set) var versionHash = VersionHash.empty
 
-  /// A number for this description, unique in this process and never zero.
-  @usableFromInline let token: UInt32
+  /// A number for this description, unique in this process and never zero. The entities of ``hierarchy`` have numbers
+  /// that follow each other.
+  @exclusivity(unchecked) @usableFromInline var token: UInt32 = 0
+  /// The number of entities of ``hierarchy``.
+  @exclusivity(unchecked) var hierarchyCount = 1
   /// The position among the model's entities, by name: the same for every model with the same entities.
   @exclusivity(unchecked) public internal(set) var position = 0
   /// The space of temporary identifiers. Used for root entities only.
   package private(set) lazy var temporarySpace = IDSpace(store: nil, root: root)
 
-  init(_ declaration: Entity, token: UInt32) {
+  init(_ declaration: Entity) {
     name = declaration.name
     isAbstract = declaration.isAbstract
     formerNames = declaration.formerNames
     userInfo = declaration.userInfo
     objectClass = declaration.objectClass
-    self.token = token
     rootEntity = self
   }
 

@@ -9,12 +9,11 @@ struct ModelLinker {
   init(_ declarations: [Entity]) { self.declarations = declarations }
 
   func link() -> [EntityDescription] {
-    let entities = declarations.map {
-      EntityDescription($0, token: Self.lastToken.add(1, ordering: .relaxed).newValue)
-    }
+    let entities = declarations.map { EntityDescription($0) }
     let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     linkHierarchies(entities, byName)
     let ordered = entities.filter { $0.superentity == nil }.flatMap(\.hierarchy)
+    addTokens(to: ordered)
     let declared = Dictionary(uniqueKeysWithValues: declarations.map { ($0.name, $0) })
     for entity in ordered { addProperties(to: entity, from: declared[entity.name]!) }
     linkRelationships(ordered, byName)
@@ -38,6 +37,18 @@ struct ModelLinker {
       var root = entity
       while let parent = root.superentity { root = parent }
       entity.root = root
+    }
+  }
+
+  /// Numbers the entities. Property keys rely on the order: the numbers of an entity and its descendants are a range.
+  ///
+  /// - Parameter ordered: All entities, each followed by its descendants.
+  private func addTokens(to ordered: [EntityDescription]) {
+    var token = Self.lastToken.add(UInt32(ordered.count), ordering: .relaxed).oldValue
+    for entity in ordered {
+      token += 1
+      entity.token = token
+      entity.hierarchyCount = entity.hierarchy.count
     }
   }
 

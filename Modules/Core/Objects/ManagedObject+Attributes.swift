@@ -74,9 +74,20 @@ extension ManagedObject {
       return unknown(key.name, losesChange: true)
     }
     do {
-      try write(try attribute.type.checked(value), at: slot)
+      try write(try checkedValue(value, of: attribute), at: slot)
     } catch {
-      becomeUnavailable(named(error, attribute), losesChange: true)
+      becomeUnavailable(error, losesChange: true)
+    }
+  }
+
+  /// A value in the form in which an attribute stores it.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``, with the attribute's name.
+  final func checkedValue(_ value: AttributeValue, of attribute: AttributeDescription) throws -> AttributeValue {
+    do {
+      return try attribute.type.checked(value)
+    } catch {
+      throw named(error, attribute)
     }
   }
 
@@ -148,11 +159,7 @@ extension ManagedObject {
       return try setReference(value, for: relationship)
     }
     guard let attribute = property as? AttributeDescription else { return }
-    do {
-      try write(try attribute.type.checked(value), at: attribute.slot)
-    } catch {
-      throw named(error, attribute)
-    }
+    try write(try checkedValue(value, of: attribute), at: attribute.slot)
   }
 
   private final func setReference(_ value: AttributeValue, for relationship: RelationshipDescription) throws {
@@ -212,40 +219,5 @@ extension ManagedObject {
     }
     for (relationship, changes) in pending.members where !changes.isEmpty { result[relationship.name] = .null }
     return result
-  }
-}
-
-// MARK: - Codable values
-
-extension ManagedObject {
-  /// The value of a `codable` attribute or a composite, decoded. Each call decodes again.
-  ///
-  /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
-  public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {
-    if let slots = entity.composites[name] { return try CompositeCoding.decode(V.self, from: self, slots: slots) }
-    guard let text: String = try value(for: name, as: String?.self) else { return nil }
-    do {
-      return try JSONText.decode(V.self, from: .string(text))
-    } catch {
-      throw CoherenceError(
-        .wrongType,
-        "The value of '\(entity.name).\(name)' cannot be decoded as a \(V.self); ask for the type that was encoded.",
-        underlying: error)
-    }
-  }
-
-  /// Encodes a value into a `codable` attribute or a composite. `nil` clears the attribute, or all parts.
-  ///
-  /// - Throws: ``ErrorCode/wrongType`` when the value cannot be encoded; as ``setValue(_:for:)`` otherwise.
-  public final func setCodable<V: Codable>(_ value: V?, for name: String) throws {
-    if let slots = entity.composites[name] { return try CompositeCoding.encode(value, into: self, slots: slots) }
-    guard let value else { return try setAttributeValue(.null, for: name) }
-    do {
-      try setAttributeValue(.string(try JSONText.encode(value)), for: name)
-    } catch let error as EncodingError {
-      throw CoherenceError(
-        .wrongType, "The value of '\(entity.name).\(name)' cannot be encoded; see the underlying error.",
-        underlying: error)
-    }
   }
 }

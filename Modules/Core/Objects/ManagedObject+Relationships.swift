@@ -18,7 +18,7 @@ extension ManagedObject {
     }
     set {
       do {
-        try setTarget(newValue, of: try relationship(named: key.name))
+        try setTarget(newValue, of: try toOne(key))
       } catch {
         becomeUnavailable(error, losesChange: true)
       }
@@ -27,7 +27,7 @@ extension ManagedObject {
 
   @inline(never) private final func slowTarget<Target>(of key: ToOneKey<Target>) -> Target? {
     do {
-      return try target(of: try relationship(named: key.name)) as? Target
+      return try target(of: try toOne(key)) as? Target
     } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
       // A missing target does not make the owner unavailable.
       storage?.context?.report(error, for: self, losesChange: false)
@@ -40,12 +40,12 @@ extension ManagedObject {
 
   /// The members of a to-many relationship, for typed accessors. Setting them sets the inverses too.
   public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> {
-    ToMany(members: RelatedObjects(owner: self, name: key.name))
+    ToMany(members: RelatedObjects(owner: self, key: key))
   }
 
   /// The members of an ordered to-many relationship, for typed accessors. Setting them sets the inverses too.
   public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
-    OrderedToMany(members: RelatedObjects(owner: self, name: key.name))
+    OrderedToMany(members: RelatedObjects(owner: self, key: key))
   }
 }
 
@@ -106,6 +106,21 @@ extension ManagedObject {
       throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is an attribute; use `value(for:)`.")
     }
     return relationship
+  }
+
+  /// The relationship of a key of a to-one relationship.
+  private final func toOne(_ key: PropertyKey) throws -> RelationshipDescription {
+    let slot = key.slot(in: self)
+    guard slot >= 0, case .reference(let relationship) = entity.slots[slot] else {
+      return try relationship(named: key.name)
+    }
+    return relationship
+  }
+
+  /// The relationship of a key of a to-many relationship.
+  final func toMany(_ key: PropertyKey) throws -> RelationshipDescription {
+    let index = key.slot(in: self)
+    return index >= 0 ? entity.relationships[index] : try toMany(named: key.name)
   }
 
   final func toMany(named name: String) throws -> RelationshipDescription {

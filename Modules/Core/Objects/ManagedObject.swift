@@ -26,7 +26,7 @@ open class ManagedObject {
   @exclusivity(unchecked) final var storage: ContextStorage?
   @exclusivity(unchecked) final var row: Row?
   @exclusivity(unchecked) final var pending: PendingRecord?
-  final var collections: [RelationshipDescription: MemberList]?
+  final var caches: ObjectCaches?
   /// Written by the owner only, read by any thread.
   private final let flagBits = Atomic<UInt8>(0)
   /// The object's index in its fetch group.
@@ -73,6 +73,7 @@ open class ManagedObject {
       "'\(entity.name)' is not an entity of \(Self.self): make objects of it with \(entity.objectClass).")
     self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
     pending = PendingRecord(inserting: id, entity.blankRow)
+    initializeDefaults()
     context?.insert(self)
   }
 
@@ -95,6 +96,13 @@ open class ManagedObject {
       pending.uninsertedGraph?.replaceObject(by: pending)
     }
   }
+
+  /// Sets the values of a new object that no literal expresses, such as the present date.
+  ///
+  /// Called once for each new object, after the model's defaults are set, before the object is inserted and before
+  /// ``awakeFromInsert()``. The object has no context yet. Overrides call the superclass's method first. Not called for
+  /// objects of stored records.
+  open func initializeDefaults() {}
 
   /// Called in the context after the object was inserted for the first time. Override it to set values that the model's
   /// defaults cannot express, such as the present date.

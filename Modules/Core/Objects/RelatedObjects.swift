@@ -2,11 +2,12 @@
 /// on the context, as by all accessors, and a fallback is returned.
 struct RelatedObjects<Element: ManagedObject> {
   let owner: ManagedObject
-  let name: String
+  let key: PropertyKey
+  var name: String { key.name }
 
   func attempt<T>(_ fallback: T, changing: Bool = false, _ body: (RelationshipDescription) throws -> T) -> T {
     do {
-      return try body(try owner.toMany(named: name))
+      return try body(try owner.toMany(key))
     } catch {
       owner.becomeUnavailable(error, losesChange: changing)
       return fallback
@@ -22,7 +23,7 @@ struct RelatedObjects<Element: ManagedObject> {
   /// The member at a position of an ordered list; an unavailable object when it cannot be loaded.
   func member(at position: Int) -> Element {
     do {
-      let relationship = try owner.toMany(named: name)
+      let relationship = try owner.toMany(key)
       let id = identifier(at: position, in: try owner.memberIDs(of: relationship))
       if let object = try owner.member(id, of: relationship) as? Element { return object }
       throw CoherenceError(.wrongType, "'\(owner.entity.name).\(name)' has members that are no \(Element.self).")
@@ -47,7 +48,7 @@ struct RelatedObjects<Element: ManagedObject> {
     attempt((), changing: true) { try owner.replaceMembers(of: $0, with: objects) }
   }
   func filtered(_ predicate: FetchPredicate) throws -> [Element] {
-    try owner.filteredMembers(of: try owner.toMany(named: name), by: predicate)
+    try owner.filteredMembers(of: try owner.toMany(key), by: predicate)
   }
   func load() throws { try owner.load(relationships: [name]) }
 }

@@ -127,6 +127,24 @@ extension Date: AttributeConvertible {
   }
 }
 
+extension Duration: AttributeConvertible {
+  /// Nanoseconds.
+  public static var attributeType: AttributeType { .int64 }
+  public static var attributeDefault: Duration { .zero }
+  /// The number of nanoseconds, rounded to the nearest. A duration of more than 292 years becomes a value that validation
+  /// refuses.
+  public var attributeValue: AttributeValue {
+    let half: Int64 = components.attoseconds < 0 ? -500_000_000 : 500_000_000
+    let nanoseconds =
+      Int128(components.seconds) * 1_000_000_000 + Int128((components.attoseconds + half) / 1_000_000_000)
+    return Int64(exactly: nanoseconds).map(AttributeValue.int) ?? .double(.nan)
+  }
+  public init?(attributeValue: AttributeValue) {
+    guard case .int(let value) = attributeValue else { return nil }
+    self = .nanoseconds(value)
+  }
+}
+
 extension UUID: AttributeConvertible {
   public static var attributeType: AttributeType { .uuid }
   /// The nil UUID.

@@ -47,6 +47,10 @@ extension AttributeType {
       // `Date.attributeValue` returns this for a date out of range.
       throw CoherenceError(
         .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
+    case (.int64, .double(let number)) where number.isNaN:
+      // `Duration.attributeValue` returns this for a duration out of range.
+      throw CoherenceError(
+        .invalidValue, "The value is no 64-bit integer. A duration must be shorter than 292 years.")
     default:
       throw CoherenceError(
         .wrongType, "A value of type \(value.typeName) was given where \(canonicalName) is expected.")

@@ -1,0 +1,17 @@
+/// Takes the parts of a composite, in the order of ``CompositeValue/compositeParts``. To be used within
+/// ``CompositeValue/write(to:)``.
+public struct CompositeWriter {
+  /// The parts written so far.
+  private(set) var values: [AttributeValue] = []
+
+  init() {}
+
+  /// Writes the next part.
+  public mutating func write<Value: AttributeConvertible>(_ value: Value) { values.append(value.attributeValue) }
+
+  /// Writes the next parts, which are a composite themselves.
+  public mutating func write<Value: CompositeValue>(_ value: Value) { value.write(to: &self) }
+
+  /// Writes missing parts.
+  mutating func writeMissing(_ count: Int) { values += Array(repeating: .null, count: count) }
+}

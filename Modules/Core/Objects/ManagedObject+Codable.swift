@@ -1,0 +1,96 @@
+// MARK: - Typed accessors
+
+extension ManagedObject {
+  /// The value of a `codable` attribute, for typed accessors. Neither throws nor traps: a text that cannot be decoded is
+  /// reported as a failure of accessors, and the key's default is returned.
+  ///
+  /// The object keeps the decoded value as long as the stored text stays the same, so that repeated reads compare the
+  /// text and decode nothing. A decoded value that is an instance of a class is the same instance at each read: changes
+  /// of the instance are not saved; assign it again. Each assignment encodes.
+  public final subscript<Value>(key: CodableKey<Value>) -> Value {
+    get {
+      let value = accessibleValue(of: key)
+      guard case .string(let text) = value else { return missingValue(of: key) }
+      do {
+        return try decodedValue(text, at: key.slot(in: self))
+      } catch {
+        becomeUnavailable(undecodable(key.name, Value.self, error))
+        return key.defaultValue
+      }
+    }
+    set {
+      do {
+        writeAccessible(try JSONText.attributeValue(of: newValue), of: key)
+      } catch {
+        becomeUnavailable(unencodable(key.name, error), losesChange: true)
+      }
+    }
+  }
+
+  /// The value of a codable attribute without a stored value: the model's default, or else the key's.
+  private final func missingValue<Value>(of key: CodableKey<Value>) -> Value {
+    guard !key.acceptsNull, case .string(let text) = declaredDefault(of: key),
+      let value = try? JSONText.decode(Value.self, from: .string(text))
+    else { return key.defaultValue }
+    return value
+  }
+}
+
+// MARK: - Access by name
+
+extension ManagedObject {
+  /// The value of a `codable` attribute or a composite, decoded. Each call decodes again. A ``CompositeValue`` is read
+  /// without JSON.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
+  public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {
+    if let slots = entity.composites[name] {
+      if let type = V.self as? any CompositeValue.Type { return try presentComposite(type, for: name) as? V }
+      return try CompositeCoding.decode(V.self, from: self, slots: slots)
+    }
+    guard let text: String = try value(for: name, as: String?.self) else { return nil }
+    do {
+      return try JSONText.decode(V.self, from: .string(text))
+    } catch {
+      throw undecodable(name, V.self, error)
+    }
+  }
+
+  /// Encodes a value into a `codable` attribute or a composite. `nil` clears the attribute, or all parts. A
+  /// ``CompositeValue`` is written without JSON.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` when the value cannot be encoded; as ``setValue(_:for:)`` otherwise.
+  public final func setCodable<V: Codable>(_ value: V?, for name: String) throws {
+    if let slots = entity.composites[name] {
+      if let type = V.self as? any CompositeValue.Type { return try setComposite(value, as: type, for: name) }
+      return try CompositeCoding.encode(value, into: self, slots: slots)
+    }
+    guard let value else { return try setAttributeValue(.null, for: name) }
+    do {
+      try setAttributeValue(.string(try JSONText.encode(value)), for: name)
+    } catch let error as EncodingError {
+      throw unencodable(name, error)
+    }
+  }
+
+  private final func presentComposite<Value: CompositeValue>(_ type: Value.Type, for name: String) throws -> Value? {
+    try composite(for: name, as: Value?.self)
+  }
+
+  private final func setComposite<Value: CompositeValue>(_ value: Any?, as type: Value.Type, for name: String) throws {
+    try setComposite(value as? Value, for: name)
+  }
+
+  private final func undecodable(_ name: String, _ type: Any.Type, _ error: any Error) -> CoherenceError {
+    CoherenceError(
+      .wrongType,
+      "The value of '\(entity.name).\(name)' cannot be decoded as a \(type); ask for the type that was encoded.",
+      underlying: error)
+  }
+
+  private final func unencodable(_ name: String, _ error: any Error) -> CoherenceError {
+    CoherenceError(
+      .wrongType, "The value of '\(entity.name).\(name)' cannot be encoded; see the underlying error.",
+      underlying: error)
+  }
+}

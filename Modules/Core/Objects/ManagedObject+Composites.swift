@@ -1,0 +1,83 @@
+// MARK: - Typed accessors
+
+extension ManagedObject {
+  /// The value of a composite, for typed accessors. Neither throws nor traps, as the accessors of attributes. Reads the
+  /// parts from the row; nothing is encoded. Assigning sets all parts, or none when the model refuses a part.
+  ///
+  /// A composite that the model declares with its parts in another order than the type costs a lookup by name for each
+  /// part.
+  public final subscript<Value>(key: CompositeKey<Value>) -> Value {
+    get {
+      check()
+      let slot = key.slot(in: self)
+      if slot >= 0, let row = pending?.draft ?? row {
+        var parts = CompositeReader(row, from: slot)
+        return Value(reading: &parts)
+      }
+      return slowComposite(of: key)
+    }
+    set {
+      do {
+        try setComposite(newValue, for: key.name)
+      } catch {
+        becomeUnavailable(error, losesChange: true)
+      }
+    }
+  }
+
+  @inline(never) private final func slowComposite<Value>(of key: CompositeKey<Value>) -> Value {
+    do {
+      return try composite(for: key.name)
+    } catch {
+      becomeUnavailable(error)
+      let slots = (try? CompositeLayout(Value.self, key.name, in: entity))?.slots ?? []
+      var parts = CompositeReader([], defaults: slots.map { entity.defaultValues[$0] })
+      return Value(reading: &parts)
+    }
+  }
+}
+
+// MARK: - Access by name
+
+extension ManagedObject {
+  /// The value of a composite. Loads a fault.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` when the composite has other parts than the type;
+  ///   the errors of ``value(for:)`` for a record that cannot be loaded.
+  public final func composite<Value: CompositeValue>(for name: String, as type: Value.Type = Value.self) throws -> Value
+  {
+    check()
+    let slots = try CompositeLayout(Value.self, name, in: entity).slots
+    let values = try slots.map { try loadedValue(at: $0) }
+    var parts = CompositeReader(values, defaults: slots.map { entity.defaultValues[$0] })
+    return Value(reading: &parts)
+  }
+
+  /// Sets all parts of a composite; `nil` clears them. Loads a fault first.
+  ///
+  /// - Throws: As ``composite(for:as:)``, and ``ErrorCode/invalidValue``. A call that throws leaves the object
+  ///   unchanged.
+  public final func setComposite<Value: CompositeValue>(_ value: Value, for name: String) throws {
+    check()
+    let slots = try CompositeLayout(Value.self, name, in: entity).slots
+    var writer = CompositeWriter()
+    value.write(to: &writer)
+    guard writer.values.count == slots.count else {
+      throw CoherenceError(
+        .wrongType,
+        "The type of '\(entity.name).\(name)' writes \(writer.values.count) parts and declares \(slots.count); "
+          + "let `write(to:)` write every part of `compositeParts`.")
+    }
+    try setValues(writer.values, at: slots)
+  }
+
+  /// Sets several attributes, after all values are checked.
+  private final func setValues(_ values: [AttributeValue], at slots: [Int]) throws {
+    var checked: [(slot: Int, value: AttributeValue)] = []
+    for (slot, value) in zip(slots, values) {
+      guard case .attribute(let attribute) = entity.slots[slot] else { continue }
+      checked.append((slot, try checkedValue(value, of: attribute)))
+    }
+    for (slot, value) in checked { try write(value, at: slot) }
+  }
+}

@@ -1,0 +1,58 @@
+/// The values that an object keeps beside its row: lists of members, and decoded values. Dropped when the object takes
+/// another row. One object for both, because most objects have none of them.
+final class ObjectCaches {
+  /// The lists of members by relationship; `nil` for none.
+  var lists: [RelationshipDescription: MemberList]?
+  /// The last decoded values of `codable` attributes, by slot.
+  var decoded: [Int: AnyDecodedValue] = [:]
+}
+
+/// A decoded value of any type.
+class AnyDecodedValue {
+  /// The stored text that the value was decoded from.
+  final let text: String
+
+  init(text: String) { self.text = text }
+}
+
+/// A decoded value.
+final class DecodedValue<Value>: AnyDecodedValue {
+  let value: Value
+
+  init(text: String, value: Value) {
+    self.value = value
+    super.init(text: text)
+  }
+}
+
+extension ManagedObject {
+  /// The loaded lists of members by relationship; `nil` for none. Setting `nil` drops the decoded values too.
+  final var collections: [RelationshipDescription: MemberList]? {
+    get { caches?.lists }
+    _modify {
+      // Taken out of the cache for the change, so that the dictionary is not copied.
+      var lists = caches?.lists
+      caches?.lists = nil
+      defer {
+        if let lists {
+          if caches == nil { caches = ObjectCaches() }
+          caches?.lists = lists
+        } else {
+          caches = nil
+        }
+      }
+      yield &lists
+    }
+  }
+
+  /// The decoded value of a text of a `codable` attribute: the last decoded value as long as the text stays the same.
+  final func decodedValue<Value: Decodable>(_ text: String, at slot: Int) throws -> Value {
+    if let known = caches?.decoded[slot] as? DecodedValue<Value>, known.text.hasSameBytes(as: text) {
+      return known.value
+    }
+    let value = try JSONText.decode(Value.self, from: .string(text))
+    if caches == nil { caches = ObjectCaches() }
+    caches?.decoded[slot] = DecodedValue(text: text, value: value)
+    return value
+  }
+}
