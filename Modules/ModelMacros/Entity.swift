@@ -23,10 +23,10 @@
 /// A literal, or a case of an enumeration, is the model's default. Any other initial value is evaluated for each new
 /// object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's default.
 ///
-/// A class that inherits from another entity's class is a subentity. The macro writes the accessors, the property
-/// table `Properties`, `entityName`, `entityDeclaration` and `propertyNames`, with the access level of the class, and
-/// the conformance to `DeclaredEntity` or `DeclaredSubentity`. An access costs as much as an access with a handwritten
-/// `AttributeKey`.
+/// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
+/// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to `DeclaredEntity`.
+/// An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from `ManagedObject`
+/// directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
 ///
 /// - Parameters:
 ///   - name: The name of the entity; the name of the class if `nil`.
@@ -35,15 +35,34 @@
 ///   - userInfo: Texts of the application by key.
 @attached(
   member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
-  named(initializeDefaults))
+  named(initializeDefaults), named(Snapshot), named(snapshot))
 @attached(memberAttribute)
-@attached(extension, conformances: DeclaredEntity, DeclaredSubentity)
+@attached(extension, conformances: DeclaredEntity, SnapshotProviding)
 public macro Entity(
   _ name: String? = nil, abstract: Bool = false, formerNames: [String] = [], userInfo: [String: String] = [:]
 ) = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "EntityMacro")
 
-/// Writes the accessors of a stored property. ``Entity(_:abstract:formerNames:userInfo:)`` adds the attribute; user
-/// code does not need it.
+/// Makes a class that inherits from an entity's class a subentity. The entity inherits the properties of its parent.
+///
+/// ```swift
+/// @Subentity final class Single: Release {
+///   var chart = 0
+/// }
+/// ```
+///
+/// The rules and the parameters are those of ``Entity(_:abstract:formerNames:userInfo:)``. The class has a property
+/// table and a snapshot of its own, which give access to the inherited properties, and conforms to `DeclaredSubentity`.
+@attached(
+  member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
+  named(initializeDefaults), named(Snapshot), named(snapshot))
+@attached(memberAttribute)
+@attached(extension, conformances: DeclaredSubentity)
+public macro Subentity(
+  _ name: String? = nil, abstract: Bool = false, formerNames: [String] = [], userInfo: [String: String] = [:]
+) = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "EntityMacro")
+
+/// Writes the accessors of a stored property. ``Entity(_:abstract:formerNames:userInfo:)`` and
+/// ``Subentity(_:abstract:formerNames:userInfo:)`` add the attribute; user code does not need it.
 @attached(accessor, names: named(get), named(set))
 public macro _Stored() = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "StoredMacro")
 

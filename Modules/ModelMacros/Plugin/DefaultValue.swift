@@ -9,6 +9,9 @@ struct DefaultValue {
   /// The value as a literal; `nil` if the value is no literal.
   private var literal: Literal? { Literal(expression) }
 
+  /// The value as text. A text of several lines would depend on the indentation of the expansion.
+  var text: String { literal?.text ?? expression.trimmedDescription }
+
   /// The type of the value, as far as its text shows; `nil` when only an annotation can tell.
   var inferredType: TypeSyntax? {
     if let literal { return literal.type.map { TypeSyntax(stringLiteral: $0) } }
@@ -49,7 +52,6 @@ private struct Literal {
   init?(_ expression: ExprSyntax) {
     if let string = expression.as(StringLiteralExprSyntax.self) {
       guard let value = string.representedLiteralValue else { return nil }
-      // A text of several lines would depend on the indentation of the expansion.
       text = value.contains("\n") ? StringLiteralExprSyntax(content: value).description : string.trimmedDescription
       type = "String"
     } else if let sign = expression.as(PrefixOperatorExprSyntax.self) {

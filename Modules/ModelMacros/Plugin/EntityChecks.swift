@@ -14,7 +14,7 @@ struct EntityChecks {
   /// The problem of a declaration that is no class.
   static func noClass(_ declaration: some DeclGroupSyntax, _ node: AttributeSyntax) -> Diagnostic {
     guard let structure = declaration.as(StructDeclSyntax.self) else {
-      return Problem("noClass", "'@Entity' is for classes, because each record has one object in a context.")
+      return Problem("noClass", "'\(node.trimmedName)' is for classes, because each record has one object in a context.")
         .diagnostic(at: node)
     }
     let fix = FixIt(
@@ -26,7 +26,7 @@ struct EntityChecks {
       ])
     return Problem(
       "noClass",
-      "'@Entity' is for classes, because each record has one object in a context; values that travel are the "
+      "'\(node.trimmedName)' is for classes, because each record has one object in a context; values that travel are the "
         + "snapshots of the objects, and the parts of a composite are declared with '@Composite'."
     ).diagnostic(at: node, fixes: [fix])
   }
@@ -39,7 +39,23 @@ struct EntityChecks {
           .diagnostic(at: parameters)
       ]
     }
-    guard entity.superclass == nil else { return [] }
+    if let superclass = entity.superclass {
+      let isRoot = superclass.nominal?.name == "ManagedObject"
+      guard isRoot != (entity.parent == nil) else { return [] }
+      let right = isRoot ? "Entity" : "Subentity"
+      let name = entity.marker.attributeName
+      let text: TypeSyntax = "\(raw: right)"
+      return [
+        Problem(
+          "kindOfEntity",
+          isRoot
+            ? "'\(entity.name)' inherits from no other entity; declare it with '@Entity'."
+            : "'\(entity.name)' inherits from '\(superclass)'; '@Subentity' declares the subclasses of entities."
+        ).diagnostic(
+          at: name,
+          fixes: [.replacing(name, by: text.with(\.trailingTrivia, name.trailingTrivia), "replace the macro by '@\(right)'")])
+      ]
+    }
     return [
       Problem(
         "noSuperclass", "The class '\(entity.name)' of an entity inherits from 'ManagedObject' or from another entity."
@@ -200,7 +216,7 @@ struct EntityChecks {
       // A stored variable of that name is a clash of names already.
       if let variable = member.decl.as(VariableDeclSyntax.self), StoredProperty(variable) != nil { return nil }
       return Problem(
-        "handwritten", "'@Entity' writes '\(name.text)' for '\(entity.name)'; remove this declaration, or the macro."
+        "handwritten", "'\(entity.marker.trimmedName)' writes '\(name.text)' for '\(entity.name)'; remove this declaration, or the macro."
       ).diagnostic(at: name)
     }
   }

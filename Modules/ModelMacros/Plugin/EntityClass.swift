@@ -24,8 +24,7 @@ struct EntityClass {
 
   /// The class that the entity's class inherits from; `nil` for `ManagedObject`, and without a superclass.
   var parent: String? {
-    guard let type = superclass, type.nominal?.name != "ManagedObject" else { return nil }
-    return type.trimmedDescription
+    marker.attributeName.nominal?.name == "Subentity" ? superclass?.trimmedDescription : nil
   }
 
   /// The first inherited type, unless it is a protocol of the standard library.

@@ -10,7 +10,7 @@ struct EntityMacro {
   ) -> EntityClass? {
     guard let declaration = declaration.as(ClassDeclSyntax.self) else { return nil }
     let entity = EntityClass(declaration, marker: node)
-    return entity.superclass == nil || declaration.genericParameterClause != nil ? nil : entity
+    return EntityChecks(entity).classProblems.isEmpty ? entity : nil
   }
 }
 
@@ -50,10 +50,12 @@ extension EntityMacro: ExtensionMacro {
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
     guard let entity = entityClass(declaration, node) else { return [] }
-    let conformance = entity.parent == nil ? "DeclaredEntity" : "DeclaredSubentity"
-    // A class whose superclass is a subentity inherits the conformance.
-    guard protocols.contains(where: { $0.nominal?.name == conformance }) else { return [] }
-    return [try ExtensionDeclSyntax("extension \(type.trimmed): CoherenceCore.\(raw: conformance) {}")]
+    // A class whose superclass is a subentity inherits all of its conformances.
+    let conformances = entity.parent == nil ? ["DeclaredEntity", "SnapshotProviding"] : ["DeclaredSubentity"]
+    let added = conformances.filter { name in protocols.contains { $0.nominal?.name == name } }
+    guard !added.isEmpty else { return [] }
+    let list = added.map { "CoherenceCore.\($0)" }.joined(separator: ", ")
+    return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list) {}")]
   }
 }
 

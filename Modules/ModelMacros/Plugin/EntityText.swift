@@ -12,7 +12,7 @@ struct EntityText {
 
   var members: [String] {
     [table, "\(entity.typeMember) entityName: String { \(entity.entityName) }", declaration]
-      + propertyNames + [defaults].compactMap { $0 }
+      + propertyNames + [defaults].compactMap { $0 } + SnapshotText(entity).declarations
   }
 
   // MARK: - The property table

@@ -12,7 +12,7 @@ struct MarkerMacro: PeerMacro {
       throw Problem("noVariable", "'\(node.trimmedName)' is for variables.").error(at: node)
     }
     let type = context.lexicalContext.first
-    guard type?.asProtocol((any WithAttributesSyntax).self)?.marker("Entity") == nil else { return [] }
+    guard type?.asProtocol((any WithAttributesSyntax).self)?.isEntity != true else { return [] }
     throw Problem(
       "outsideOfEntity", "'\(node.trimmedName)' is for variables of a class with '@Entity', which reads the attribute."
     ).error(at: node)
@@ -25,7 +25,7 @@ struct ListMacro: DeclarationMacro {
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     let name = node.macroName.text
-    guard let type = context.lexicalContext.first?.as(ClassDeclSyntax.self), type.marker("Entity") != nil else {
+    guard let type = context.lexicalContext.first?.as(ClassDeclSyntax.self), type.isEntity else {
       throw Problem("listOutsideOfEntity", "'#\(name)' stands in the body of a class with '@Entity', which reads it.")
         .error(at: node)
     }
@@ -37,4 +37,9 @@ struct ListMacro: DeclarationMacro {
     }
     return []
   }
+}
+
+extension WithAttributesSyntax {
+  /// Whether the type is declared with `@Entity` or `@Subentity`.
+  var isEntity: Bool { marker("Entity") != nil || marker("Subentity") != nil }
 }
