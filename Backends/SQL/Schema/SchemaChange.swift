@@ -86,7 +86,7 @@ package struct SchemaChange {
     guard canMigrate else {
       // A model that the store was extended to before finds there what it needs.
       // Without the right to change the store, a key stays without its constraint, as other indexes do.
-      guard age != .unseen, statements.isEmpty, faults.isEmpty, constraints.allSatisfy(\.isKey) else {
+      guard age != .unseen, statements.isEmpty, stages.isEmpty, faults.isEmpty, constraints.allSatisfy(\.isKey) else {
         throw Self.refusal(stored.metadata, record.versionHashes, environment)
       }
       isNeeded = false
@@ -120,6 +120,12 @@ package struct SchemaChange {
   /// Whether a program with another model opened the store last.
   private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
+  /// The names of the entities that the model of the last program had in another form, or not at all.
+  private var rederived: Set<String> {
+    let hashes = before?.metadata.versionHashes ?? [:]
+    return Set(environment.modelRecord.versionHashes.filter { hashes[$0.key] != $0.value }.keys)
+  }
+
   /// Lays out the tables and plans the migration to them, with the conversions of columns.
   private mutating func layOut(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
@@ -131,7 +137,7 @@ package struct SchemaChange {
     schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
     let migration = SchemaMigration(
       from: view, keeping: rest, to: schema, renaming: renames, dropping: drops, converting: conversions,
-      isHandOver: isHandOver, dialect: dialect)
+      isHandOver: isHandOver, rederiving: rederived, dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])

@@ -18,6 +18,8 @@ package struct SchemaMigration: Sendable {
   private let drops: SchemaDrops
   private let converted: Set<SchemaDrops.Column>
   private let isHandOver: Bool
+  /// The names of entities whose derived values another model may have computed, or left out.
+  private let rederived: Set<String>
 
   /// All that a fresh store needs.
   package init(creating schema: SQLSchema, dialect: any SQLDialect) {
@@ -26,6 +28,7 @@ package struct SchemaMigration: Sendable {
     drops = SchemaDrops()
     converted = []
     isHandOver = false
+    rederived = []
     statements = definition.bookkeeping
     createTables(besides: nil)
   }
@@ -36,12 +39,15 @@ package struct SchemaMigration: Sendable {
   ///   - rest: What remains of the old schema after drops and conversions, with the names that the model has.
   ///   - isHandOver: Whether a program with another model opened the store last, which may have written records without
   ///     values that the model requires.
+  ///   - rederived: The names of entities that the last model did not have in the same form.
   init(
     from old: StoredSchema, keeping rest: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename],
     dropping drops: SchemaDrops,
-    converting conversions: [ColumnConversion], isHandOver: Bool, dialect: any SQLDialect
+    converting conversions: [ColumnConversion], isHandOver: Bool, rederiving rederived: Set<String>,
+    dialect: any SQLDialect
   ) {
     self.isHandOver = isHandOver
+    self.rederived = rederived
     definition = SchemaDefinition(dialect: dialect)
     new = schema
     self.drops = drops
@@ -54,6 +60,7 @@ package struct SchemaMigration: Sendable {
     for conversion in changed { convert(conversion) }
     createTables(besides: rest)
     extendTables(rest)
+    derive(rest)
     createIndexes(besides: old)
   }
 
@@ -120,6 +127,27 @@ package struct SchemaMigration: Sendable {
       UPDATE \(name: table.name) SET \(name: column.name) = \(value: column.defaultValue, as: column.storage) \
       WHERE \(name: column.name) IS NULL AND \(name: SQLTable.entity) \(list: entities, as: .string)
       """
+  }
+
+  // MARK: Deriving
+
+  /// Computes the derived values of existing records, after all columns are there.
+  private mutating func derive(_ old: StoredSchema) {
+    for table in new.tables {
+      guard let known = old.table(ofRoot: table.root.name) else { continue }
+      for column in table.columns {
+        guard case .attribute(let attribute) = column.slot, let derivation = attribute.derivation,
+          known.column(column.key) == nil || rederived.contains(attribute.entity.name),
+          let text = derivation.source.flatMap({ attribute.entity.attribute(named: $0) }),
+          let source = table.column(of: text)
+        else { continue }
+        let step = ConversionStep(
+          table: table.name, column: column, former: source.name, storage: source.storage,
+          entities: attribute.entity.concreteEntities.map(\.name), conversion: { derivation.value(from: $0) })
+        stages.append(SchemaStage(statements: statements, conversion: step))
+        statements = []
+      }
+    }
   }
 
   // MARK: Converting

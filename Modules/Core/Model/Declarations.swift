@@ -76,6 +76,8 @@ public struct Attribute: PropertyDeclaration {
   public var isOptional: Bool
   /// The value of a new object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
+  /// The rule by which saves compute the value; `nil` for an attribute that is assigned.
+  public var derived: Derivation?
   /// The rules that a save checks.
   public var validation: [ValidationRule]
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
@@ -91,7 +93,7 @@ public struct Attribute: PropertyDeclaration {
   /// Makes a declaration of a required attribute; pass `optional: true` for an optional one.
   public init(
     _ name: String, _ type: AttributeType, optional: Bool = false,
-    default defaultValue: (any AttributeConvertible)? = nil,
+    default defaultValue: (any AttributeConvertible)? = nil, derived: Derivation? = nil,
     validation: [ValidationRule] = [], renamingIdentifier: String? = nil, formerNames: [String] = [],
     converting conversion: ValueConversion? = nil, userInfo: [String: String] = [:]
   ) {
@@ -99,6 +101,7 @@ public struct Attribute: PropertyDeclaration {
     self.type = type
     self.isOptional = optional
     self.defaultValue = defaultValue?.attributeValue ?? .null
+    self.derived = derived
     self.validation = validation
     self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
     self.conversion = conversion

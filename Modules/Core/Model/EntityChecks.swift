@@ -21,7 +21,11 @@ final class EntityChecks: Sendable {
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
+  /// The derived attributes.
+  let derived: [DerivedSlot]
+
   init(_ entity: EntityDescription) {
+    derived = entity.attributes.compactMap { DerivedSlot($0, in: entity) }
     required = entity.slots.indices.filter { index in
       switch entity.slots[index] {
       case .attribute(let attribute): !attribute.isOptional

@@ -14,6 +14,7 @@ struct ModelValidation {
   var faults: [String] {
     let faults =
       nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
+      + entities.flatMap(derivedFaults)
       + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults) + configurationFaults
     var seen: Set<String> = []
     return faults.filter { seen.insert($0).inserted }
@@ -70,7 +71,7 @@ struct ModelValidation {
 
   /// The properties of the entity's ancestors and of the entity, in order of inheritance. Stops at a cycle of
   /// inheritance.
-  private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
+  func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
     var visited: Set<String> = []
     var generations: [[any PropertyDeclaration]] = []
     var current: Entity? = entity

@@ -6,7 +6,7 @@ enum PlainValues: UInt8, Sendable {
   case none, int64, bool, double, string, date, uuid, data
 
   init(_ slot: Slot) {
-    guard case .attribute(let attribute) = slot else {
+    guard case .attribute(let attribute) = slot, attribute.derivation == nil else {
       self = .none
       return
     }
@@ -37,10 +37,11 @@ enum PlainValues: UInt8, Sendable {
 extension EntityDescription {
   /// Checks a value for the attribute of a slot and returns it in its stored form.
   ///
-  /// - Throws: As ``AttributeType/checked(_:)``.
+  /// - Throws: As ``AttributeType/checked(_:)``; ``ErrorCode/invalidValue`` for a derived attribute.
   package final func checked(_ value: AttributeValue, at slot: Int) throws(CoherenceError) -> AttributeValue {
     if plainValues[slot].contains(value) { return value }
     guard case .attribute(let attribute) = slots[slot] else { return value }
+    try attribute.checkIsAssignable()
     return try attribute.type.checked(value)
   }
 }

@@ -40,6 +40,8 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   public let type: AttributeType
   /// The value of a new object.
   public let defaultValue: AttributeValue
+  /// The rule by which saves compute the value; `nil` for an attribute that is assigned. See ``Derivation``.
+  public let derivation: Derivation?
   /// The rules that a save checks.
   public let validation: [ValidationRule]
   /// Converts stored values of another type; `nil` for the conversion of numbers alone.
@@ -50,11 +52,12 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   init(_ declaration: Attribute, name: String, entity: EntityDescription) {
     type = declaration.type
     defaultValue = declaration.defaultValue
+    derivation = declaration.derived
     validation = declaration.validation
     conversion = declaration.conversion
     super.init(
-      name: name, isOptional: declaration.isOptional, formerNames: declaration.formerNames,
-      userInfo: declaration.userInfo, entity: entity)
+      name: name, isOptional: declaration.isOptional || declaration.derived != nil,
+      formerNames: declaration.formerNames, userInfo: declaration.userInfo, entity: entity)
   }
 }
 

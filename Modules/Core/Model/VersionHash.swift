@@ -19,12 +19,16 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension EntityDescription {
-  /// The text that ``versionHash`` digests: names, types, optionality, relationships and constraints, sorted, so that
+  /// The text that ``versionHash`` digests: names, types, optionality, derivations, relationships and constraints, sorted, so that
   /// the order of declaration does not matter. Excludes validation, defaults, indexes and `userInfo`. Also excludes the
   /// constraint of a key that `userInfo` names, because stores were created before such constraints existed.
   var canonicalText: String {
     var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
     lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()
+    // So that a store notices values that it computed by another rule.
+    lines += attributes.compactMap { attribute in
+      attribute.derivation.map { "d \(attribute.name) \($0.canonicalText)" }
+    }.sorted()
     lines += relationships.map(\.canonicalText).sorted()
     lines += declaredConstraints.map { "u " + $0.map(\.name).joined(separator: ",") }.sorted()
     return lines.joined(separator: "\n")

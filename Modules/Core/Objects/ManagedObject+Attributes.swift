@@ -84,6 +84,7 @@ extension ManagedObject {
   ///
   /// - Throws: ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``, with the attribute's name.
   final func checkedValue(_ value: AttributeValue, of attribute: AttributeDescription) throws -> AttributeValue {
+    try attribute.checkIsAssignable()
     do {
       return try attribute.type.checked(value)
     } catch {

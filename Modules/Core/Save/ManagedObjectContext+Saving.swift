@@ -65,12 +65,26 @@ extension ManagedObjectContext {
     let coordinator = try coordinator()
     defer { lease.endOffers() }
     let gathered = try gatherRecords()
+    let derivedValues = DerivedValues()
+    storage.withPending { derivedValues.derive(gathered) }
+    do {
+      try write(gathered, derivedValues, coordinator)
+    } catch {
+      storage.withPending { DerivedValues.revert(gathered.records) }
+      throw error
+    }
+    storage.reports.removeAll()
+  }
+
+  private final func write(
+    _ gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
+  ) throws {
     // Keys come over other connections. A unit of work never waits for one while it holds another: a store takes back the
     // connection of an offered reader.
     lease.offerForSave()
     try KeyReservation(in: coordinator).reserveKeys(for: gathered.records)
     let permanentIDs = PermanentIDs(reservedFor: gathered.records)
-    let units = try UnitGatherer(self, gathered, permanentIDs).units(in: coordinator)
+    let units = try UnitGatherer(self, gathered, permanentIDs, derivedValues).units(in: coordinator)
     // The state in which the links were read ends before the store needs a connection to save.
     lease.offerForSave()
     var published = ChangeSet()
@@ -84,7 +98,6 @@ extension ManagedObjectContext {
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
     try result.get()
-    storage.reports.removeAll()
   }
 
   /// Writes each unit into its store and publishes it before the next unit is written, so that the objects of a committed

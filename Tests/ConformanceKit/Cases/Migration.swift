@@ -6,6 +6,7 @@ extension ConformanceSubject {
     entities
     addedRelationships
     rules
+    derivedMigrations
   }
 
   // MARK: The model before

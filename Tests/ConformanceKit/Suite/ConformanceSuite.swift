@@ -14,7 +14,8 @@ import CoherenceCore
 public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
-    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .vanishedObjects, .relationships,
+    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .structuredValues, .derivedAttributes,
+    .vanishedObjects, .relationships,
     .orderedRelationships, .walks,
     .listConflicts, .listMixtures, .memberCounts,
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,

@@ -12,7 +12,8 @@ extension ManagedObjectContext {
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
     try operating {
       let entity = try model().entity(named: request.entityName)
-      let values = try checkedValues(request.values, of: entity)
+      var values = try checkedValues(request.values, of: entity)
+      try DerivedValues().derive(&values, of: entity, request.includesSubentities)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
       defer { persistentStoreCoordinator?.saves.rise() }
@@ -91,6 +92,7 @@ extension ManagedObjectContext {
       guard !value.isNull || attribute.isOptional else {
         throw CoherenceError(.missingValue, "'\(entity.name).\(name)' needs a value.")
       }
+      try attribute.checkIsAssignable()
       result[attribute.slot] = try attribute.type.checked(value)
     }
     return result

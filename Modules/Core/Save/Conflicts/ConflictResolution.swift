@@ -96,6 +96,8 @@ struct ConflictResolution {
     _ change: RecordChange, onto row: Row?, _ values: [AttributeValue], changesLists: Bool
   ) -> RecordChange {
     let base = row ?? change.base
+    var values = values
+    change.entity.derive(&values, mine: change.row, over: row)
     let written = Row.make(
       id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
     guard let row else {

@@ -11,8 +11,13 @@ struct UnitGatherer {
   private let storage: ContextStorage
   private let gathered: GatheredRecords
   private let permanentIDs: PermanentIDs
+  private let derivedValues: DerivedValues
 
-  init(_ context: ManagedObjectContext, _ gathered: GatheredRecords, _ permanentIDs: PermanentIDs) {
+  init(
+    _ context: ManagedObjectContext, _ gathered: GatheredRecords, _ permanentIDs: PermanentIDs,
+    _ derivedValues: DerivedValues
+  ) {
+    self.derivedValues = derivedValues
     self.context = context
     storage = context.storage
     self.gathered = gathered
@@ -80,11 +85,13 @@ struct UnitGatherer {
         baseVersion: record.baseVersion, overtaken: record.overtaken)
     }
     var row = stored.row
-    for slot in record.changed { row.set(record[slot], at: slot) }
+    var changed = record.changed
+    for slot in changed { row.set(record[slot], at: slot) }
+    derivedValues.derive(&row, changing: &changed, over: stored.row)
     row.seal(id: id, version: RecordChange.version(after: stored.row))
     if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
     return RecordChange(
-      record, kind: record.kind, base: stored.row, row: row, changed: record.changed,
+      record, kind: record.kind, base: stored.row, row: row, changed: changed,
       baseVersion: stored.version(for: record), overtaken: stored.overtaken)
   }
 

@@ -1,0 +1,52 @@
+extension ModelValidation {
+  /// Finds derived attributes with a rule that cannot be applied, or with settings that a derived value cannot have.
+  func derivedFaults(_ entity: Entity) -> [String] {
+    entity.properties.flatMap { property -> [String] in
+      if let attribute = property as? Attribute { return derivedFaults(attribute, of: entity) }
+      let parts = (property as? CompositeAttribute)?.parts.filter { $0.derived != nil } ?? []
+      return parts.map {
+        "'\(entity.name).\(property.name).\($0.name)' is a part of a composite and cannot be derived; derive an attribute."
+      }
+    }
+  }
+
+  private func derivedFaults(_ attribute: Attribute, of entity: Entity) -> [String] {
+    guard let derivation = attribute.derived else { return [] }
+    let path = "'\(entity.name).\(attribute.name)'"
+    var faults: [String] = []
+    if attribute.type != derivation.type {
+      faults.append(
+        "\(path) is derived as a value of type \(derivation.type.canonicalName); declare it as one, not as "
+          + "\(attribute.type.canonicalName).")
+    }
+    if !attribute.defaultValue.isNull || !attribute.validation.isEmpty || attribute.conversion != nil {
+      faults.append("\(path) is derived and can have no default, no validation and no conversion; remove them.")
+    }
+    guard let source = derivation.source else { return faults }
+    guard let text = attributes(entity).first(where: { $0.name == source }) else {
+      faults.append(
+        "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; paths to other records are not "
+          + "supported.")
+      return faults
+    }
+    if text.type.storage != .string || text.type == .codable {
+      faults.append("\(path) is derived from '\(source)', which is no text.")
+    }
+    if text.derived != nil {
+      faults.append("\(path) is derived from '\(source)', which is derived itself; derive both from one attribute.")
+    }
+    return faults
+  }
+
+  /// The attributes of an entity, with inherited ones and the parts of composites, by their full names.
+  private func attributes(_ entity: Entity) -> [Attribute] {
+    allProperties(entity).flatMap { property -> [Attribute] in
+      if let attribute = property as? Attribute { return [attribute] }
+      return ((property as? CompositeAttribute)?.parts ?? []).map { part in
+        var part = part
+        part.name = "\(property.name).\(part.name)"
+        return part
+      }
+    }
+  }
+}
