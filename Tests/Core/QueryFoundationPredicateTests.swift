@@ -6,7 +6,7 @@ import Testing
   typealias Album = QueryLibrary.Album
   typealias Track = QueryLibrary.Track
 
-  private func format<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws -> String {
+  private func format<Root: DeclaredEntity>(_ predicate: Foundation.Predicate<Root>) throws -> String {
     try FetchPredicate(predicate).description
   }
 

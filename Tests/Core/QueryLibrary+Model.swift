@@ -7,7 +7,14 @@ extension QueryLibrary {
   final class Artist: ManagedObject {
     var name: String { "" }
     var country: String? { nil }
-    var albums: ToMany<Album> { self[ToManyKey<Album>("albums")] }
+    var albums: ToMany<Album> { self[Properties.table.albums] }
+
+    struct Properties: EntityProperties {
+      static let table = Properties()
+      let name = AttributeKey<String>("name")
+      let country = AttributeKey<String?>("country")
+      let albums = ToManyKey<Album>("albums")
+    }
   }
 
   final class Album: ManagedObject {
@@ -20,52 +27,51 @@ extension QueryLibrary {
     var mood: Mood { .calm }
     var artist: Artist? { nil }
     var producer: Artist? { nil }
-    var tracks: ToMany<Track> { self[ToManyKey<Track>("tracks")] }
+    var tracks: ToMany<Track> { self[Properties.table.tracks] }
     /// Deliberately missing in the table of names.
     var nameless: String { "" }
+
+    struct Properties: EntityProperties {
+      static let table = Properties()
+      let title = AttributeKey<String>("title")
+      let subtitle = AttributeKey<String?>("subtitle")
+      let year = AttributeKey<Int32?>("year")
+      let rating = AttributeKey<Double>("rating")
+      let price = AttributeKey<Decimal>("price")
+      let isLive = AttributeKey<Bool>("isLive")
+      let mood = AttributeKey<Mood>("mood")
+      let artist = ToOneKey<Artist>("artist")
+      let producer = ToOneKey<Artist>("producer")
+      let tracks = ToManyKey<Track>("tracks")
+    }
   }
 
   final class Track: ManagedObject {
     var title: String { "" }
     var length: Int { 0 }
     var album: Album? { nil }
+
+    struct Properties: EntityProperties {
+      static let table = Properties()
+      let title = AttributeKey<String>("title")
+      let length = AttributeKey<Int>("length")
+      let album = ToOneKey<Album>("album")
+    }
   }
 
   static func makeModel() throws -> ManagedObjectModel {
     try ManagedObjectModel {
-      Entity("Artist", class: Artist.self) {
-        Attribute("name", .string)
-        Attribute("country", .string, optional: true)
-        Relationship("albums", toMany: "Album", inverse: "artist")
-      }
+      Artist.entityDeclaration
       Entity("Item", isAbstract: true) {
         Attribute("title", .string)
         Attribute("subtitle", .string, optional: true)
       }
-      Entity("Album", class: Album.self, parent: "Item") {
-        Attribute("year", .int32, optional: true)
-        Attribute("rating", .double, optional: true)
-        Attribute("weight", .float, optional: true)
-        Attribute("price", .decimal, optional: true)
-        Attribute("isLive", .bool, optional: true)
-        Attribute("mood", .enumeration(Mood.self), optional: true)
-        Attribute("released", .date, optional: true)
-        Attribute("code", .uuid, optional: true)
-        Attribute("cover", .data, optional: true)
-        CompositeAttribute("size", parts: [Attribute("width", .double, optional: true)])
-        Relationship("artist", toOne: "Artist", inverse: "albums")
-        Relationship("producer", toOne: "Artist", inverse: nil)
-        Relationship("tracks", toMany: "Track", inverse: "album", ordered: true)
-      }
+      Album.entityDeclaration
       Entity("Book", parent: "Item") {
         Attribute("pages", .int32, optional: true)
         Relationship("author", toOne: "Artist", inverse: nil)
       }
-      Entity("Track", class: Track.self) {
-        Attribute("title", .string)
-        Attribute("length", .int64)
-        Relationship("album", toOne: "Album", inverse: "tracks")
-      }
+      Track.entityDeclaration
     }
   }
 
@@ -89,7 +95,15 @@ extension QueryLibrary {
   }
 }
 
-extension QueryLibrary.Artist: KeyPathNaming {
+extension QueryLibrary.Artist: DeclaredEntity {
+  static var entityName: String { "Artist" }
+  static var entityDeclaration: Entity {
+    Entity("Artist", class: QueryLibrary.Artist.self) {
+      Attribute("name", .string)
+      Attribute("country", .string, optional: true)
+      Relationship("albums", toMany: "Album", inverse: "artist")
+    }
+  }
   static var propertyNames: [AnyKeyPath: String] {
     [
       \QueryLibrary.Artist.name: "name", \QueryLibrary.Artist.country: "country",
@@ -98,7 +112,25 @@ extension QueryLibrary.Artist: KeyPathNaming {
   }
 }
 
-extension QueryLibrary.Album: KeyPathNaming {
+extension QueryLibrary.Album: DeclaredEntity {
+  static var entityName: String { "Album" }
+  static var entityDeclaration: Entity {
+    Entity("Album", class: QueryLibrary.Album.self, parent: "Item") {
+      Attribute("year", .int32, optional: true)
+      Attribute("rating", .double, optional: true)
+      Attribute("weight", .float, optional: true)
+      Attribute("price", .decimal, optional: true)
+      Attribute("isLive", .bool, optional: true)
+      Attribute("mood", .enumeration(QueryLibrary.Mood.self), optional: true)
+      Attribute("released", .date, optional: true)
+      Attribute("code", .uuid, optional: true)
+      Attribute("cover", .data, optional: true)
+      CompositeAttribute("size", parts: [Attribute("width", .double, optional: true)])
+      Relationship("artist", toOne: "Artist", inverse: "albums")
+      Relationship("producer", toOne: "Artist", inverse: nil)
+      Relationship("tracks", toMany: "Track", inverse: "album", ordered: true)
+    }
+  }
   static var propertyNames: [AnyKeyPath: String] {
     [
       \QueryLibrary.Album.title: "title", \QueryLibrary.Album.subtitle: "subtitle", \QueryLibrary.Album.year: "year",
@@ -109,7 +141,15 @@ extension QueryLibrary.Album: KeyPathNaming {
   }
 }
 
-extension QueryLibrary.Track: KeyPathNaming {
+extension QueryLibrary.Track: DeclaredEntity {
+  static var entityName: String { "Track" }
+  static var entityDeclaration: Entity {
+    Entity("Track", class: QueryLibrary.Track.self) {
+      Attribute("title", .string)
+      Attribute("length", .int64)
+      Relationship("album", toOne: "Album", inverse: "tracks")
+    }
+  }
   static var propertyNames: [AnyKeyPath: String] {
     [
       \QueryLibrary.Track.title: "title", \QueryLibrary.Track.length: "length", \QueryLibrary.Track.album: "album",

@@ -75,19 +75,47 @@ import Testing
 
   @Test func `a key path without a name is refused when it is resolved in an entity`() throws {
     let album = try library.entity("Album")
-    let condition = FetchPredicate(Album.self) { $0.nameless == "x" }
+    let condition = try FetchPredicate(#Predicate<Album> { $0.nameless == "x" })
     let error = #expect(throws: CoherenceError.self) { try PreparedPredicate(condition, for: album) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("Album.propertyNames") == true)
-    let orderError = #expect(throws: CoherenceError.self) { try PreparedOrder([SortKey(\Album.nameless)], for: album) }
+    let order = [try SortKey(SortDescriptor(\Album.nameless))]
+    let orderError = #expect(throws: CoherenceError.self) { try PreparedOrder(order, for: album) }
     #expect(orderError?.code == .invalidPredicate)
   }
 
-  @Test func `sort keys are made from key paths, expressions and Foundation's descriptors`() throws {
-    let request = FetchRequest(Album.self).filter { $0.year > 1 }.filter { $0.rating > 2 }
-      .sort(\.year, .reverse).sort { $0.artist.name }
-    #expect(request.sortKeys == [SortKey("year", .reverse), SortKey("artist.name")])
+  @Test func `requests are ordered by attributes, by attributes of targets and by Foundation's descriptors`() throws {
+    let request = try FetchRequest(Album.self).filter { $0.year > 1 }.filter { $0.rating > 2 }
+      .sort(\.year, .reverse).sort(\.artist.name, options: .caseInsensitive).sort("title")
+      .sort([SortDescriptor(\.rating, order: .reverse), SortDescriptor(\.price)])
+    #expect(
+      request.sortKeys == [
+        SortKey("year", .reverse), SortKey("artist.name", options: .caseInsensitive), SortKey("title"),
+        SortKey("rating", .reverse), SortKey("price"),
+      ])
     #expect(request.predicate?.description == "year > 1 AND rating > 2.0")
-    #expect(try SortKey(SortDescriptor(\Album.rating, order: .reverse)) == SortKey("rating", .reverse))
+  }
+
+  @Test func `a request takes a predicate of Foundation as a further condition`() throws {
+    let request = try FetchRequest(Album.self).filter { $0.year > 1 }.filter(#Predicate { $0.artist?.name == "x" })
+    #expect(request.predicate?.description == "year > 1 AND artist.name == \"x\"")
+  }
+
+  @Test func `paths of relationships to load are given by key paths or by names`() {
+    let request = FetchRequest(Album.self).prefetch(\.artist).prefetch(\.tracks.album.artist).prefetch("producer")
+    #expect(request.relationshipsForPrefetching == ["artist", "tracks.album.artist", "producer"])
+  }
+
+  @Test func `batch requests of a class have its entity, a typed condition and typed values`() {
+    let update = BatchUpdateRequest(Album.self, where: { $0.artist.name == "x" }) {
+      $0.set(\.year, to: nil)
+      $0.set(\.mood, to: .calm)
+      $0.set(\.mood, to: .wild)
+    }
+    #expect(update.entityName == "Album" && update.values == ["year": .null, "mood": .string("wild")])
+    #expect(update.predicate?.description == "artist.name == \"x\"")
+    let delete = BatchDeleteRequest(Album.self, where: { $0.isLive == true })
+    #expect(delete.entityName == "Album" && delete.predicate?.description == "isLive == TRUE")
+    #expect(BatchDeleteRequest(Album.self).predicate == nil)
   }
 }

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 import Testing
 
 @Suite struct InMemoryFetchTests {

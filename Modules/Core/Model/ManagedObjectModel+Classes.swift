@@ -30,7 +30,8 @@ extension ManagedObjectModel {
     let faults = declarations.flatMap { Self.faults($0, $1) }
     guard faults.isEmpty else { throw CoherenceError(.invalidModel, faults.joined(separator: " ")) }
     try self.init(
-      name: name, entities: declarations.map(\.1), configurations: configurations.mapValues { $0.map { $0.entityName } },
+      name: name, entities: declarations.map(\.1),
+      configurations: configurations.mapValues { $0.map { $0.entityName } },
       versionIdentifiers: versionIdentifiers)
   }
 

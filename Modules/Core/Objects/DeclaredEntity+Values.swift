@@ -75,7 +75,8 @@ extension DeclaredSubentity {
 
   /// The unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change.
   @_disfavoredOverload
-  public func changedValue<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) -> Value? {
+  public func changedValue<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) -> Value?
+  {
     changedAttributeValue(for: Self.propertyName(of: attribute)).flatMap(Value.init(attributeValue:))
   }
 }

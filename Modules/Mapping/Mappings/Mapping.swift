@@ -1,4 +1,5 @@
 public import CoherenceCore
+import Foundation
 
 /// A description of how models of a type are stored as records, without a class of records.
 ///

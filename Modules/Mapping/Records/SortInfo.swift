@@ -1,4 +1,5 @@
 public import CoherenceCore
+import Foundation
 
 /// One criterion of a sort order.
 public struct SortColumn: Sendable, Hashable {

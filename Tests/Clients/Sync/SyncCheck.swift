@@ -17,9 +17,7 @@ extension SyncClient {
   func compare(with catalogue: Catalogue) async throws -> String {
     let context = connect.newBackgroundContext()
     return try await context.perform {
-      var request = FetchRequest(Song.self)
-      request.relationshipsForPrefetching = ["artist", "genres"]
-      let songs = try context.fetch(request)
+      let songs = try context.fetch(FetchRequest(Song.self).prefetch("artist").prefetch("genres"))
       let drafts = songs.count { $0.id < 0 && $0.title == "Draft" }
       let stored = songs.filter { $0.id >= 0 }
       let records = stored.compactMap(\.record)

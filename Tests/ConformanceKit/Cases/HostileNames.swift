@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 extension ConformanceSubject {
   static let hostileNames = ConformanceSubject("Hostile names") {

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 extension ConformanceSubject {
   static let severalStores = ConformanceSubject("Several stores") {

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 extension ConformanceSubject {
   /// The store protocol itself, without a context in between.

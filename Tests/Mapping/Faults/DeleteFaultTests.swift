@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceMapping
 import CoherenceStrategies
+import Foundation
 import Synchronization
 import Testing
 import TestSupport

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceMapping
+import Foundation
 import Testing
 
 @Suite("Records and orders")

@@ -1,92 +1,103 @@
 import Coherence
 
-final class Artist: ManagedObject {
-  static let nameKey = AttributeKey<String>("name")
-  static let countryKey = AttributeKey<String?>("country")
-  static let albumsKey = ToManyKey<Album>("albums")
-
+final class Artist: ManagedObject, DeclaredEntity {
   var name: String {
-    get { self[Self.nameKey] }
-    set { self[Self.nameKey] = newValue }
+    get { self[Properties.table.name] }
+    set { self[Properties.table.name] = newValue }
   }
   var country: String? {
-    get { self[Self.countryKey] }
-    set { self[Self.countryKey] = newValue }
+    get { self[Properties.table.country] }
+    set { self[Properties.table.country] = newValue }
   }
-  var albums: ToMany<Album> { self[Self.albumsKey] }
-}
+  var albums: ToMany<Album> { self[Properties.table.albums] }
 
-final class Album: ManagedObject {
-  static let titleKey = AttributeKey<String>("title")
-  static let yearKey = AttributeKey<Int?>("year")
-  static let artistKey = ToOneKey<Artist>("artist")
-  static let tracksKey = OrderedToManyKey<Track>("tracks")
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let name = AttributeKey<String>("name")
+    let country = AttributeKey<String?>("country")
+    let albums = ToManyKey<Album>("albums")
+  }
 
-  var title: String {
-    get { self[Self.titleKey] }
-    set { self[Self.titleKey] = newValue }
+  static var entityName: String { "Artist" }
+  static var entityDeclaration: Entity {
+    Entity(entityName, class: Artist.self, uniqueness: [["name"]]) {
+      Attribute("name", .string, validation: [.minimumLength(1)])
+      Attribute("country", .string, optional: true)
+      Relationship("albums", toMany: Album.entityName, deleteRule: .cascade)
+    }
   }
-  var year: Int? {
-    get { self[Self.yearKey] }
-    set { self[Self.yearKey] = newValue }
-  }
-  var artist: Artist? {
-    get { self[Self.artistKey] }
-    set { self[Self.artistKey] = newValue }
-  }
-  var tracks: OrderedToMany<Track> { self[Self.tracksKey] }
-}
-
-final class Track: ManagedObject {
-  static let titleKey = AttributeKey<String>("title")
-  static let albumKey = ToOneKey<Album>("album")
-
-  var title: String {
-    get { self[Self.titleKey] }
-    set { self[Self.titleKey] = newValue }
-  }
-  var album: Album? {
-    get { self[Self.albumKey] }
-    set { self[Self.albumKey] = newValue }
-  }
-}
-
-extension Artist: KeyPathNaming {
   static var propertyNames: [AnyKeyPath: String] {
     [\Artist.name: "name", \Artist.country: "country", \Artist.albums: "albums"]
   }
 }
 
-extension Album: KeyPathNaming {
+final class Album: ManagedObject, DeclaredEntity {
+  var title: String {
+    get { self[Properties.table.title] }
+    set { self[Properties.table.title] = newValue }
+  }
+  var year: Int? {
+    get { self[Properties.table.year] }
+    set { self[Properties.table.year] = newValue }
+  }
+  var artist: Artist? {
+    get { self[Properties.table.artist] }
+    set { self[Properties.table.artist] = newValue }
+  }
+  var tracks: OrderedToMany<Track> { self[Properties.table.tracks] }
+
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let title = AttributeKey<String>("title")
+    let year = AttributeKey<Int?>("year")
+    let artist = ToOneKey<Artist>("artist")
+    let tracks = OrderedToManyKey<Track>("tracks")
+  }
+
+  static var entityName: String { "Album" }
+  static var entityDeclaration: Entity {
+    Entity(entityName, class: Album.self, indexes: [["year"]]) {
+      Attribute("title", .string)
+      Attribute("year", .int64, optional: true)
+      Relationship("artist", toOne: Artist.entityName, inverse: "albums")
+      Relationship("tracks", toMany: Track.entityName, ordered: true, deleteRule: .cascade)
+    }
+  }
   static var propertyNames: [AnyKeyPath: String] {
     [\Album.title: "title", \Album.year: "year", \Album.artist: "artist", \Album.tracks: "tracks"]
   }
 }
 
-extension Track: KeyPathNaming {
+final class Track: ManagedObject, DeclaredEntity {
+  var title: String {
+    get { self[Properties.table.title] }
+    set { self[Properties.table.title] = newValue }
+  }
+  var album: Album? {
+    get { self[Properties.table.album] }
+    set { self[Properties.table.album] = newValue }
+  }
+
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let title = AttributeKey<String>("title")
+    let album = ToOneKey<Album>("album")
+  }
+
+  static var entityName: String { "Track" }
+  static var entityDeclaration: Entity {
+    Entity(entityName, class: Track.self) {
+      Attribute("title", .string)
+      Relationship("album", toOne: Album.entityName, inverse: "tracks")
+    }
+  }
   static var propertyNames: [AnyKeyPath: String] { [\Track.title: "title", \Track.album: "album"] }
 }
 
 /// The model of the articles.
 enum Catalogue {
   static func model() throws -> ManagedObjectModel {
-    try ManagedObjectModel(name: "Catalogue") {
-      Entity("Artist", class: Artist.self, uniqueness: [["name"]]) {
-        Attribute("name", .string, validation: [.minimumLength(1)])
-        Attribute("country", .string, optional: true)
-        Relationship("albums", toMany: "Album", inverse: "artist", deleteRule: .cascade)
-      }
-      Entity("Album", class: Album.self, indexes: [["year"]]) {
-        Attribute("title", .string)
-        Attribute("year", .int64, optional: true)
-        Relationship("artist", toOne: "Artist", inverse: "albums")
-        Relationship("tracks", toMany: "Track", inverse: "album", ordered: true, deleteRule: .cascade)
-      }
-      Entity("Track", class: Track.self) {
-        Attribute("title", .string)
-        Relationship("album", toOne: "Album", inverse: "tracks")
-      }
-    }
+    try ManagedObjectModel(Artist.self, Album.self, Track.self, name: "Catalogue")
   }
 
   /// A container whose only store is in memory, and therefore empty and its own.

@@ -38,10 +38,34 @@ struct FetchingGuideTests {
     let counts = try await reading { context in
       let name = "Nina Simone"
       let byText = try FetchPredicate(format: "artist.name == %@ AND year BETWEEN {1960, 1969}", name)
-      let byFoundation = try FetchPredicate(#Predicate<Album> { $0.artist?.name == name })
-      return try [byText, byFoundation].map { try context.count(for: FetchRequest(Album.self).filter($0)) }
+      let byFoundation = try FetchRequest(Album.self)
+        .filter(#Predicate { $0.artist?.name == name })
+        .sort([SortDescriptor(\.title)])
+      return [
+        try context.count(for: FetchRequest(Album.self).filter(byText)), try context.fetch(byFoundation).count,
+      ]
     }
     #expect(counts == [2, 2])
+  }
+
+  @Test func `an order reaches over relationships`() async throws {
+    let titles = try await reading { context in
+      let albums = try context.fetch(FetchRequest(Album.self).sort(\.artist.name, .reverse).sort(\.title))
+      return albums.map(\.title)
+    }
+    #expect(titles == ["Pastel Blues", "Wild Is the Wind", "Miss Perfumado"])
+  }
+
+  @Test func `a property is read and written by its key`() async throws {
+    let titles = try await reading { context in
+      let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)
+      try album.setValue("Pastel Blue", for: \.title)
+      let title = try album.value(for: \.title)
+      let unsaved = album.changedValue(for: \.title)
+      let saved = try album.committedValue(for: \.title)
+      return [title, unsaved, saved]
+    }
+    #expect(titles == ["Pastel Blue", "Pastel Blue", "Pastel Blues"])
   }
 
   @Test func `texts are compared by options`() async throws {
@@ -55,8 +79,7 @@ struct FetchingGuideTests {
 
   @Test func `relationships are loaded with the records`() async throws {
     let titles = try await reading { context in
-      var request = FetchRequest(Artist.self).sort(\.name)
-      request.relationshipsForPrefetching = ["albums.tracks"]
+      let request = FetchRequest(Artist.self).sort(\.name).prefetch(\.albums.tracks)
       let artists = try context.fetch(request)
       return artists.flatMap { $0.albums.flatMap { $0.tracks.map(\.title) } }
     }
@@ -74,11 +97,9 @@ struct FetchingGuideTests {
 
   @Test func `batch requests change and delete records in the store`() async throws {
     let counts = try await reading { context in
-      let sixties = FetchPredicate(Album.self) { $0.year < 1970 }
       let changed = try context.execute(
-        BatchUpdateRequest(entityName: "Album", predicate: sixties, values: ["year": 1969]))
-      let deleted = try context.execute(
-        BatchDeleteRequest(entityName: "Track", predicate: try FetchPredicate(format: "title == 'Sinnerman'")))
+        BatchUpdateRequest(Album.self, where: { $0.year < 1970 }) { $0.set(\.year, to: 1969) })
+      let deleted = try context.execute(BatchDeleteRequest(Track.self, where: { $0.title == "Sinnerman" }))
       return [changed.count, deleted.count]
     }
     #expect(counts == [2, 1])

@@ -43,9 +43,9 @@ package struct DemoStack: Sendable {
 
   private func empty() async throws {
     try await connect.performBackgroundTask { context in
-      for name in ["Package", "Section", "Maintainer"] {
-        _ = try context.execute(BatchDeleteRequest(entityName: name))
-      }
+      _ = try context.execute(BatchDeleteRequest(Package.self))
+      _ = try context.execute(BatchDeleteRequest(Section.self))
+      _ = try context.execute(BatchDeleteRequest(Maintainer.self))
     }
   }
 

@@ -1,53 +1,71 @@
 import Coherence
 
 /// A package of the catalog.
-package final class Package: ManagedObject, KeyPathNaming {
-  private static let nameKey = AttributeKey<String>("name")
-  private static let versionKey = AttributeKey<String>("version")
-  private static let installedSizeKey = AttributeKey<Int>("installedSize")
-  private static let summaryKey = AttributeKey<String>("summary")
-  private static let revisionKey = AttributeKey<Int>("revision")
-  private static let sectionKey = ToOneKey<Section>("section")
-  private static let maintainerKey = ToOneKey<Maintainer>("maintainer")
-  private static let dependenciesKey = ToManyKey<Package>("dependencies")
-  private static let dependentsKey = ToManyKey<Package>("dependents")
-
+package final class Package: ManagedObject, DeclaredEntity {
   package var name: String {
-    get { self[Self.nameKey] }
-    set { self[Self.nameKey] = newValue }
+    get { self[Properties.table.name] }
+    set { self[Properties.table.name] = newValue }
   }
   /// The version of the software, not of the record.
   package var softwareVersion: String {
-    get { self[Self.versionKey] }
-    set { self[Self.versionKey] = newValue }
+    get { self[Properties.table.softwareVersion] }
+    set { self[Properties.table.softwareVersion] = newValue }
   }
   /// In KiB.
   package var installedSize: Int {
-    get { self[Self.installedSizeKey] }
-    set { self[Self.installedSizeKey] = newValue }
+    get { self[Properties.table.installedSize] }
+    set { self[Properties.table.installedSize] = newValue }
   }
   package var summary: String {
-    get { self[Self.summaryKey] }
-    set { self[Self.summaryKey] = newValue }
+    get { self[Properties.table.summary] }
+    set { self[Properties.table.summary] = newValue }
   }
   /// Counts the edits at the service.
   package var revision: Int {
-    get { self[Self.revisionKey] }
-    set { self[Self.revisionKey] = newValue }
+    get { self[Properties.table.revision] }
+    set { self[Properties.table.revision] = newValue }
   }
   package var section: Section? {
-    get { self[Self.sectionKey] }
-    set { self[Self.sectionKey] = newValue }
+    get { self[Properties.table.section] }
+    set { self[Properties.table.section] = newValue }
   }
   package var maintainer: Maintainer? {
-    get { self[Self.maintainerKey] }
-    set { self[Self.maintainerKey] = newValue }
+    get { self[Properties.table.maintainer] }
+    set { self[Properties.table.maintainer] = newValue }
   }
   /// The packages that this package needs.
-  package var dependencies: ToMany<Package> { self[Self.dependenciesKey] }
+  package var dependencies: ToMany<Package> { self[Properties.table.dependencies] }
   /// The packages that need this package.
-  package var dependents: ToMany<Package> { self[Self.dependentsKey] }
+  package var dependents: ToMany<Package> { self[Properties.table.dependents] }
 
+  package struct Properties: EntityProperties {
+    package static let table = Properties()
+    package let name = AttributeKey<String>("name")
+    package let softwareVersion = AttributeKey<String>("version")
+    package let installedSize = AttributeKey<Int>("installedSize")
+    package let summary = AttributeKey<String>("summary")
+    package let revision = AttributeKey<Int>("revision")
+    package let section = ToOneKey<Section>("section")
+    package let maintainer = ToOneKey<Maintainer>("maintainer")
+    package let dependencies = ToManyKey<Package>("dependencies")
+    package let dependents = ToManyKey<Package>("dependents")
+  }
+
+  package static var entityName: String { "Package" }
+  package static var entityDeclaration: Entity {
+    Entity(entityName, class: Package.self, uniqueness: [["name"]], indexes: [["installedSize"]]) {
+      Attribute("name", .string, validation: [.minimumLength(1)])
+      Attribute("version", .string)
+      Attribute("architecture", .string)
+      Attribute("installedSize", .int64, default: 0, validation: [.minimum(.int(0))])
+      Attribute("summary", .string, default: "")
+      Attribute("revision", .int64, default: 0)
+      Relationship("section", toOne: Section.entityName, inverse: "packages")
+      Relationship("maintainer", toOne: Maintainer.entityName, inverse: "packages")
+      Relationship("dependencies", toMany: Package.entityName, inverse: "dependents")
+      Relationship("dependents", toMany: Package.entityName)
+    }
+  }
   package static var propertyNames: [AnyKeyPath: String] {
     [
       \Package.name: "name", \Package.softwareVersion: "version", \Package.installedSize: "installedSize",

@@ -15,22 +15,24 @@ package struct GraphAnswers {
   }
 
   /// The package that the most others need directly.
-  package func mostNeeded() throws -> Degree? { try most("dependents") { $0.dependents.count } }
+  package func mostNeeded() throws -> Degree? {
+    try most(FetchRequest().prefetch(\.dependents)) { $0.dependents.count }
+  }
 
   /// The package that needs the most others directly.
-  package func mostNeedy() throws -> Degree? { try most("dependencies") { $0.dependencies.count } }
+  package func mostNeedy() throws -> Degree? {
+    try most(FetchRequest().prefetch(\.dependencies)) { $0.dependencies.count }
+  }
 
   /// Of equal ones, the first by name.
-  private func most(_ relationship: String, _ count: (Package) -> Int) throws -> Degree? {
-    var request = FetchRequest(Package.self).sort(\.name)
-    request.relationshipsForPrefetching = [relationship]
-    return try context.fetch(request).map { Degree(name: $0.name, count: count($0)) }.max { $0.count < $1.count }
+  private func most(_ request: FetchRequest<Package>, _ count: (Package) -> Int) throws -> Degree? {
+    try context.fetch(request.sort(\.name)).map { Degree(name: $0.name, count: count($0)) }
+      .max { $0.count < $1.count }
   }
 
   /// The sections with the most packages.
   package func largestSections(_ limit: Int) throws -> [Degree] {
-    var request = FetchRequest(Section.self)
-    request.relationshipsForPrefetching = ["packages"]
+    let request = FetchRequest(Section.self).prefetch(\.packages)
     let sections = try context.fetch(request).map { Degree(name: $0.name, count: $0.packages.count) }
     return Array(sections.sorted { ($1.count, $0.name) < ($0.count, $1.name) }.prefix(limit))
   }

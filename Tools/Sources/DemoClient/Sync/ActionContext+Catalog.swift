@@ -21,9 +21,8 @@ extension ActionContext {
   func mergeDependencies(_ dependencies: [String: [String]]) throws -> Changes {
     let names = dependencies.keys.sorted()
     // Loads the links of all packages at once; the merge would look them up one by one.
-    var request = FetchRequest(Package.self).filter { $0.name.isIn(names) }
-    request.relationshipsForPrefetching = ["dependencies"]
-    let packages = try fetch(request)
+    let packages = try fetch(
+      FetchRequest(Package.self).filter { $0.name.isIn(names) }.prefetch(\.dependencies))
     let records = names.map { name in
       MergeRecord(["name": name], links: ["dependencies": .many(dependencies[name, default: []].map { MergeKey($0) })])
     }
