@@ -62,7 +62,7 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
-  /// Reads the values of some slots of the row that the fields are of, into a place without values.
+  /// Reads the values of some slots of the row that the fields are of, or its identifier, into a place without values.
   ///
   /// - Throws: As ``row(_:)``; the place is left without values then.
   func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
@@ -71,13 +71,19 @@ final class PostgreSQLRowDecoder: Sendable {
       for place in slots.indices {
         let slot = slots[place]
         do {
-          (values + place).initialize(to: try value(fields, columns[slot], slot, kind))
+          (values + place).initialize(
+            to: slot == Row.identifierSlot ? try identifier(fields) : try value(fields, columns[slot], slot, kind))
         } catch {
           values.deinitialize(count: place)
           throw error
         }
       }
     }
+  }
+
+  private func identifier(_ fields: some PostgreSQLRow) throws -> AttributeValue {
+    guard let key = fields.int(0) else { throw layout.wrongKey }
+    return .reference(ManagedObjectID(space: space, key: key))
   }
 
   @inline(__always)

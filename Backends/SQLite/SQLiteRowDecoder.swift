@@ -51,7 +51,7 @@ final class SQLiteRowDecoder: Sendable {
     }
   }
 
-  /// Reads the values of some slots of the row that the statement is at, into a place without values.
+  /// Reads the values of some slots of the row that the statement is at, or its identifier, into a place without values.
   ///
   /// - Throws: As ``row(_:)``; the place is left without values then.
   @inline(__always)
@@ -60,6 +60,11 @@ final class SQLiteRowDecoder: Sendable {
     try kind.columns.withUnsafeBufferPointer { columns in
       for place in slots.indices {
         let slot = slots[place]
+        guard slot != Row.identifierSlot else {
+          let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
+          (values + place).initialize(to: .reference(id))
+          continue
+        }
         do {
           (values + place).initialize(to: try value(statement, columns[slot], slot, kind))
         } catch {

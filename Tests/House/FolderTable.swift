@@ -46,6 +46,7 @@ enum FolderTable {
         "Changes", "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query",
         "Requests", "Store", "Text", "Values",
       ],
+      "Snapshots": ["Context", "Errors", "Model", "Objects", "Requests", "Store", "Values"],
       "Store": ["Changes", "Errors", "Model", "Query", "Values"],
       "Text": ["Errors"],
       "Values": ["Confinement", "Errors", "Model"],

@@ -22,6 +22,7 @@ final class AttachedStores: Sendable {
   private struct Attachment {
     let place: StorePlace
     let coordinator: ObjectIdentifier
+    let spaces: IDSpaces
   }
   private struct State {
     var attachments: [ObjectIdentifier: Attachment] = [:]
@@ -34,7 +35,8 @@ final class AttachedStores: Sendable {
 
   /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
-    let attachment = Attachment(place: StorePlace(store), coordinator: ObjectIdentifier(coordinator))
+    let attachment = Attachment(
+      place: StorePlace(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces)
     let isFree = state.withLock { state in
       guard state.reserved[attachment.place] == nil else { return false }
       state.attachments[ObjectIdentifier(store)] = attachment
@@ -48,6 +50,11 @@ final class AttachedStores: Sendable {
 
   func remove(_ store: any PersistentStore) {
     state.withLock { _ = $0.attachments.removeValue(forKey: ObjectIdentifier(store)) }
+  }
+
+  /// The spaces of an attached store's keys, for each model that it is attached with.
+  func spaces(of store: StoreIdentifier) -> [IDSpaces] {
+    state.withLock { $0.attachments.values.map(\.spaces).filter { $0.store == store } }
   }
 
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores.

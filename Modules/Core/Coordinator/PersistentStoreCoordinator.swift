@@ -223,9 +223,6 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Parses an identifier from a text made by ``ManagedObjectID/description``. Returns `nil` if the identifier's store
   /// is not attached, and for any other text.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
-    guard let parts = ManagedObjectID.parts(of: text), let store = persistentStore(with: parts.store),
-      let entity = managedObjectModel.entitiesByName[parts.entity]
-    else { return nil }
-    return ManagedObjectID(space: store.spaces[entity], key: parts.key)
+    StoredObjectID(text).flatMap { try? objectID(for: $0) }
   }
 }

@@ -91,6 +91,12 @@ extension ErrorCode {
   public static let objectNotFound = ErrorCode("objectNotFound")
   /// The object was deleted.
   public static let objectDeleted = ErrorCode("objectDeleted")
+  /// A text is no identifier of a saved record, an identifier is temporary, or it fits several models.
+  public static let invalidIdentifier = ErrorCode("invalidIdentifier")
+  /// A snapshot is of another record or entity than the object that it is used with.
+  public static let snapshotMismatch = ErrorCode("snapshotMismatch")
+  /// A snapshot to be inserted names a record that exists.
+  public static let objectExists = ErrorCode("objectExists")
   /// The object belongs to another context.
   public static let wrongContext = ErrorCode("wrongContext")
   /// A relationship would connect records of two stores.

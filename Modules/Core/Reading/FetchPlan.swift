@@ -95,7 +95,7 @@ extension FetchRequest {
   ///
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
   ///   an entity with objects of another class than `Result`.
-  fileprivate func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
+  func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
     guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
     }

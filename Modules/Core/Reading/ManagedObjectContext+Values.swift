@@ -16,7 +16,7 @@ extension ManagedObjectContext {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         try reading(request) { plan in
           try check(sink.slots, of: plan.query.entity)
-          var values = RecordValueSink(sink)
+          var values = RecordValueSink(sink, self)
           try FetchExecution(plan, in: self).run(into: &values)
         }
       } as: { _ in
@@ -27,10 +27,17 @@ extension ManagedObjectContext {
 
   /// Refuses slots of other entities: stores read the values of a record without checking the slot of each.
   private final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
-    guard let slot = slots.first(where: { $0 < 0 || $0 >= entity.slotCount }) else { return }
+    guard let slot = slots.first(where: { $0 != Row.identifierSlot && ($0 < 0 || $0 >= entity.slotCount) }) else {
+      return
+    }
     throw CoherenceError(
       .invalidFetchRequest,
       "A sink reads slot \(slot), but '\(entity.name)' has \(entity.slotCount) slots; use the slots of its properties.")
+  }
+
+  /// Notes that a temporary identifier was handed out: it leads to the record after its save too.
+  final func exposeTemporaryID(_ id: ManagedObjectID) {
+    storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed)
   }
 
   /// Whether the caller runs on the main actor, where main-queue contexts are used.
@@ -40,13 +47,25 @@ extension ManagedObjectContext {
 /// Passes the values of records on.
 private struct RecordValueSink: FetchSink {
   private let values: any ValueSink
+  private let context: ManagedObjectContext
   var sharesRows: Bool { false }
 
-  init(_ values: any ValueSink) { self.values = values }
+  init(_ values: any ValueSink, _ context: ManagedObjectContext) {
+    self.values = values
+    self.context = context
+  }
 
   func receive(_ rows: [Row]) throws { for row in rows { try values.put(row) } }
 
-  func receive(_ records: ArraySlice<RecordState>) throws { for record in records { try values.put { record[$0] } } }
+  func receive(_ records: ArraySlice<RecordState>) throws {
+    for record in records {
+      try values.put { slot in
+        let value = slot == Row.identifierSlot ? .reference(record.id) : record[slot]
+        if case .reference(let id) = value, id.isTemporaryID { context.exposeTemporaryID(id) }
+        return value
+      }
+    }
+  }
 
   func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool {
     guard let cursor = cursor as? any ValueCursor else { return false }

@@ -22,7 +22,8 @@ public protocol ValueCursor: RowCursor {
 /// Used by one thread at a time.
 public protocol ValueSink: AnyObject {
   /// The slots to read of every record: ``AttributeDescription/slot`` and ``RelationshipDescription/slot`` of
-  /// properties of the request's entity. The same as long as the sink is used.
+  /// properties of the request's entity, and ``Row/identifierSlot`` for the record's identifier, as a reference. The
+  /// same as long as the sink is used.
   var slots: [Int] { get }
   /// The number of records that ``take(_:)`` was called for, also of records that it rejected with an error.
   var count: Int { get }
@@ -39,7 +40,7 @@ extension ValueSink {
   /// Passes the values of a row to the sink.
   ///
   /// - Throws: The sink's error.
-  public func put(_ row: Row) throws { try put { row[$0] } }
+  public func put(_ row: Row) throws { try put { row.valueOrIdentifier(at: $0) } }
 
   /// Passes the values of a record to the sink.
   ///

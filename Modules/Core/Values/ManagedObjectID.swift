@@ -57,31 +57,10 @@ public struct ManagedObjectID: Sendable, Hashable {
 }
 
 extension ManagedObjectID: CustomStringConvertible {
-  /// `x-coherence://<store>/<entity>/p<key>`, or `t<key>` without a store. A slash or a percent sign in a name is
-  /// percent-encoded.
+  /// The text of the ``StoredObjectID``; for a temporary identifier a text that leads back to no record.
   public var description: String {
-    let entity = Self.encoded(space.root.name)
-    guard let store = space.store else { return "x-coherence:///\(entity)/t\(key)" }
-    return "x-coherence://\(Self.encoded(store.rawValue))/\(entity)/p\(key)"
-  }
-
-  /// The store, the entity and the key in an identifier's description; `nil` for another text and for a temporary one.
-  static func parts(of text: String) -> (store: StoreIdentifier, entity: String, key: Int64)? {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 5, parts[0] == "x-coherence:", parts[1].isEmpty, parts[4].hasPrefix("p"),
-      let key = Int64(parts[4].dropFirst())
-    else { return nil }
-    return (StoreIdentifier(decoded(parts[2])), decoded(parts[3]), key)
-  }
-
-  private static func encoded(_ name: String) -> String {
-    guard name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%") }) else { return name }
-    return name.replacing("%", with: "%25").replacing("/", with: "%2F")
-  }
-
-  private static func decoded(_ text: Substring) -> String {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-    return String(text).replacing("%2F", with: "/").replacing("%25", with: "%")
+    if let stored = try? StoredObjectID(self) { return stored.description }
+    return "x-coherence:///\(StoredObjectID.encoded(space.root.name))/t\(key)"
   }
 }
 
@@ -146,6 +125,9 @@ public struct IDSpaces: Sendable {
 
   /// The space of an entity's hierarchy. The entity must be of the model that the spaces were made for.
   public subscript(entity: EntityDescription) -> IDSpace { spaces[ObjectIdentifier(entity.root)]! }
+
+  /// The space of the hierarchy whose root has a name; `nil` for none.
+  func space(ofRoot name: String) -> IDSpace? { spaces.values.first { $0.root.name.hasSameBytes(as: name) } }
 }
 
 /// The identity of a store. It is kept in the store itself, and so is the same each time the store is attached.

@@ -74,6 +74,12 @@ public struct Row: @unchecked Sendable {
     try withExtendedLifetime(storage) { try body(UnsafePointer(storage.values)) }
   }
 
+  /// Stands for the record's identifier in the slots of a ``ValueSink``.
+  public static var identifierSlot: Int { .min }
+
+  /// The value of a slot, or the record's identifier for ``identifierSlot``.
+  func valueOrIdentifier(at slot: Int) -> AttributeValue { slot == Self.identifierSlot ? .reference(id) : self[slot] }
+
   /// All values, in slot order.
   public var values: [AttributeValue] {
     withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }

@@ -2,7 +2,8 @@ extension Workbench {
   /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
-      fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
+      fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
+      smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
       actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(), smallUnitsMeasure(),

@@ -1,0 +1,81 @@
+extension PersistentStoreCoordinator {
+  /// Returns the identifier of a record in an attached store. Reads no store: the record may not exist any more.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached`` when the store of the record is not attached, ``ErrorCode/unknownEntity``
+  ///   when the model lacks the entity.
+  public func objectID(for id: StoredObjectID) throws(CoherenceError) -> ManagedObjectID {
+    guard let store = persistentStore(with: id.storeIdentifier) else { throw id.withoutStore }
+    let entity = try managedObjectModel.entity(named: id.entityName)
+    return ManagedObjectID(space: store.spaces[entity], key: id.key)
+  }
+}
+
+extension CodingUserInfoKey {
+  /// The coordinator that decoded identifiers are for.
+  ///
+  /// Needed in a process that has a store attached to coordinators with different models. Otherwise an identifier finds
+  /// the attached store by itself.
+  ///
+  /// ```swift
+  /// decoder.userInfo[.persistentStoreCoordinator] = coordinator
+  /// ```
+  public static var persistentStoreCoordinator: CodingUserInfoKey {
+    // A key of Foundation's is made of any text.
+    CodingUserInfoKey(rawValue: "coherence.persistentStoreCoordinator")!
+  }
+}
+
+/// Coded as the text of a ``StoredObjectID``.
+///
+/// An identifier belongs to a model, so that decoding needs the store: the coordinator of
+/// `CodingUserInfoKey.persistentStoreCoordinator`, or else any coordinator of the process with the store attached.
+/// Decode a ``StoredObjectID`` where the store is attached later or never.
+extension ManagedObjectID: Codable {
+  /// Decodes the identifier of a record in an attached store. Reads no store.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for any other text, and when coordinators with different models have the
+  ///   store attached and the decoder names none; ``ErrorCode/storeDetached``; ``ErrorCode/unknownEntity``; errors of
+  ///   the decoder.
+  public init(from decoder: any Decoder) throws {
+    let id = try StoredObjectID(from: decoder)
+    if let coordinator = decoder.userInfo[.persistentStoreCoordinator] as? PersistentStoreCoordinator {
+      self = try coordinator.objectID(for: id)
+    } else {
+      self = try Self.attached(id)
+    }
+  }
+
+  /// Encodes the text of the identifier.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for a temporary identifier.
+  public func encode(to encoder: any Encoder) throws { try StoredObjectID(self).encode(to: encoder) }
+
+  /// The identifier of a record in a store that the process has attached.
+  private static func attached(_ id: StoredObjectID) throws(CoherenceError) -> ManagedObjectID {
+    let stores = AttachedStores.all.spaces(of: id.storeIdentifier)
+    guard !stores.isEmpty else { throw id.withoutStore }
+    let spaces = stores.compactMap { $0.space(ofRoot: id.entityName) }
+    guard let space = spaces.first else {
+      throw CoherenceError(
+        .unknownEntity,
+        "The identifier is of the entity '\(id.entityName)', which the model of its store does not have as the root of "
+          + "a hierarchy; decode it with the model that it was made with.")
+    }
+    guard spaces.allSatisfy({ $0 === space }) else {
+      throw CoherenceError(
+        .invalidIdentifier,
+        "The identifier of '\(id.entityName)' fits several models, because its store is attached with each; give the "
+          + "decoder a coordinator in `userInfo[.persistentStoreCoordinator]`.")
+    }
+    return ManagedObjectID(space: space, key: id.key)
+  }
+}
+
+extension StoredObjectID {
+  fileprivate var withoutStore: CoherenceError {
+    CoherenceError(
+      .storeDetached,
+      "The identifier of a record of '\(entityName)' is of a store that is not attached; attach the store first, or "
+        + "decode a `StoredObjectID`.")
+  }
+}

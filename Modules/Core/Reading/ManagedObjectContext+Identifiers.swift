@@ -1,0 +1,87 @@
+// Identifiers without objects, and objects by identifier.
+
+extension ManagedObjectContext {
+  /// Returns the identifiers of the records that a request finds, in its order and range.
+  ///
+  /// The records are those that ``fetch(_:)`` finds: unsaved changes count unless the request leaves them out, and
+  /// unsaved records have temporary identifiers. No object is made or kept. The identifiers may be passed to any
+  /// thread.
+  ///
+  /// Cost: one statement for each store.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  public final func fetchIDs<R: ManagedObject>(_ request: FetchRequest<R>) throws -> [ManagedObjectID] {
+    let sink = IdentifierSink()
+    try read(request, into: sink)
+    return sink.ids
+  }
+
+  /// Returns the objects with identifiers, loaded, in the order of the identifiers.
+  ///
+  /// Records that do not exist, and records that this context deletes, are left out: the result is as long as the
+  /// identifiers exactly when none is missing. An identifier given twice returns its object twice. Objects with unsaved
+  /// changes keep them.
+  ///
+  /// Cost: objects without values are loaded together, by one statement for each store and hierarchy; a store may divide
+  /// thousands of keys among a few statements.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` for a record of another class, ``ErrorCode/storeDetached``,
+  ///   ``ErrorCode/contextWithoutStore``, and errors of the store.
+  public final func objects<Object: ManagedObject>(
+    for ids: some Collection<ManagedObjectID>, as type: Object.Type = ManagedObject.self
+  ) throws -> [Object] {
+    try operating {
+      processInboxIfUsedDirectly()
+      return try inOneState {
+        try applyPendingDeleteRules()
+        let ids = ids.map { current($0) }
+        // Kept until the end: the context does not retain clean objects.
+        var found = try loadedObjects(ids)
+        let result = try ids.compactMap { id in try found[id].flatMap { try $0.ifPresent(as: type) } }
+        group(result)
+        found.removeAll()
+        return result
+      }
+    }
+  }
+
+  /// The registered objects of records, and new objects of the others, all loaded as far as their records exist.
+  private final func loadedObjects(_ ids: [ManagedObjectID]) throws -> [ManagedObjectID: ManagedObject] {
+    var found: [ManagedObjectID: ManagedObject] = [:]
+    found.reserveCapacity(ids.count)
+    var missing: Set<ManagedObjectID> = []
+    for (id, object) in zip(ids, storage.registry.objects(for: ids)) {
+      found[id] = object
+      if object?.isFault != false { missing.insert(id) }
+    }
+    for object in objects(for: try loadRows(Array(missing))) { found[object.id] = object }
+    return found
+  }
+}
+
+extension ManagedObject {
+  /// The object as an object of a class; `nil` when its record is missing or deleted.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` for an object of another class.
+  fileprivate final func ifPresent<Object: ManagedObject>(as type: Object.Type) throws(CoherenceError) -> Object? {
+    guard !isFault, !flags.contains(.detached), pending?.kind != .deleted else { return nil }
+    guard let object = self as? Object else {
+      throw CoherenceError(
+        .wrongType,
+        "The identifier of a record of '\(entity.name)' was given where objects of '\(type)' are asked for; "
+          + "ask for the class of the entity or of a parent.")
+    }
+    return object
+  }
+}
+
+/// Collects identifiers.
+private final class IdentifierSink: ValueSink {
+  let slots = [Row.identifierSlot]
+  private(set) var ids: [ManagedObjectID] = []
+  var count: Int { ids.count }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    if case .reference(let id) = values.move() { ids.append(id) }
+  }
+}

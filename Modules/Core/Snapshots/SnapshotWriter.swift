@@ -1,0 +1,40 @@
+/// Takes the values of a snapshot, in the order of ``EntitySnapshot/fields``. To be used within
+/// ``EntitySnapshot/write(to:)``.
+public struct SnapshotWriter {
+  /// The values written so far.
+  private(set) var values: [AttributeValue] = []
+  /// The first value that could not be encoded.
+  private(set) var failure: CoherenceError?
+
+  init() {}
+
+  /// Writes the value of the next field, an attribute.
+  public mutating func write<Value: AttributeConvertible>(_ value: Value) { values.append(value.attributeValue) }
+
+  /// Writes the value of the next field, a to-one relationship.
+  public mutating func write(_ target: ManagedObjectID?) {
+    values.append(target.map(AttributeValue.reference) ?? .null)
+  }
+
+  /// Writes the value of the next field, a composite.
+  public mutating func write<Value: CompositeValue>(_ value: Value) {
+    var parts = CompositeWriter()
+    value.write(to: &parts)
+    values += parts.values
+  }
+
+  /// Writes the value of the next field, a `codable` attribute. A value that cannot be encoded has the insert or the
+  /// application of the snapshot throw.
+  public mutating func write<Value>(_ value: Value, codable key: CodableKey<Value>) {
+    do {
+      values.append(try JSONText.attributeValue(of: value))
+    } catch {
+      values.append(.null)
+      failure =
+        failure
+        ?? CoherenceError(
+          .wrongType, "The value of '\(key.name)' in the snapshot cannot be encoded; see the underlying error.",
+          underlying: error)
+    }
+  }
+}

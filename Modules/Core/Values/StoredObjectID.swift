@@ -1,0 +1,96 @@
+/// The identity of a saved record as a value that needs no stack: the store, the entity and the key.
+///
+/// A ``ManagedObjectID`` belongs to a model in this process: it leads to the description of its entity, and two of them
+/// are compared by address. A text from another process cannot know that model. A stored identifier is such a text,
+/// parsed: it is decoded, compared and passed on in a process that has the store not attached, or not yet.
+/// `PersistentStoreCoordinator.objectID(for:)` returns the identifier that contexts use.
+///
+/// ```swift
+/// let text = try StoredObjectID(track.objectID).description
+/// let id = try coordinator.objectID(for: StoredObjectID(text: text))
+/// let same = context.object(with: id)
+/// ```
+/// The text `x-coherence://<store>/<entity>/p<key>` stays the same from release to release. A slash and a percent sign
+/// in a name are percent-encoded. `Codable` as this text. May be used on any thread.
+public struct StoredObjectID: Sendable, Hashable {
+  /// The store that has the record.
+  public let storeIdentifier: StoreIdentifier
+  /// The name of the root of the record's entity hierarchy. The record itself may be of a subentity.
+  public let entityName: String
+  /// The key within the store and the hierarchy.
+  public let key: Int64
+
+  /// The identity of a saved record.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for a temporary identifier.
+  public init(_ id: ManagedObjectID) throws(CoherenceError) {
+    guard let store = id.storeIdentifier else {
+      throw CoherenceError(
+        .invalidIdentifier,
+        "The identifier of an unsaved object of '\(id.entity.name)' is temporary and means nothing elsewhere; "
+          + "save the object first, or call `obtainPermanentIDs(for:)`.")
+    }
+    self.init(storeIdentifier: store, entityName: id.space.root.name, key: id.key)
+  }
+
+  /// Parses the text of an identifier.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for any text that is not the ``description`` of a stored identifier.
+  public init(text: String) throws(CoherenceError) {
+    guard let id = StoredObjectID(text) else {
+      throw CoherenceError(
+        .invalidIdentifier,
+        "The text is no identifier of a saved record; an identifier has the form 'x-coherence://store/entity/p1'.")
+    }
+    self = id
+  }
+
+  private init(storeIdentifier: StoreIdentifier, entityName: String, key: Int64) {
+    self.storeIdentifier = storeIdentifier
+    self.entityName = entityName
+    self.key = key
+  }
+}
+
+extension StoredObjectID: LosslessStringConvertible {
+  /// The text of the identifier.
+  public var description: String {
+    "x-coherence://\(Self.encoded(storeIdentifier.rawValue))/\(Self.encoded(entityName))/p\(key)"
+  }
+
+  /// Parses the text of an identifier; `nil` for any other text, also for the text of a temporary identifier.
+  public init?(_ description: String) {
+    let parts = description.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[4].hasPrefix("p"), let key = Int64(parts[4].dropFirst()) else { return nil }
+    let (store, entity) = (Self.decoded(parts[2]), Self.decoded(parts[3]))
+    guard !store.isEmpty, !entity.isEmpty else { return nil }
+    self.init(storeIdentifier: StoreIdentifier(store), entityName: entity, key: key)
+    // One identifier has one text: '+1', '01' and needless escapes are refused.
+    guard self.description.hasSameBytes(as: description) else { return nil }
+  }
+
+  static func encoded(_ name: String) -> String {
+    guard name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%") }) else { return name }
+    return name.replacing("%", with: "%25").replacing("/", with: "%2F")
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    return String(text).replacing("%2F", with: "/").replacing("%25", with: "%")
+  }
+}
+
+extension StoredObjectID: Codable {
+  /// Decodes the text of an identifier.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for another text; errors of the decoder for another type.
+  public init(from decoder: any Decoder) throws {
+    try self.init(text: try decoder.singleValueContainer().decode(String.self))
+  }
+
+  /// Encodes the text of the identifier.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
