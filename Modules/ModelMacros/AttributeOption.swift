@@ -20,6 +20,9 @@ public struct AttributeOption: Sendable {
   /// The value is stored as data, and the entity names the transformer of the data.
   public static func transformable(_ name: String) -> AttributeOption { AttributeOption() }
 
+  /// A save computes the value by the rule. The accessor has no setter.
+  public static func derived(_ rule: Derivation) -> AttributeOption { AttributeOption() }
+
   // MARK: Validation
 
   /// The smallest valid number or date.

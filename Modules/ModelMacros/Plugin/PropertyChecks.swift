@@ -32,7 +32,7 @@ struct PropertyChecks {
 
   /// The members of `ManagedObject`, and the members that the macro writes.
   private static let reserved: Set<String> = [
-    "entity", "objectID", "id", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
+    "entity", "objectID", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
     "isUnavailable", "version", "description", "hashValue", "Properties", "Snapshot", "entityName", "entityDeclaration",
     "propertyNames", "self", "Type", "Protocol",
   ]

@@ -33,10 +33,10 @@ extension StoredProperty {
     let arguments = [
       shape.isOptional ? "optional: true" : nil,
       modelDefault.map { "default: \($0)" },
+      options["derived"]?.arguments.first.map { "derived: \($0.trimmedDescription)" },
       options.validation(of: shape.text).map { "validation: \($0)" },
       options.argument("formerNames").map { "formerNames: \($0)" },
       options.argument("converting").map { "converting: \($0)" },
-      options["derived"]?.arguments.first.map { "derived: \($0.trimmedDescription)" },
       options.argument("userInfo").map { "userInfo: \($0)" },
     ]
     return call("Attribute", ["\"\(name)\"", attributeType] + arguments)
