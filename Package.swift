@@ -188,9 +188,9 @@ let package = Package(
     .testTarget(
       name: "ModelMacrosTests",
       dependencies: [
-        "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftSyntax"),
-        syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"),
-        syntax("SwiftSyntaxMacrosGenericTestSupport"),
+        "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),
+        syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"),
+        syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
       ],
       path: "Tests/ModelMacros", swiftSettings: strict),
     .testTarget(

@@ -63,6 +63,20 @@ struct EntityChecks {
     ]
   }
 
+  /// The problem of a private class within another type.
+  var nestedProblems: [Diagnostic] {
+    guard let modifier = entity.declaration.modifiers.first(where: { $0.name.text == "private" }) else { return [] }
+    let level = modifier.name.with(\.tokenKind, .keyword(.fileprivate))
+    return [
+      Problem(
+        "nestedPrivate",
+        "The extension that the macro writes stands outside of the type around '\(entity.name)', where a private class "
+          + "is not visible; make the class 'fileprivate'."
+      ).diagnostic(
+        at: modifier, fixes: [.replacing(modifier.name, by: level, "replace 'private' by 'fileprivate'")])
+    ]
+  }
+
   private var inheritance: FixIt {
     let old = entity.declaration
     var new = old

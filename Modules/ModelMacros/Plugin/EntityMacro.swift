@@ -25,7 +25,8 @@ extension EntityMacro: MemberMacro {
     let entity = EntityClass(type, marker: node)
     let checks = EntityChecks(entity)
     guard checks.classProblems.isEmpty else { throw DiagnosticsError(diagnostics: checks.classProblems) }
-    for problem in checks.memberProblems { context.diagnose(problem) }
+    let problems = checks.memberProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
+    for problem in problems { context.diagnose(problem) }
     let text = EntityText(entity)
     return text.members.map { DeclSyntax(stringLiteral: $0) }
   }

@@ -1,0 +1,63 @@
+@testable import CoherenceModelMacrosPlugin
+import SwiftParser
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+private let macros: [String: MacroSpec] = [
+  "Entity": MacroSpec(type: EntityMacro.self, conformances: ["DeclaredEntity", "SnapshotProviding"]),
+  "Subentity": MacroSpec(type: EntityMacro.self, conformances: ["DeclaredSubentity"]),
+  "Attribute": MacroSpec(type: MarkerMacro.self),
+  "Relationship": MacroSpec(type: MarkerMacro.self),
+  "Transient": MacroSpec(type: MarkerMacro.self),
+  "_Stored": MacroSpec(type: StoredMacro.self),
+  "CoherenceModelMacros._Stored": MacroSpec(type: StoredMacro.self),
+  "Composite": MacroSpec(type: CompositeMacro.self, conformances: ["CompositeValue"]),
+  "Index": MacroSpec(type: ListMacro.self),
+  "Unique": MacroSpec(type: ListMacro.self),
+]
+
+/// Expands the macros in a source, and compares the result with the expected one.
+func expectExpansion(
+  of source: String, _ expansion: String, sourceLocation: Testing.SourceLocation = #_sourceLocation
+) {
+  assertMacroExpansion(source, expandedSource: expansion, macroSpecs: macros, indentationWidth: .spaces(2)) { failure in
+    Issue.record("\(failure.message)", sourceLocation: sourceLocation)
+  }
+}
+
+/// The diagnostics of the macros in a source: the line, the message and the proposed corrections.
+func complaints(of source: String) -> [String] {
+  let context = expandedContext(of: Parser.parse(source: source))
+  return context.diagnostics.map { diagnostic in
+    let line = context.location(of: diagnostic.node, at: .afterLeadingTrivia, filePathMode: .filePath)?.line
+    return ([line?.trimmedDescription ?? "?", diagnostic.message] + diagnostic.fixIts.map(\.message.message))
+      .joined(separator: " | ")
+  }
+}
+
+/// The source after a proposed correction.
+func corrected(_ source: String, by message: String) -> String {
+  let context = expandedContext(of: Parser.parse(source: source))
+  let changes = context.diagnostics.flatMap(\.fixIts).first { $0.message.message == message }?.changes ?? []
+  var bytes = Array(source.utf8)
+  for case .replace(let old, let new) in changes {
+    let start = context.position(of: old.position, anchoredAt: old).utf8Offset
+    bytes.replaceSubrange(start..<start + old.totalLength.utf8Length, with: Array(new.description.utf8))
+  }
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+private func expandedContext(of file: SourceFileSyntax) -> BasicMacroExpansionContext {
+  let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "test.swift")])
+  _ = file.expand(
+    macroSpecs: macros,
+    contextGenerator: { node in
+      BasicMacroExpansionContext(sharingWith: context, lexicalContext: node.allMacroLexicalContexts())
+    }, indentationWidth: .spaces(2))
+  return context
+}
