@@ -7,6 +7,8 @@
 /// }
 /// ```
 ///
-/// The type of a part is convertible to an attribute, or a composite itself. Computed and static variables are no parts.
-@attached(extension, conformances: CompositeValue, names: named(compositeParts), named(init(reading:)), named(write(to:)))
+/// The type of a part is convertible to an attribute, or a composite itself. Computed and static variables are no
+/// parts.
+@attached(
+  extension, conformances: CompositeValue, names: named(compositeParts), named(init(reading:)), named(write(to:)))
 public macro Composite() = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "CompositeMacro")

@@ -15,17 +15,16 @@
 /// ```
 ///
 /// Each stored variable becomes a property of the entity. A variable of type `ToMany` or `OrderedToMany`, or with
-/// ``Relationship(inverse:deleteRule:required:minimumCount:maximumCount:formerNames:userInfo:)``, is a relationship; any
-/// other variable is an attribute, optional if its type is. Computed and static variables stay as they are, and so do
-/// the variables with ``Transient()``. A variable without an annotation has the type of its literal, or of its call of
-/// an initialiser.
+/// `@Relationship`, is a relationship; any other variable is an attribute, optional if its type is. Computed and static
+/// variables stay as they are, and so do the variables with ``Transient()``. A variable without an annotation has the
+/// type of its literal, or of its call of an initialiser.
 ///
 /// A literal, or a case of an enumeration, is the model's default. Any other initial value is evaluated for each new
 /// object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's default.
 ///
 /// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
-/// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to `DeclaredEntity`.
-/// An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from `ManagedObject`
+/// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to
+/// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from `ManagedObject`
 /// directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
 ///
 /// - Parameters:

@@ -10,6 +10,7 @@ enum ImportTable {
     "Modules/Actions": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
+    "Modules/ModelMacros": ["CoherenceCore"],
     "Modules/HTTP": ["CoherenceCore"],
     "Modules/Service": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Telemetry": ["CoherenceCore"],

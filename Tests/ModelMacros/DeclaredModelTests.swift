@@ -13,7 +13,7 @@ import Testing
   private static func text(_ attribute: AttributeDescription) -> String {
     let facts: [Any] = [
       attribute.name, attribute.type, attribute.isOptional, attribute.defaultValue, attribute.validation,
-      attribute.formerNames, attribute.derived as Any, attribute.userInfo.sorted { $0.key < $1.key }, attribute.slot,
+      attribute.formerNames, attribute.derivation as Any, attribute.userInfo.sorted { $0.key < $1.key }, attribute.slot,
     ]
     return facts.map { "\($0)" }.joined(separator: " | ")
   }
@@ -42,7 +42,8 @@ import Testing
     #expect(declared.formerNames == expected.formerNames)
     #expect(declared.userInfo == expected.userInfo)
     #expect(declared.properties.map(\.name) == expected.properties.map(\.name))
-    #expect(declared.uniquenessConstraints.map { $0.map(\.name) } == expected.uniquenessConstraints.map { $0.map(\.name) })
+    #expect(
+      declared.uniquenessConstraints.map { $0.map(\.name) } == expected.uniquenessConstraints.map { $0.map(\.name) })
     #expect(declared.indexes.map { $0.map(\.name) } == expected.indexes.map { $0.map(\.name) })
     #expect(declared.attributes.map(Self.text) == expected.attributes.map(Self.text))
     #expect(declared.relationships.map(Self.text) == expected.relationships.map(Self.text))

@@ -7,7 +7,8 @@ let handwrittenMusic: [Entity] = [
     indexes: [["foldedTitle"], ["title", "stars"], ["release"]], formerNames: ["Song"], userInfo: ["shelf": "A"]
   ) {
     Attribute(
-      "isrc", .string, validation: [.minimumLength(1), .maximumLength(12), .pattern("[A-Z0-9]+")], formerNames: ["code"])
+      "isrc", .string, validation: [.minimumLength(1), .maximumLength(12), .pattern("[A-Z0-9]+")], formerNames: ["code"]
+    )
     Attribute("title", .string, default: "Untitled")
     Attribute(
       "stars", .int16, default: Int16(3), validation: [.minimum(.int(0)), .maximum(.int(5))],

@@ -46,10 +46,19 @@ func corrected(_ source: String, by message: String) -> String {
   let changes = context.diagnostics.flatMap(\.fixIts).first { $0.message.message == message }?.changes ?? []
   var bytes = Array(source.utf8)
   for case .replace(let old, let new) in changes {
-    let start = context.position(of: old.position, anchoredAt: old).utf8Offset
+    guard let start = offset(of: old, in: source, context) else { continue }
     bytes.replaceSubrange(start..<start + old.totalLength.utf8Length, with: Array(new.description.utf8))
   }
   return String(decoding: bytes, as: UTF8.self)
+}
+
+/// The number of bytes before a node with its leading trivia.
+private func offset(of node: Syntax, in source: String, _ context: BasicMacroExpansionContext) -> Int? {
+  guard let location = context.location(of: node, at: .beforeLeadingTrivia, filePathMode: .filePath),
+    let line = Int(location.line.trimmedDescription), let column = Int(location.column.trimmedDescription)
+  else { return nil }
+  let lines = source.split(separator: "\n", omittingEmptySubsequences: false).prefix(line - 1)
+  return lines.reduce(0) { $0 + $1.utf8.count + 1 } + column - 1
 }
 
 private func expandedContext(of file: SourceFileSyntax) -> BasicMacroExpansionContext {

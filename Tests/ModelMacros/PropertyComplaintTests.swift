@@ -16,7 +16,8 @@ import Testing
   @Test func `a constant is diagnosed and can become a variable`() {
     #expect(
       complaints(about: "let title: String") == [
-        "2 | The constant 'title' cannot show the values of a record; declare it as a variable. | replace 'let' by 'var'"
+        "2 | The constant 'title' cannot show the values of a record; declare it as a variable. | replace 'let' by "
+          + "'var'"
       ])
     #expect(corrected("let title: String", by: "replace 'let' by 'var'") == "var title: String")
   }
@@ -35,7 +36,8 @@ import Testing
   @Test func `a value without a visible type is diagnosed and can get an annotation`() {
     #expect(
       complaints(about: "var title = makeTitle()") == [
-        "2 | The macro sees the type of 'title' only in an annotation, because its value is no literal and no call of an "
+        "2 | The macro sees the type of 'title' only in an annotation, because its value is no literal and no call "
+          + "of an "
           + "initialiser; write the type after the name. | add a type annotation"
       ])
     #expect(
@@ -74,7 +76,8 @@ import Testing
   @Test func `a tuple as a type is diagnosed`() {
     #expect(
       complaints(about: "var size: (Int, Int)") == [
-        "2 | The model has no attributes of the type '(Int, Int)'; declare a structure with '@Composite' or a 'Codable' "
+        "2 | The model has no attributes of the type '(Int, Int)'; declare a structure with '@Composite' or a "
+          + "'Codable' "
           + "one, or mark 'size' '@Transient'."
       ])
   }
@@ -82,7 +85,8 @@ import Testing
   @Test func `a list without an option is diagnosed and can become codable or a relationship`() {
     #expect(
       complaints(about: "var tags: [String]") == [
-        "2 | A list of values is stored as a 'Codable' value, and a list of objects as 'ToMany' or 'OrderedToMany'; mark "
+        "2 | A list of values is stored as a 'Codable' value, and a list of objects as 'ToMany' or 'OrderedToMany'; "
+          + "mark "
           + "'tags' with '@Attribute(.codable)', or change the type. | store the value as a 'Codable' value "
           + "| replace the type by 'OrderedToMany'"
       ])
@@ -99,7 +103,8 @@ import Testing
   @Test func `a codable value without a default is diagnosed`() {
     #expect(
       complaints(about: "@Attribute(.codable) var style: Style") == [
-        "2 | The accessor of 'style' needs a value while nothing is stored; give the property a default, or make the type "
+        "2 | The accessor of 'style' needs a value while nothing is stored; give the property a default, or make "
+          + "the type "
           + "optional. | make the type optional"
       ])
   }

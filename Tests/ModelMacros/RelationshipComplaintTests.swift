@@ -14,7 +14,8 @@ import Testing
   }
 
   private let notOptional = """
-    2 | The to-one relationship 'album' is optional in Swift, because a new object has no target yet, and a target may be \
+    2 | The to-one relationship 'album' is optional in Swift, because a new object has no target yet, and a target \
+    may be \
     deleted; 'required: true' makes the model refuse to save an object without a target. | make the type optional \
     | make the type optional, and the relationship required
     """
@@ -44,7 +45,8 @@ import Testing
     let member = "@Relationship(minimumCount: 1) var album: Album?"
     #expect(
       complaints(about: member) == [
-        "2 | 'minimumCount' is for to-many relationships; 'album' leads to one object, and 'required: true' demands it. "
+        "2 | 'minimumCount' is for to-many relationships; 'album' leads to one object, and 'required: true' demands "
+          + "it. "
           + "| remove the argument 'minimumCount'"
       ])
     #expect(corrected(member, by: "remove the argument 'minimumCount'") == "@Relationship var album: Album?")
@@ -79,10 +81,11 @@ import Testing
           @Relationship(inverse: \\Track.remixes) var original: Track?
           @Relationship(inverse: \\Track.original) var remixes: ToMany<Track>
           """) == [
-            "3 | One of two inverse relationships names the other one; with key paths on both sides the compiler reports a "
-              + "circular reference. Remove the argument here: the model finds the inverse of 'remixes'. "
-              + "| remove the argument 'inverse'"
-          ])
+          "3 | One of two inverse relationships names the other one; with key paths on both sides the compiler "
+            + "reports a "
+            + "circular reference. Remove the argument here: the model finds the inverse of 'remixes'. "
+            + "| remove the argument 'inverse'"
+        ])
   }
 
   @Test func `a key path of a relationship to itself is diagnosed and can become a text`() {

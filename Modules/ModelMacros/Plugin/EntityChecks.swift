@@ -14,8 +14,10 @@ struct EntityChecks {
   /// The problem of a declaration that is no class.
   static func noClass(_ declaration: some DeclGroupSyntax, _ node: AttributeSyntax) -> Diagnostic {
     guard let structure = declaration.as(StructDeclSyntax.self) else {
-      return Problem("noClass", "'\(node.trimmedName)' is for classes, because each record has one object in a context.")
-        .diagnostic(at: node)
+      return Problem(
+        "noClass", "'\(node.trimmedName)' is for classes, because each record has one object in a context."
+      )
+      .diagnostic(at: node)
     }
     let fix = FixIt(
       message: Correction(message: "replace 'struct' by 'final class'"),
@@ -26,8 +28,8 @@ struct EntityChecks {
       ])
     return Problem(
       "noClass",
-      "'\(node.trimmedName)' is for classes, because each record has one object in a context; values that travel are the "
-        + "snapshots of the objects, and the parts of a composite are declared with '@Composite'."
+      "'\(node.trimmedName)' is for classes, because each record has one object in a context; values that travel are "
+        + "the snapshots of the objects, and the parts of a composite are declared with '@Composite'."
     ).diagnostic(at: node, fixes: [fix])
   }
 
@@ -53,7 +55,9 @@ struct EntityChecks {
             : "'\(entity.name)' inherits from '\(superclass)'; '@Subentity' declares the subclasses of entities."
         ).diagnostic(
           at: name,
-          fixes: [.replacing(name, by: text.with(\.trailingTrivia, name.trailingTrivia), "replace the macro by '@\(right)'")])
+          fixes: [
+            .replacing(name, by: text.with(\.trailingTrivia, name.trailingTrivia), "replace the macro by '@\(right)'")
+          ])
       ]
     }
     return [
@@ -230,7 +234,9 @@ struct EntityChecks {
       // A stored variable of that name is a clash of names already.
       if let variable = member.decl.as(VariableDeclSyntax.self), StoredProperty(variable) != nil { return nil }
       return Problem(
-        "handwritten", "'\(entity.marker.trimmedName)' writes '\(name.text)' for '\(entity.name)'; remove this declaration, or the macro."
+        "handwritten",
+        "'\(entity.marker.trimmedName)' writes '\(name.text)' for '\(entity.name)'; remove this declaration, or the "
+          + "macro."
       ).diagnostic(at: name)
     }
   }

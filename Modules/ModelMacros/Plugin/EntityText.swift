@@ -49,9 +49,11 @@ struct EntityText {
 
   private var arguments: [String] {
     let unique =
-      properties.filter { $0.options.contains("unique") }.map { "[\"\($0.name)\"]" } + entity.lists("Unique").map(\.text)
+      properties.filter { $0.options.contains("unique") }.map { "[\"\($0.name)\"]" }
+      + entity.lists("Unique").map(\.text)
     let indexes =
-      properties.filter { $0.options.contains("indexed") }.map { "[\"\($0.name)\"]" } + entity.lists("Index").map(\.text)
+      properties.filter { $0.options.contains("indexed") }.map { "[\"\($0.name)\"]" }
+      + entity.lists("Index").map(\.text)
     let isAbstract = entity.marker.argument("abstract")?.trimmedDescription
     return ["\(entity.name).entityName", "class: \(entity.name).self"]
       + [

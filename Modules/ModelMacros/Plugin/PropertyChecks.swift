@@ -244,10 +244,11 @@ struct PropertyChecks {
       problems.append(
         Problem(
           "countOfOne",
-          "'\(label)' is for to-many relationships; '\(property.name)' leads to one object, and 'required: true' demands "
-            + "it."
+          "'\(label)' is for to-many relationships; '\(property.name)' leads to one object, and 'required: true' "
+            + "demands it."
         ).diagnostic(
-          at: argument, fixes: [.replacing(relationship, by: relationship.without(label), "remove the argument '\(label)'")]))
+          at: argument,
+          fixes: [.replacing(relationship, by: relationship.without(label), "remove the argument '\(label)'")]))
     }
     return problems
   }
@@ -264,7 +265,9 @@ struct PropertyChecks {
         })
       var type = TypeSyntax(stringLiteral: "\(text)?")
       type.trailingTrivia = typeNode.trailingTrivia
-      changed.bindings = PatternBindingListSyntax([binding.with(\.typeAnnotation, binding.typeAnnotation?.with(\.type, type))])
+      changed.bindings = PatternBindingListSyntax([
+        binding.with(\.typeAnnotation, binding.typeAnnotation?.with(\.type, type))
+      ])
       fixes.append(
         .replacing(property.declaration, by: changed, "make the type optional, and the relationship required"))
     }

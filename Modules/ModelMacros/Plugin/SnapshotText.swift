@@ -29,7 +29,8 @@ struct SnapshotText {
   }
 
   private var storage: String {
-    let first = inherited.map { "\(access)var inherited: \($0)" } ?? "\(access)var objectID: CoherenceCore.ManagedObjectID?"
+    let first =
+      inherited.map { "\(access)var inherited: \($0)" } ?? "\(access)var objectID: CoherenceCore.ManagedObjectID?"
     let others = members.map { "\($0.access)var \($0.identifier): \($0.type)" }
     return (["\(access)typealias Object = \(entity.name)", first] + others).joined(separator: "\n")
   }
@@ -40,7 +41,8 @@ struct SnapshotText {
     let level = ([access] + members.map(\.access)).min { levels.firstIndex(of: $0)! < levels.firstIndex(of: $1)! }
     let first = inherited.map { "inherited: \($0)" } ?? "objectID: CoherenceCore.ManagedObjectID? = nil"
     let parameters = [first] + members.map(\.parameter)
-    let assignments = [inherited == nil ? "self.objectID = objectID" : "self.inherited = inherited"]
+    let assignments =
+      [inherited == nil ? "self.objectID = objectID" : "self.inherited = inherited"]
       + members.map { "self.\($0.identifier) = \($0.identifier)" }
     return """
       \(level ?? access)init(\(parameters.joined(separator: ", "))) {

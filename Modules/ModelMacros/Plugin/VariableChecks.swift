@@ -131,7 +131,8 @@ struct VariableChecks {
     changed.leadingTrivia = []
     var transient: AttributeSyntax = "@Transient "
     transient.leadingTrivia = leading
-    changed.attributes = AttributeListSyntax([.attribute(transient)] + others.map { $0.trimmed.with(\.trailingTrivia, .space) })
+    changed.attributes = AttributeListSyntax(
+      [.attribute(transient)] + others.map { $0.trimmed.with(\.trailingTrivia, .space) })
     return .replacing(declaration, by: changed, "mark the variable '@Transient'")
   }
 
