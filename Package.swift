@@ -190,7 +190,7 @@ let package = Package(
       dependencies: [
         "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),
         syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"),
-        syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
+        syntax("SwiftSyntaxMacros"),
       ],
       path: "Tests/ModelMacros", swiftSettings: strict),
     .testTarget(

@@ -24,8 +24,8 @@
 ///
 /// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
 /// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to
-/// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from `ManagedObject`
-/// directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
+/// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from
+/// `ManagedObject` directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
 ///
 /// - Parameters:
 ///   - name: The name of the entity; the name of the class if `nil`.
@@ -52,7 +52,8 @@ public macro Entity(
 /// The rules and the parameters are those of ``Entity(_:abstract:formerNames:userInfo:)``. The class has a property
 /// table and a snapshot of its own, which give access to the inherited properties, and conforms to `DeclaredSubentity`.
 @attached(
-  member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
+  member, conformances: DeclaredSubentity, names: named(Properties), named(entityName), named(entityDeclaration),
+  named(propertyNames),
   named(initializeDefaults), named(Snapshot), named(snapshot))
 @attached(memberAttribute)
 @attached(extension, conformances: DeclaredSubentity)

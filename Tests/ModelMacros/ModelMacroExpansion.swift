@@ -5,8 +5,6 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
-import SwiftSyntaxMacrosGenericTestSupport
-import Testing
 
 private let macros: [String: MacroSpec] = [
   "Entity": MacroSpec(type: EntityMacro.self, conformances: ["DeclaredEntity", "SnapshotProviding"]),
@@ -21,13 +19,16 @@ private let macros: [String: MacroSpec] = [
   "Unique": MacroSpec(type: ListMacro.self),
 ]
 
-/// Expands the macros in a source, and compares the result with the expected one.
-func expectExpansion(
-  of source: String, _ expansion: String, sourceLocation: Testing.SourceLocation = #_sourceLocation
-) {
-  assertMacroExpansion(source, expandedSource: expansion, macroSpecs: macros, indentationWidth: .spaces(2)) { failure in
-    Issue.record("\(failure.message)", sourceLocation: sourceLocation)
-  }
+/// The source with the macros expanded, in which each run of spaces and line breaks is one space.
+func expansion(of source: String) -> String {
+  let file = Parser.parse(source: source)
+  let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "test.swift")])
+  return expand(file, context).description.withSingleSpaces
+}
+
+extension String {
+  /// The text in which each run of spaces and line breaks is one space.
+  var withSingleSpaces: String { split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 }
 
 /// The diagnostics of the macros in a source: the line, the message and the proposed corrections.
@@ -63,10 +64,14 @@ private func offset(of node: Syntax, in source: String, _ context: BasicMacroExp
 
 private func expandedContext(of file: SourceFileSyntax) -> BasicMacroExpansionContext {
   let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "test.swift")])
-  _ = file.expand(
+  _ = expand(file, context)
+  return context
+}
+
+private func expand(_ file: SourceFileSyntax, _ context: BasicMacroExpansionContext) -> Syntax {
+  file.expand(
     macroSpecs: macros,
     contextGenerator: { node in
       BasicMacroExpansionContext(sharingWith: context, lexicalContext: node.allMacroLexicalContexts())
     }, indentationWidth: .spaces(2))
-  return context
 }

@@ -41,6 +41,8 @@ struct EntityClass {
     "CustomStringConvertible", "Observable", "ObservableObject", "AnyObject", "DeclaredEntity",
   ]
 
+  var isOpen: Bool { declaration.modifiers.contains { $0.name.text == "open" } }
+
   var isFinal: Bool { declaration.modifiers.contains { $0.name.text == "final" } }
 
   /// The access modifier of members that are as visible as the class, with a trailing space.
@@ -51,7 +53,6 @@ struct EntityClass {
 
   /// The modifiers of a type property that subclasses override.
   var typeMember: String {
-    let isOpen = declaration.modifiers.contains { $0.name.text == "open" }
     let access = isOpen ? "open " : access
     if parent != nil { return "\(access)override class var" }
     return isFinal ? "\(access)static var" : "\(access)class var"

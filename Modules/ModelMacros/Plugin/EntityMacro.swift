@@ -28,8 +28,9 @@ extension EntityMacro: MemberMacro {
     guard checks.classProblems.isEmpty else { throw DiagnosticsError(diagnostics: checks.classProblems) }
     let problems = checks.memberProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
     for problem in problems { context.diagnose(problem) }
-    let text = EntityText(entity)
-    return text.members.map { DeclSyntax(stringLiteral: $0) }
+    // A class whose superclass is a subentity inherits the conformance.
+    let isDeep = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
+    return EntityText(entity, isDeep: isDeep).members.map { DeclSyntax(stringLiteral: $0) }
   }
 }
 

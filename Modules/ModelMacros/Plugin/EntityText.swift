@@ -5,14 +5,18 @@ struct EntityText {
   private let entity: EntityClass
   private let properties: [StoredProperty]
 
-  init(_ entity: EntityClass) {
+  /// Whether the superclass is a subentity itself.
+  private let isDeep: Bool
+
+  init(_ entity: EntityClass, isDeep: Bool) {
     self.entity = entity
+    self.isDeep = isDeep
     properties = entity.properties
   }
 
   var members: [String] {
     [table, "\(entity.typeMember) entityName: String { \(entity.entityName) }", declaration]
-      + propertyNames + [defaults].compactMap { $0 } + SnapshotText(entity).declarations
+      + propertyNames + [defaults].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
   }
 
   // MARK: - The property table

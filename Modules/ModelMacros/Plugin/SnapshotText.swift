@@ -5,12 +5,19 @@ struct SnapshotText {
   private let entity: EntityClass
   private let members: [SnapshotMember]
 
-  init(_ entity: EntityClass) {
+  /// Whether the superclass is a subentity itself.
+  private let isDeep: Bool
+
+  init(_ entity: EntityClass, isDeep: Bool) {
     self.entity = entity
+    self.isDeep = isDeep
     members = entity.properties.compactMap { SnapshotMember($0) }
   }
 
   private var access: String { entity.access }
+
+  /// The access modifier of a member that subclasses override.
+  private var open: String { entity.isOpen ? "open " : entity.access }
 
   /// The snapshot of the superclass; `nil` for a class without a parent.
   private var inherited: String? { entity.parent.map { "\($0).Snapshot" } }
@@ -24,8 +31,14 @@ struct SnapshotText {
       \(parts.joined(separator: "\n\n"))
       }
       """
-    guard entity.parent != nil else { return [structure] }
-    return [structure, "\(access)func snapshot() throws -> Snapshot { try Snapshot(self) }"]
+    guard let inherited else { return [structure] }
+    let function = "\(open)func snapshot() throws -> Snapshot { try Snapshot(self) }"
+    // Without it, a call of the function would be ambiguous: the superclass has one with another result.
+    let hidden = """
+      @available(*, unavailable)
+      \(open)override func snapshot() throws -> \(inherited) { try super.snapshot() }
+      """
+    return [structure, function] + (isDeep ? [hidden] : [])
   }
 
   private var storage: String {
