@@ -50,6 +50,7 @@ let handwrittenMusic: [Entity] = [
   },
   Entity("Maxi", class: Maxi.self, parent: "Single", indexes: [["name", "inches"]]) {
     Attribute("inches", .int64, default: 12)
+    Attribute("pressedAt", .date)
   },
   Entity("Compilation", class: Compilation.self, parent: "Release"),
 ]

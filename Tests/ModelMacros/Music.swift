@@ -80,6 +80,7 @@ final class Track: ManagedObject {
 /// A subentity of a subentity.
 @Subentity final class Maxi: Single {
   var inches = 12
+  var pressedAt = Date()
   #Index<Maxi>([\.name, \.inches])
 }
 
