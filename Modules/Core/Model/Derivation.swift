@@ -9,8 +9,8 @@ import Foundation
 /// ```
 /// A save into a store computes the values of the records that it writes, on every store alike. An object shows the new
 /// value after that save, and a fetch finds records by the saved value. The value of a derived attribute cannot be
-/// assigned: the attempt is an ``ErrorCode/invalidValue``. A derived attribute is optional whatever its declaration
-/// says, because a new object has no value before its first save.
+/// assigned: the attempt is an ``ErrorCode/invalidValue``. A derived attribute is always optional,
+/// because a new object has no value before its first save.
 ///
 /// A store with records that gets a derived attribute, or another rule for it, computes the values when it is attached.
 /// So does a store that a program with another model has opened in between.
@@ -73,7 +73,7 @@ struct DerivedSlot: Sendable {
     source = derivation.source.flatMap { entity.attribute(named: $0)?.slot }
   }
 
-  /// The value in a record with these values that is saved at a time.
+  /// The value in a record with these values, saved at a time.
   func value(in values: (Int) -> AttributeValue, savedAt time: Timestamp) -> AttributeValue {
     source.map { derivation.value(from: values($0)) } ?? .date(time)
   }

@@ -6,7 +6,7 @@ public struct CompositeReader {
   private var next: Int
   private let values: [AttributeValue]
   private let defaults: [AttributeValue]
-  /// Whether a part that was read has a value.
+  /// Whether a part read so far has a value.
   private var hasRead = false
 
   /// Reads parts that follow each other in a row.
@@ -23,7 +23,7 @@ public struct CompositeReader {
   ///
   /// - Parameters:
   ///   - values: The parts in order; the parts behind the end of the array are missing.
-  ///   - defaults: The values in place of missing parts that are not optional.
+  ///   - defaults: The values in place of missing required parts.
   init(_ values: [AttributeValue], defaults: [AttributeValue]) {
     row = nil
     next = 0
@@ -31,7 +31,7 @@ public struct CompositeReader {
     self.defaults = defaults
   }
 
-  /// The value of the next part. A missing part of a type that is not optional is the model's default, or else the
+  /// The value of the next part. A missing part of a required type is the model's default, or else the
   /// type's, as in all typed accessors.
   public mutating func read<Value: AttributeConvertible>(_ type: Value.Type = Value.self) -> Value {
     let index = next

@@ -1,4 +1,4 @@
-/// A structure that is stored as a composite: each of its properties has a slot and a column.
+/// A structure stored as a composite: each of its properties has a slot and a column.
 ///
 /// ```swift
 /// struct Size: CompositeValue {

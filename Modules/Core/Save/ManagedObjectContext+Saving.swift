@@ -76,6 +76,7 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
   }
 
+  /// Writes the gathered records and publishes the committed changes.
   private final func write(
     _ gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
   ) throws {

@@ -14,17 +14,17 @@ extension ConformanceSubject {
       try stack.write { context in
         let parcel = try Parcel(context: context)
         parcel.size = extent
-        parcel.label = extent
+        parcel.cover = extent
         parcel.place = Corner(x: 7, y: 8)
       }
       try stack.reopen()
       try stack.read { context in
         let parcel = try unwrap(try context.one("Parcel", where: equal("size.corner.x", -1)) as? Parcel)
         try expectEqual(parcel.size, extent)
-        try expectEqual(parcel.label, extent)
+        try expectEqual(parcel.cover, extent)
         try expectEqual(parcel.place, Corner(x: 7, y: 8), "a composite with its parts in another order")
         try expectEqual(try parcel.value(for: "place.y"), .int(8))
-        try expectEqual(try parcel.composite(for: "label", as: Extent?.self), extent)
+        try expectEqual(try parcel.composite(for: "cover", as: Extent?.self), extent)
       }
     }
     Case("a new object has the default of a composite, and an optional composite is missing", model: Parcels.model) {
@@ -33,7 +33,7 @@ extension ConformanceSubject {
       try stack.read { context in
         let parcel = try unwrap(try context.one("Parcel") as? Parcel)
         try expectEqual(parcel.size, Extent(width: 1, height: nil, corner: Corner(x: 2, y: 3)))
-        try expectEqual(parcel.label, nil)
+        try expectEqual(parcel.cover, nil)
       }
     }
     Case("assigning nil to a composite clears its parts, and an inner composite alone", model: Parcels.model) {
@@ -41,12 +41,12 @@ extension ConformanceSubject {
       try stack.write { context in
         let parcel = try Parcel(context: context)
         parcel.size = Extent(width: 1, height: 1, corner: nil)
-        parcel.label = Extent(width: 1, height: 1, corner: nil)
-        parcel.label = nil
+        parcel.cover = Extent(width: 1, height: 1, corner: nil)
+        parcel.cover = nil
       }
       try stack.read { context in
-        let parcel = try unwrap(try context.one("Parcel", where: equal("label.width", nil)) as? Parcel)
-        try expectEqual(parcel.label, nil)
+        let parcel = try unwrap(try context.one("Parcel", where: equal("cover.width", nil)) as? Parcel)
+        try expectEqual(parcel.cover, nil)
         try expectEqual(parcel.size, Extent(width: 1, height: 1, corner: nil))
       }
     }
@@ -94,7 +94,7 @@ extension ConformanceSubject {
         let parcel = try unwrap(try context.one("Parcel") as? Parcel)
         try expectEqual(parcel.tags, ["new"])
         try stack.write { other in try unwrap(try other.one("Parcel") as? Parcel).tags = ["other"] }
-        try context.refresh(parcel, mergeChanges: false)
+        context.refresh(parcel, mergeChanges: false)
         try expectEqual(parcel.tags, ["other"])
         parcel.tags = ["mine"]
         context.rollback()

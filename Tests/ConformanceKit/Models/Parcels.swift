@@ -7,7 +7,7 @@ enum Parcels {
     Entity("Parcel", class: Parcel.self) {
       Attribute("name", .string, optional: true)
       CompositeAttribute("size", of: Extent.self, default: Extent(width: 1, height: nil, corner: Corner(x: 2, y: 3)))
-      CompositeAttribute("label", of: Extent?.self)
+      CompositeAttribute("cover", of: Extent?.self)
       // The parts stand in another order than in the type.
       CompositeAttribute("place", parts: Corner.compositeParts.reversed())
       Attribute("tags", codable: [String].self, default: ["new"])
@@ -78,7 +78,7 @@ struct Contents: Codable, Equatable {
 class Parcel: ManagedObject {
   static let nameKey = AttributeKey<String?>("name")
   static let sizeKey = CompositeKey<Extent>("size")
-  static let labelKey = CompositeKey<Extent?>("label")
+  static let coverKey = CompositeKey<Extent?>("cover")
   static let placeKey = CompositeKey<Corner>("place")
   static let tagsKey = CodableKey<[String]>("tags")
   static let contentsKey = CodableKey<Contents?>("contents")
@@ -92,9 +92,9 @@ class Parcel: ManagedObject {
     get { self[Self.sizeKey] }
     set { self[Self.sizeKey] = newValue }
   }
-  var label: Extent? {
-    get { self[Self.labelKey] }
-    set { self[Self.labelKey] = newValue }
+  var cover: Extent? {
+    get { self[Self.coverKey] }
+    set { self[Self.coverKey] = newValue }
   }
   var place: Corner {
     get { self[Self.placeKey] }

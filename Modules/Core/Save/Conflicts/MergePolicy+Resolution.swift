@@ -81,7 +81,7 @@ extension Conflict {
     var values = store.values
     for slot in changed {
       if case .position = mine.entity.slots[slot] { return nil }
-      // Values that every save computes are no one's edits.
+      // A value that every save computes is no edit.
       if case .attribute(let attribute) = mine.entity.slots[slot], attribute.derivation != nil { continue }
       guard store[slot] == ancestor[slot] || store[slot] == mine[slot] else { return nil }
       values[slot] = mine[slot]

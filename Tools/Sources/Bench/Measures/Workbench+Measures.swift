@@ -6,8 +6,8 @@ extension Workbench {
       smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
       actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
-      idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(), smallUnitsMeasure(),
-      sqliteSmallUnitsMeasure(),
+      idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
+      accessorMeasure(), toManyMeasure(), smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
     ]
     if let postgreSQL {
       all += [
