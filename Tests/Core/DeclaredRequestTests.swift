@@ -96,6 +96,18 @@ import Testing
     }
   }
 
+  @Test func `members are read, replaced and loaded by keys of the table`() throws {
+    try context.performAndWait {
+      let release = try #require(try context.fetch(FetchRequest(Release.self).filter { $0.name == "Abbey" }).first)
+      try release.load(relationship: \.tracks.release)
+      let tracks: [Track] = try release.objects(for: \.tracks)
+      #expect(tracks.map(\.title) == ["Abbey 0"])
+      let others = try context.fetch(FetchRequest(Track.self).filter { $0.length > 0 }.sort(\.title, .reverse))
+      try release.setObjects(others + tracks, for: \.tracks)
+      #expect(release.tracks.map(\.title) == ["Cranes 2", "Borders 1", "Abbey 0"])
+    }
+  }
+
   @Test func `values are read and written by keys of the table`() throws {
     try context.performAndWait {
       let track = try #require(try context.fetch(FetchRequest(Track.self).sort(\.title)).first)
@@ -113,6 +125,9 @@ import Testing
       try maxi.setValue("Dunes", for: \.name)
       #expect(try maxi.value(for: \.inches) == 7 && maxi.name == "Dunes")
       #expect(maxi.changedValue(for: \.inches) == 7 && maxi.changedValue(for: \.chart) == nil)
+      #expect(try maxi.committedValue(for: \.inches) == 12 && maxi.object(for: \.cover)?.name == "Borders")
+      try maxi.setObject(nil, for: \.cover)
+      #expect(maxi.cover == nil)
     }
   }
 }

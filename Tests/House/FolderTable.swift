@@ -41,7 +41,7 @@ enum FolderTable {
         "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
         "Store", "Values",
       ],
-      "Requests": ["Errors", "Objects", "Query", "Text", "Values"],
+      "Requests": ["Errors", "Model", "Objects", "Query", "Text", "Values"],
       "Save": [
         "Changes", "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query",
         "Requests", "Store", "Text", "Values",

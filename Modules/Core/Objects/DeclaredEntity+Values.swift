@@ -33,15 +33,7 @@ extension DeclaredEntity {
   ///
   /// - Throws: As ``ManagedObject/object(for:)``, and ``ErrorCode/wrongType`` when the target is of another class.
   public func object<Target>(for relationship: KeyPath<Properties, ToOneKey<Target>>) throws -> Target? {
-    let name = Properties.table[keyPath: relationship].name
-    guard let object = try object(for: name) else { return nil }
-    guard let target = object as? Target else {
-      throw CoherenceError(
-        .wrongType,
-        "'\(entity.name).\(name)' leads to an object of '\(object.entity.name)', which is not a \(Target.self); "
-          + "declare the class of the destination in the key.")
-    }
-    return target
+    try target(named: Properties.table[keyPath: relationship].name)
   }
 
   /// Sets the target of a to-one relationship; `nil` clears it. The throwing form of the accessor.
@@ -81,7 +73,52 @@ extension DeclaredSubentity {
   }
 }
 
+extension DeclaredSubentity {
+  /// The value of an attribute of the subclass from before the unsaved changes.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, and the errors of loading.
+  @_disfavoredOverload
+  public func committedValue<Value: AttributeConvertible>(
+    for attribute: ReferenceWritableKeyPath<Self, Value>
+  ) throws -> Value? {
+    Value(attributeValue: try committedValue(for: try Self.storedName(of: attribute)))
+  }
+
+  /// The target of a to-one relationship of the subclass.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, ``ErrorCode/wrongType`` when the
+  ///   target is of another class, and the errors of loading.
+  @_disfavoredOverload
+  public func object<Target: ManagedObject>(
+    for relationship: ReferenceWritableKeyPath<Self, Target?>
+  ) throws -> Target? {
+    try target(named: try Self.storedName(of: relationship))
+  }
+
+  /// Sets the target of a to-one relationship of the subclass; `nil` clears it.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property; as
+  ///   ``ManagedObject/setObject(_:for:)`` otherwise.
+  @_disfavoredOverload
+  public func setObject<Target: ManagedObject>(
+    _ object: Target?, for relationship: ReferenceWritableKeyPath<Self, Target?>
+  ) throws {
+    try setObject(object, for: try Self.storedName(of: relationship))
+  }
+}
+
 extension ManagedObject {
+  fileprivate final func target<Target: ManagedObject>(named name: String) throws -> Target? {
+    guard let object = try object(for: name) else { return nil }
+    guard let target = object as? Target else {
+      throw CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(name)' leads to an object of '\(object.entity.name)', which is not a \(Target.self); "
+          + "declare the class of the destination in the key.")
+    }
+    return target
+  }
+
   /// The unsaved value of an attribute; `nil` when the attribute has no unsaved change.
   fileprivate final func changedAttributeValue(for name: String) -> AttributeValue? {
     check()

@@ -6,8 +6,8 @@
 ///   $0.year > 1990 && $0.artist.name.hasPrefix("A") && $0.tracks.any { $0.length > 300 }
 /// }
 /// ```
-/// A property outside of the table is a compile-time error. For a ``DeclaredSubentity``, the own properties are looked up
-/// by the key paths of its accessors; a fetch refuses those that ``DeclaredEntity/propertyNames`` leaves out.
+/// A property outside of the table is a compile-time error. The own properties of a ``DeclaredSubentity`` are looked up
+/// by the key paths of its accessors; a fetch refuses the accessors that ``DeclaredEntity/propertyNames`` leaves out.
 @dynamicMemberLookup
 public struct QueryScope<Root: DeclaredEntity> {
   let names: [String]
@@ -18,7 +18,7 @@ public struct QueryScope<Root: DeclaredEntity> {
 
   var expression: FetchExpression { .path(PropertyPath(names: names)) }
 
-  private func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
+  func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
 
   /// An attribute.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>)

@@ -18,6 +18,7 @@ public enum ConformanceSuite {
     .vanishedObjects, .relationships,
     .orderedRelationships, .walks,
     .listConflicts, .listMixtures, .memberCounts,
+    .declaredClasses,
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
     .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .smallUnits, .costFollowsTheChange, .unsavedValues, .batchRequests,

@@ -1,0 +1,92 @@
+import CoherenceCore
+import Foundation
+
+extension ConformanceSubject {
+  static let declaredClasses = ConformanceSubject("Declared classes") {
+    requests
+    changes
+  }
+
+  private typealias Issue = Periodicals.Issue
+  private typealias Weekly = Periodicals.Weekly
+  private typealias Article = Periodicals.Article
+
+  /// Makes two issues, the second one a weekly, with an article each.
+  private static func fill(_ stack: ConformanceStack) throws {
+    try stack.reopen(at: try stack.makeLocation(), model: try Periodicals.model())
+    try stack.write { context in
+      let issue = try Issue(context: context)
+      issue.title = "Annual"
+      let weekly = try Weekly(context: context)
+      weekly.title = "Weekly"
+      weekly.week = 7
+      for (issue, pages) in [(issue, nil), (weekly, 3)] {
+        let article = try Article(context: context)
+        article.headline = "About \(issue.title)"
+        article.pages = pages
+        article.issue = issue
+      }
+    }
+    try stack.reopen()
+  }
+
+  @CasesBuilder private static var requests: [Case] {
+    Case("conditions and orders by keys find the records of a class and of its subclass") { stack in
+      try fill(stack)
+      try stack.read { context in
+        let issues = FetchRequest(Issue.self).sort(\.title, .reverse)
+        try expectEqual(try context.fetch(issues).map(\.title), ["Weekly", "Annual"])
+        let long = issues.filter { $0.articles.any { $0.pages > 2 } && $0.articles.count == 1 }
+        try expectEqual(try context.fetch(long).map(\.title), ["Weekly"])
+        let weeklies = FetchRequest(Weekly.self).filter { $0.week == 7 && $0.title == "Weekly" }.sort(\.week)
+        try expectEqual(try context.fetch(weeklies).map(\.title), ["Weekly"])
+        let articles = FetchRequest(Article.self).sort(\.issue.title).prefetch(\.issue.articles)
+        try expectEqual(try context.fetch(articles).map(\.headline), ["About Annual", "About Weekly"])
+      }
+    }
+    Case("predicates and sort descriptors of Foundation find the records of a subclass") { stack in
+      try fill(stack)
+      try stack.read { context in
+        let weeklies = try FetchRequest(Weekly.self)
+          .filter(#Predicate { $0.week == 7 && $0.title == "Weekly" && $0.articles.contains { $0.pages == 3 } })
+          .sort([SortDescriptor(\.week), SortDescriptor(\.title)])
+        try expectEqual(try context.fetch(weeklies).count, 1)
+      }
+    }
+  }
+
+  @CasesBuilder private static var changes: [Case] {
+    Case("an inverse that one side declares is kept by changes, deletes and stores") { stack in
+      try fill(stack)
+      try stack.write { context in
+        let weekly = try unwrap(try context.fetch(FetchRequest(Weekly.self)).first)
+        let annual = try unwrap(try context.fetch(FetchRequest(Issue.self).filter { $0.title == "Annual" }).first)
+        try expectEqual(weekly.articles.map(\.headline), ["About Weekly"])
+        weekly.articles[0].issue = annual
+        try expectEqual(annual.articles.map(\.headline), ["About Annual", "About Weekly"])
+      }
+      try stack.reopen()
+      try stack.write { context in
+        let annual = try unwrap(try context.fetch(FetchRequest(Issue.self).filter { $0.title == "Annual" }).first)
+        try expectEqual(annual.articles.count, 2)
+        context.delete(annual)
+      }
+      try stack.read { try expectEqual(try $0.count(for: FetchRequest(Article.self)), 0) }
+    }
+    Case("batch requests by keys change and delete the records of a condition") { stack in
+      try fill(stack)
+      try stack.read { context in
+        let update = BatchUpdateRequest(Weekly.self, where: { $0.week == 7 }) {
+          $0.set(\.title, to: "Changed")
+          $0.set(\.week, to: 8)
+        }
+        try expectEqual(try context.execute(update).count, 1)
+        let changed = FetchRequest(Weekly.self).filter { $0.week == 8 && $0.title == "Changed" }
+        try expectEqual(try context.count(for: changed), 1)
+        let deleted = try context.execute(BatchDeleteRequest(Article.self, where: { $0.pages.isNil }))
+        try expectEqual(deleted.count, 1)
+        try expectEqual(try context.fetch(FetchRequest(Article.self)).map(\.pages), [3])
+      }
+    }
+  }
+}
