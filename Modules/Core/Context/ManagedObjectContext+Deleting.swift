@@ -13,7 +13,7 @@ extension ManagedObjectContext {
         for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
       }
       storage.pendingDeletes = []
-      for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.id) }
+      for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.recordID) }
     }
     withExtendedLifetime(kept) {}
     // Relationships with an inverse have removed the members already, through the inverse.
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return false }
+    guard let record = object.pending, record.base == nil, isUnknownBelow(object.recordID) else { return false }
     detachDeleted(object)
     return true
   }

@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     }
     let object = entity.objectClass.init(
       ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
-    object.pending = PendingRecord(inserting: object.id, entity.blankRow)
+    object.pending = PendingRecord(inserting: object.recordID, entity.blankRow)
     object.initializeDefaults()
     insert(object)
     return object

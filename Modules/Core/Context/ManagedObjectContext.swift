@@ -207,7 +207,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   final func report(_ error: any Error, for object: ManagedObject, losesChange: Bool) {
-    let report = AccessorReports.Report(objectID: object.id, error: error, losesChange: losesChange)
+    let report = AccessorReports.Report(objectID: object.recordID, error: error, losesChange: losesChange)
     switch storage.reports.add(report) {
     case .passedOver: return
     case .full:
@@ -216,7 +216,7 @@ open class ManagedObjectContext: @unchecked Sendable {
       logger.warning(
         losesChange ? "A change of an object was lost." : "An object could not be loaded.",
         metadata: [
-          "entity": "\(object.entity.name)", "object": "\(object.id)", "context": "\(name ?? "unnamed")",
+          "entity": "\(object.entity.name)", "object": "\(object.recordID)", "context": "\(name ?? "unnamed")",
           "code": "\((error as? CoherenceError)?.code.description ?? "\(type(of: error))")",
         ])
     }

@@ -20,7 +20,7 @@ final class UninsertedGraph {
   }
 
   private init(_ object: ManagedObject) {
-    members[object.id] = .object(WeakObject(object: object))
+    members[object.recordID] = .object(WeakObject(object: object))
     object.pending?.uninsertedGraph = self
   }
 

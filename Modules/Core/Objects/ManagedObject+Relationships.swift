@@ -28,7 +28,7 @@ extension ManagedObject {
   @inline(never) private final func slowTarget<Target>(of key: ToOneKey<Target>) -> Target? {
     do {
       return try target(of: try toOne(key)) as? Target
-    } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
+    } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [recordID] {
       // A missing target does not make the owner unavailable.
       storage?.context?.report(error, for: self, losesChange: false)
       return nil
@@ -149,14 +149,14 @@ extension ManagedObject {
     }
     if let object { try checkCanRelate(object, to: relationship) }
     let old = try loadedValue(at: slot)
-    let new = object.map { AttributeValue.reference($0.id) } ?? .null
+    let new = object.map { AttributeValue.reference($0.recordID) } ?? .null
     guard old != new else { return }
     guard let inverse = relationship.inverse else { return try write(new, at: slot) }
     if case .reference(let id) = old, let former = try? member(id, of: relationship) {
       try former.removeRelated(self, of: inverse)
     }
     if let object, let inverseSlot = inverse.slot,
-      case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != id,
+      case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != recordID,
       let rival = try? object.member(rivalID, of: inverse)
     {
       try rival.write(.null, at: slot)
@@ -174,18 +174,18 @@ extension ManagedObject {
 
   /// Adds an object to this side of a relationship. The object's own side is set already.
   final func addRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
-    if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
-    try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
+    if let slot = relationship.slot { return try write(.reference(object.recordID), at: slot) }
+    try changeMembers(of: relationship) { $0.add(object.recordID, comesLast: relationship.isOrdered) }
   }
 
   /// Removes an object from this side of a relationship. The object's own side is cleared already.
   final func removeRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot {
-      guard try loadedValue(at: slot) == .reference(object.id) else { return }
+      guard try loadedValue(at: slot) == .reference(object.recordID) else { return }
       return try write(.null, at: slot)
     }
     guard pending?.kind != .deleted else { return }
-    try changeMembers(of: relationship) { $0.remove(object.id) }
+    try changeMembers(of: relationship) { $0.remove(object.recordID) }
   }
 
   /// Checks that an object may be related to this one.
@@ -332,28 +332,28 @@ extension ManagedObject {
     check()
     try checkCanRelate(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
-    guard try !hasMember(object.id, of: relationship) else { return }
-    try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
+    guard try !hasMember(object.recordID, of: relationship) else { return }
+    try changeMembers(of: relationship) { $0.add(object.recordID, comesLast: relationship.isOrdered) }
     if let inverse = relationship.inverse { try object.addRelated(self, of: inverse) }
   }
 
   /// Removes a member and clears its inverse.
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
-    guard object.storage === storage, try hasMember(object.id, of: relationship) else { return }
+    guard object.storage === storage, try hasMember(object.recordID, of: relationship) else { return }
     // A record marked for deletion is not written to: its own side is deleted with it.
     let isDeleted = object.pending?.kind == .deleted
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
     }
-    try changeMembers(of: relationship) { $0.remove(object.id) }
+    try changeMembers(of: relationship) { $0.remove(object.recordID) }
     if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
 
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
     check()
     for object in objects { try checkCanRelate(object, to: relationship) }
-    let wanted = Set(objects.map(\.id))
+    let wanted = Set(objects.map(\.recordID))
     let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
     // Loads the removed members in bulk, before their inverses are cleared.
     let former = surplus.isEmpty ? [] : try members(of: relationship)
@@ -362,7 +362,7 @@ extension ManagedObject {
       try removeMember(try member(id, of: relationship), from: relationship)
     }
     for object in objects { try insertMember(object, into: relationship) }
-    if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.id)) }
+    if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.recordID)) }
   }
 
   /// Sets the order of the members of an ordered relationship. Repeated identifiers count once, at their first

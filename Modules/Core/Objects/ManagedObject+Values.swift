@@ -30,7 +30,7 @@ extension ManagedObject {
       flags.contains(.detached) || pending?.kind == .deleted
       ? CoherenceError(.objectDeleted, "The object of '\(entity.name)' was deleted, or its context was reset.")
       : CoherenceError(.objectNotFound, "The record of '\(entity.name)' does not exist any more.")
-    error.objectIDs = [id]
+    error.objectIDs = [recordID]
     return error
   }
 

@@ -21,7 +21,7 @@ open class ManagedObject {
   final var groupNumber: UInt32
   // Safety of `@exclusivity(unchecked)`: confinement is checked at every access; the runtime's own check of overlapping
   // access would cost as much again.
-  @exclusivity(unchecked) final var id: ManagedObjectID
+  @exclusivity(unchecked) final var recordID: ManagedObjectID
   /// Set once, before the object is shared, so that any thread may read it.
   @exclusivity(unchecked) final var storage: ContextStorage?
   @exclusivity(unchecked) final var row: Row?
@@ -54,7 +54,7 @@ open class ManagedObject {
   public required init(_ birth: ObjectBirth) {
     unmanagedEntity = birth.entity
     entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }
-    id = birth.id
+    recordID = birth.id
     storage = birth.storage
     row = birth.row
     groupNumber = birth.group
@@ -72,7 +72,7 @@ open class ManagedObject {
       entity.objectClass == Self.self || entity.objectClass is Self.Type,
       "'\(entity.name)' is not an entity of \(Self.self): make objects of it with \(entity.objectClass).")
     self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
-    pending = PendingRecord(inserting: id, entity.blankRow)
+    pending = PendingRecord(inserting: recordID, entity.blankRow)
     initializeDefaults()
     context?.insert(self)
   }
@@ -91,7 +91,7 @@ open class ManagedObject {
 
   deinit {
     if let storage {
-      if !flags.contains(.detached) { storage.registry.remove(self, id: id) }
+      if !flags.contains(.detached) { storage.registry.remove(self, id: recordID) }
     } else if let pending {
       pending.uninsertedGraph?.replaceObject(by: pending)
     }
@@ -150,8 +150,8 @@ extension ManagedObject {
   /// was called. Must be asked in the context; the identifier itself may be passed to any thread.
   public final var objectID: ManagedObjectID {
     check()
-    if id.isTemporaryID { flags.insert(.temporaryIDExposed) }
-    return id
+    if recordID.isTemporaryID { flags.insert(.temporaryIDExposed) }
+    return recordID
   }
 
   /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
@@ -218,7 +218,7 @@ extension ManagedObject {
   @inline(__always) final var unmanagedPending: Unmanaged<PendingRecord>? { pending.map(Unmanaged.passUnretained) }
 
   /// The store that has, or will have, the record.
-  final var storeIdentifier: StoreIdentifier? { id.storeIdentifier ?? pending?.assignedStore }
+  final var storeIdentifier: StoreIdentifier? { recordID.storeIdentifier ?? pending?.assignedStore }
 }
 
 extension ManagedObject: Hashable {
@@ -233,7 +233,7 @@ extension ManagedObject: CustomStringConvertible {
 
   /// The identifier, read under the registry's lock: a save may be replacing it.
   private final var describedID: ManagedObjectID {
-    guard let storage, !storage.confinement.isInside else { return id }
+    guard let storage, !storage.confinement.isInside else { return recordID }
     return storage.registry.id(of: self)
   }
 }

@@ -44,7 +44,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   public func insert(_ object: Element, at index: Int) {
     members.attempt((), changing: true) { relationship in
       try members.owner.insertMember(object, into: relationship)
-      try move(object.id, to: index, in: relationship)
+      try move(object.recordID, to: index, in: relationship)
     }
   }
 

@@ -41,7 +41,7 @@ struct RelatedObjects<Element: ManagedObject> {
     return ids[position]
   }
 
-  func contains(_ object: Element) -> Bool { attempt(false) { try owner.hasMember(object.id, of: $0) } }
+  func contains(_ object: Element) -> Bool { attempt(false) { try owner.hasMember(object.recordID, of: $0) } }
   func insert(_ object: Element) { attempt((), changing: true) { try owner.insertMember(object, into: $0) } }
   func remove(_ object: Element) { attempt((), changing: true) { try owner.removeMember(object, from: $0) } }
   func replace(with objects: [Element]) {

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
       for id in ids {
         if let object = storage.registry.object(for: current(id)) { result[id] = object } else { missing.append(id) }
       }
-      for object in objects(for: try loadRows(missing)) { result[object.id] = object }
+      for object in objects(for: try loadRows(missing)) { result[object.recordID] = object }
       return result
     }
   }

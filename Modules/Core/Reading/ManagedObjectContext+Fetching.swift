@@ -60,9 +60,9 @@ extension ManagedObjectContext {
   /// Makes a group of objects from different reads, so that their relationships are read together.
   final func group(_ objects: [ManagedObject]) {
     let group = storage.groups.make(.fetch)
-    for object in objects where !object.id.isTemporaryID {
+    for object in objects where !object.recordID.isTemporaryID {
       object.groupNumber = group.number
-      object.groupIndex = group.add(object.id)
+      object.groupIndex = group.add(object.recordID)
     }
     storage.groups.enter(group)
   }
@@ -75,13 +75,14 @@ extension ManagedObjectContext {
     let members = try owner.memberIDs(of: relationship)
     var request = FetchRequest<ManagedObject>(entityName: relationship.destination.name)
     request.predicate =
-      relationship.inverse?.isToMany == false && !owner.id.isTemporaryID
+      relationship.inverse?.isToMany == false && !owner.recordID.isTemporaryID
       ? .and([
-        .comparison(.path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.id))),
+        .comparison(
+          .path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.recordID))),
         predicate,
       ])
       : .and([.membership(.path(.own), in: members.map(AttributeValue.reference)), predicate])
-    let found = Dictionary(try fetch(request).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let found = Dictionary(try fetch(request).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
     return members.compactMap { found[$0] as? Member }
   }
 }

@@ -54,7 +54,7 @@ extension ManagedObjectContext {
       found[id] = object
       if object?.isFault != false { missing.insert(id) }
     }
-    for object in objects(for: try loadRows(Array(missing))) { found[object.id] = object }
+    for object in objects(for: try loadRows(Array(missing))) { found[object.recordID] = object }
     return found
   }
 }

@@ -8,8 +8,8 @@ extension ManagedObjectContext {
     try loading {
       try fireGroup(of: object)
       if object.row == nil {
-        guard let row = try loadRow(object.id) else {
-          noteMissing([object.id])
+        guard let row = try loadRow(object.recordID) else {
+          noteMissing([object.recordID])
           throw object.deletedError()
         }
         object.row = row
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
 
   private final func becomeAvailable(_ object: ManagedObject) {
     object.flags.subtract([.unavailable, .missing])
-    storage.missing.remove(object.id)
+    storage.missing.remove(object.recordID)
   }
 
   /// Loads the rows of an object's group, if it has other faults, with one read.

@@ -11,13 +11,14 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID] {
     try loading {
       enterUnit()
-      if let list = storage.kept.takeList(of: relationship, owner: owner.id),
+      if let list = storage.kept.takeList(of: relationship, owner: owner.recordID),
         !relationship.isOrdered || list.version == owner.rowVersion
       {
-        return applyParents(to: [owner.id: list.ids], of: relationship, owners: [owner.id])[owner.id] ?? []
+        return applyParents(to: [owner.recordID: list.ids], of: relationship, owners: [owner.recordID])[owner.recordID]
+          ?? []
       }
       let members = try membersAlong(with: owner, of: relationship)
-      return applyParents(to: members, of: relationship, owners: [owner.id])[owner.id] ?? []
+      return applyParents(to: members, of: relationship, owners: [owner.recordID])[owner.recordID] ?? []
     }
   }
 
@@ -43,12 +44,12 @@ extension ManagedObjectContext {
     let group = storage.groups.group(of: owner)
     let others = group.map { neighbours(of: owner, in: $0, for: relationship) } ?? []
     if !others.isEmpty {
-      let owners = [owner.id] + others.map(\.id)
+      let owners = [owner.recordID] + others.map(\.recordID)
       if let members = try membersWithObjects(of: relationship, owners: owners, limit: Self.rowBudget) {
         group?.note(members: members.values.reduce(0) { $0 + $1.count }, of: owners.count, for: relationship)
         for other in others {
-          let list = KeptList(ids: members[other.id] ?? [], version: other.rowVersion)
-          storage.kept.keep(list, of: relationship, owner: other.id)
+          let list = KeptList(ids: members[other.recordID] ?? [], version: other.rowVersion)
+          storage.kept.keep(list, of: relationship, owner: other.recordID)
         }
         endUnitInTime()
         return members
@@ -56,8 +57,8 @@ extension ManagedObjectContext {
     }
     // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a
     // limit.
-    let members = try membersWithObjects(of: relationship, owners: [owner.id], limit: nil) ?? [:]
-    group?.note(members: members[owner.id]?.count ?? 0, of: 1, for: relationship)
+    let members = try membersWithObjects(of: relationship, owners: [owner.recordID], limit: nil) ?? [:]
+    group?.note(members: members[owner.recordID]?.count ?? 0, of: 1, for: relationship)
     return members
   }
 
@@ -69,9 +70,9 @@ extension ManagedObjectContext {
     let window = group.window(
       at: Int(owner.groupIndex), for: relationship, unit: unitOfLists, budget: Self.rowBudget)
     return storage.registry.objects(for: window).compactMap { object in
-      guard let object, object !== owner, !object.id.isTemporaryID, object.has(relationship),
+      guard let object, object !== owner, !object.recordID.isTemporaryID, object.has(relationship),
         object.collections?[relationship].map({ $0.generation == generation }) != true,
-        !storage.kept.hasList(of: relationship, owner: object.id)
+        !storage.kept.hasList(of: relationship, owner: object.recordID)
       else { return nil }
       return object
     }

@@ -63,10 +63,10 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID] {
     // An ordered list belongs to a version of its owner's row.
     var loaded: [ManagedObject] = []
-    if relationship.isOrdered { objects(for: try loadRows(owners.filter(\.isFault).map(\.id)), into: &loaded) }
-    let members = try storedMembers(of: relationship, owners: owners.map(\.id), isKeeping: true)
+    if relationship.isOrdered { objects(for: try loadRows(owners.filter(\.isFault).map(\.recordID)), into: &loaded) }
+    let members = try storedMembers(of: relationship, owners: owners.map(\.recordID), isKeeping: true)
     return try owners.flatMap { owner in
-      owner.setMemberList(members[owner.id] ?? [], of: relationship)
+      owner.setMemberList(members[owner.recordID] ?? [], of: relationship)
       return try owner.memberIDs(of: relationship)
     }
   }

@@ -146,7 +146,7 @@ extension ManagedObjectContext {
   public final func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     try operating {
       let records = objects.compactMap { object in
-        object.storage === storage && object.id.isTemporaryID ? object.pending : nil
+        object.storage === storage && object.recordID.isTemporaryID ? object.pending : nil
       }
       lease.end()
       try KeyReservation(in: coordinator()).reserveKeys(for: records)
@@ -167,7 +167,7 @@ extension ManagedObjectContext {
   ///   not attached; ``ErrorCode/illegalState`` when the object is not inserted or has a permanent identifier already.
   public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     try operating {
-      guard let record = object.pending, record.kind == .inserted, object.id.isTemporaryID else {
+      guard let record = object.pending, record.kind == .inserted, object.recordID.isTemporaryID else {
         throw CoherenceError(.illegalState, "Only an inserted object without a permanent identifier can be assigned.")
       }
       guard try coordinator().persistentStores.contains(where: { $0 === store }) else {

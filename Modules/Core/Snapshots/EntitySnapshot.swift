@@ -60,8 +60,8 @@ extension EntitySnapshot {
 
 /// A class with a snapshot type.
 ///
-/// A subclass inherits the conformance, and with it the snapshot type of its superclass in generic code. Its own
-/// snapshot type is passed to `ManagedObjectContext.snapshots(of:as:)` by name.
+/// A subclass inherits the conformance, and with it the snapshot type of its superclass. A snapshot of its own type is
+/// taken by name: `Single.Snapshot(single)`, and `ManagedObjectContext.snapshots(of:as:)`.
 public protocol SnapshotProviding: ManagedObject {
   /// The structure with the values of a record.
   associatedtype Snapshot: EntitySnapshot

@@ -23,7 +23,7 @@ extension ManagedObject {
   ///   throws leaves the object unchanged.
   public final func apply<S: EntitySnapshot>(_ snapshot: S) throws {
     check()
-    if let other = snapshot.objectID, (managedObjectContext?.current(other) ?? other) != id {
+    if let other = snapshot.objectID, (managedObjectContext?.current(other) ?? other) != recordID {
       throw CoherenceError(
         .snapshotMismatch,
         "The snapshot is of another record than the object of '\(entity.name)'; apply it to the object with its "
@@ -49,7 +49,7 @@ extension ManagedObject {
     let layout = try SnapshotLayout.of(type, in: entity)
     try loadRow()
     let values = try layout.slots.map { slot in
-      slot == Row.identifierSlot ? .reference(objectID) : try handingOut(try loadedValue(at: slot))
+      slot == Row.identifierSlot ? .reference(objectID) : handingOut(try loadedValue(at: slot))
     }
     return withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: values.count) { room in
       // Room for at least the identifier.
@@ -63,7 +63,7 @@ extension ManagedObject {
   }
 
   /// A value to be returned: the identifier of an unsaved target stays valid after its save.
-  private final func handingOut(_ value: AttributeValue) throws -> AttributeValue {
+  private final func handingOut(_ value: AttributeValue) -> AttributeValue {
     guard case .reference(let id) = value, id.isTemporaryID else { return value }
     managedObjectContext?.exposeTemporaryID(id)
     return value

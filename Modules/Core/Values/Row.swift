@@ -75,7 +75,7 @@ public struct Row: @unchecked Sendable {
   }
 
   /// Stands for the record's identifier in the slots of a ``ValueSink``.
-  public static var identifierSlot: Int { .min }
+  @inlinable public static var identifierSlot: Int { .min }
 
   /// The value of a slot, or the record's identifier for ``identifierSlot``.
   func valueOrIdentifier(at slot: Int) -> AttributeValue { slot == Self.identifierSlot ? .reference(id) : self[slot] }

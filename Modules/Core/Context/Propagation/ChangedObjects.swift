@@ -38,7 +38,7 @@ public final class ChangedObjects {
 
   /// The changes by identifier, for observers on other threads.
   var changes: ObjectChanges {
-    func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> { Set(objects.map(\.id)) }
+    func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> { Set(objects.map(\.recordID)) }
     return ObjectChanges(
       inserted: ids(inserted), updated: ids(updated), refreshed: ids(refreshed), deleted: ids(deleted),
       isEverything: isEverything)

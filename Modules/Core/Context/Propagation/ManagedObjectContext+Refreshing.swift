@@ -15,12 +15,12 @@ extension ManagedObjectContext {
       lease.end()
       let wasMissing = object.flags.contains(.missing)
       object.flags.subtract([.unavailable, .missing])
-      storage.reports.remove(object.id)
+      storage.reports.remove(object.recordID)
       object.collections = nil
       guard let record = object.pending else {
         object.row = nil
         guard wasMissing else { return }
-        storage.missing.insert(object.id)
+        storage.missing.insert(object.recordID)
         return takeOutMissing()
       }
       if mergeChanges {
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
 
   /// Turns an object into a fault. Its changes stay.
   private final func forgetState(of object: ManagedObject) {
-    if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.id) }
+    if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.recordID) }
     object.flags.subtract([.unavailable, .missing])
     object.collections = nil
     if object.pending == nil { object.row = nil }
@@ -220,7 +220,7 @@ extension ManagedObjectContext {
   /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
   /// deleted records. Objects of a failing store stay, as faults.
   private final func deletedElsewhere() -> Set<ManagedObjectID> {
-    let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
+    let ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
     guard let present = try? loadRows(Array(ids)) else { return [] }
     return ids.subtracting(present.map(\.id))
   }
@@ -343,7 +343,7 @@ extension ManagedObjectContext {
 
   /// Gives an object another identifier.
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
-    let former = object.id
+    let former = object.recordID
     if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
     storage.registry.move([ObjectRegistry.Move(object, to: id)])

@@ -322,6 +322,6 @@ final class ContextStorage: @unchecked Sendable {
   /// Removes an object that leaves the context, so that no lookup finds it any more.
   func unregister(_ object: ManagedObject) {
     kept.forget(object)
-    registry.remove(object, id: object.id)
+    registry.remove(object, id: object.recordID)
   }
 }

@@ -141,7 +141,7 @@ struct FetchGroups {
   /// The group of the read that returned an object; `nil` for none, and for a dropped group.
   func group(of object: ManagedObject) -> FetchGroup? {
     guard let group = groups[object.groupNumber], Int(object.groupIndex) < group.count,
-      group.ids[Int(object.groupIndex)] == object.id
+      group.ids[Int(object.groupIndex)] == object.recordID
     else { return nil }
     return group
   }

@@ -89,19 +89,19 @@ final class KeptReads {
   /// Retains the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
   /// pending record retains it.
   func keep(target object: ManagedObject) {
-    guard !object.id.isTemporaryID, targets[object.id] == 0 else { return }
+    guard !object.recordID.isTemporaryID, targets[object.recordID] == 0 else { return }
     if young.count >= bound { releaseOldest() }
-    targets.set(Self.word(object), for: object.id)
+    targets.set(Self.word(object), for: object.recordID)
     young.append(object)
   }
 
   func keep(targets objects: [ManagedObject]) {
     keep(objects)
-    for object in objects where !object.id.isTemporaryID { targets.set(Self.word(object), for: object.id) }
+    for object in objects where !object.recordID.isTemporaryID { targets.set(Self.word(object), for: object.recordID) }
   }
 
   /// Removes an object that leaves the context from the targets.
-  func forget(_ object: ManagedObject) { targets.remove(object.id, ifWord: Self.word(object)) }
+  func forget(_ object: ManagedObject) { targets.remove(object.recordID, ifWord: Self.word(object)) }
 
   private func releaseOldest() {
     for object in old { forget(object) }

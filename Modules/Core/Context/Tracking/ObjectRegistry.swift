@@ -48,15 +48,17 @@ final class ObjectRegistry: @unchecked Sendable {
 
   private static func id(of word: UInt) -> ManagedObjectID {
     // An object removes itself before its memory is freed.
-    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id }
+    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.recordID }
   }
 
   private static func setID(_ id: ManagedObjectID, of word: UInt) {
-    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id = id }
+    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef {
+      $0.recordID = id
+    }
   }
 
   /// The identifier of an object, for threads other than the owner's.
-  func id(of object: ManagedObject) -> ManagedObjectID { locked { object.id } }
+  func id(of object: ManagedObject) -> ManagedObjectID { locked { object.recordID } }
 
   /// The object with an identifier; `nil` for none.
   func object(for id: ManagedObjectID) -> ManagedObject? {
@@ -67,7 +69,7 @@ final class ObjectRegistry: @unchecked Sendable {
   }
 
   /// Adds an object under its present identifier.
-  func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
+  func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.recordID) } }
 
   /// Adds a new object, which no other thread knows.
   func insert(fresh object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
@@ -80,7 +82,7 @@ final class ObjectRegistry: @unchecked Sendable {
 
     init(_ object: ManagedObject, to id: ManagedObjectID) {
       word = ObjectRegistry.word(object)
-      former = object.id
+      former = object.recordID
       present = id
     }
   }

@@ -47,8 +47,8 @@ extension ManagedObjectContext {
       for change in part {
         guard let object = change.object else { continue }
         markClean(object, change, permanentIDs)
-        guard object.id != change.id else { continue }
-        let former = object.id
+        guard object.recordID != change.id else { continue }
+        let former = object.recordID
         if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
         moves.append(ObjectRegistry.Move(object, to: change.id))
         if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }

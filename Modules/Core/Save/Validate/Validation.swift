@@ -138,7 +138,7 @@ extension ManagedObject {
   /// Whether this object still refers to the owner. True without a column of its own for the relationship.
   fileprivate final func isStillRelated(to owner: ManagedObject, _ relationship: RelationshipDescription) -> Bool {
     guard let slot = relationship.inverse?.slot else { return true }
-    return (try? loadedValue(at: slot)) == .reference(owner.id)
+    return (try? loadedValue(at: slot)) == .reference(owner.recordID)
   }
 }
 

@@ -1,0 +1,16 @@
+/// An object that is identified by its record.
+///
+/// The identity is a member of this protocol and not of ``ManagedObject``, so that a class may have an attribute named
+/// `id`: `object.id` is then the attribute, and generic code over `Identifiable` sees the record's identifier still.
+public protocol RecordIdentifiable: Identifiable {
+  /// The record's identity.
+  var objectID: ManagedObjectID { get }
+}
+
+extension RecordIdentifiable {
+  /// The record's identity, the same as ``objectID``. It changes once, at the save of a new object. Must be asked in the
+  /// context.
+  public var id: ManagedObjectID { objectID }
+}
+
+extension ManagedObject: RecordIdentifiable {}
