@@ -22,6 +22,9 @@ struct EntityClass {
 
   var name: String { declaration.name.text }
 
+  /// The properties without a problem. The text of another one would only add errors to its diagnostic.
+  var soundProperties: [StoredProperty] { properties.filter { PropertyChecks($0).problems.isEmpty } }
+
   /// The class that the entity's class inherits from; `nil` for `ManagedObject`, and without a superclass.
   var parent: String? {
     marker.attributeName.nominal?.name == "Subentity" ? superclass?.trimmedDescription : nil

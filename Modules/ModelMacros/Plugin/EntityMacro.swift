@@ -69,6 +69,10 @@ struct StoredMacro: AccessorMacro {
     in context: some MacroExpansionContext
   ) throws -> [AccessorDeclSyntax] {
     guard let property = declaration.as(VariableDeclSyntax.self).flatMap({ StoredProperty($0) }) else { return [] }
+    guard PropertyChecks(property).problems.isEmpty else {
+      // The diagnostic of the property ends the compilation.
+      return ["get { fatalError() }", "set { fatalError() }"]
+    }
     let place = "self[Properties.table.\(property.identifier)]"
     let getter: AccessorDeclSyntax = "get { \(raw: place) }"
     return property.isReadOnly ? [getter] : [getter, "set { \(raw: place) = newValue }"]

@@ -11,7 +11,7 @@ struct EntityText {
   init(_ entity: EntityClass, isDeep: Bool) {
     self.entity = entity
     self.isDeep = isDeep
-    properties = entity.properties
+    properties = entity.soundProperties
   }
 
   var members: [String] {

@@ -11,7 +11,7 @@ struct SnapshotText {
   init(_ entity: EntityClass, isDeep: Bool) {
     self.entity = entity
     self.isDeep = isDeep
-    members = entity.properties.compactMap { SnapshotMember($0) }
+    members = entity.soundProperties.compactMap { SnapshotMember($0) }
   }
 
   private var access: String { entity.access }
