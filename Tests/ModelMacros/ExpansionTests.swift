@@ -13,11 +13,20 @@ import Testing
 
   @Test func `a property gets accessors through the table of the class`() {
     expectExpansion(
-      of: "@Entity final class Track: ManagedObject { var title = \"\"\n var genres: ToMany<Genre> }",
+      of: "class Track { @_Stored var title = \"\"\n @_Stored var genres: ToMany<Genre>\n"
+        + "@_Stored @Attribute(.derived(.now)) var savedAt: Date? }",
       contains: [
         "var title { get { self[Properties.table.title] } set { self[Properties.table.title] = newValue } }",
         "var genres: ToMany<Genre> { get { self[Properties.table.genres] } }",
+        "var savedAt: Date? { get { self[Properties.table.savedAt] } }",
       ])
+  }
+
+  @Test func `only the properties that the model stores get accessors`() {
+    let text = expansion(
+      of:
+        "@Entity final class Track: ManagedObject {\nvar title = 1\n@Transient var isOpen = 1\nstatic var limit = 1\n}")
+    #expect(text.contains("@CoherenceModelMacros._Stored var title = 1 var isOpen = 1 static var limit = 1"))
   }
 
   @Test func `the table has a key of the kind of each property`() {
@@ -76,8 +85,8 @@ import Testing
         class var entityDeclaration: CoherenceCore.Entity {
         CoherenceCore.Entity(Track.entityName, class: Track.self, isAbstract: true, uniqueness: [["isrc"], ["stars"]], \
         indexes: [["stars"], ["album", "size.width"]], formerNames: ["Piece"], userInfo: ["a": "b"]) {
-        CoherenceCore.Attribute("isrc", String.attributeType, validation: [.minimumLength((1...9).lowerBound), \
-        .maximumLength((1...9).upperBound)], formerNames: ["code"])
+        CoherenceCore.Attribute("isrc", String.attributeType, validation: [.minimumLength((1 ... 9).lowerBound), \
+        .maximumLength((1 ... 9).upperBound)], formerNames: ["code"])
         CoherenceCore.Attribute("stars", Int16.attributeType, optional: true, default: 3 as Int16, \
         validation: [.minimum((0 as Int16).attributeValue)])
         CoherenceCore.Attribute("savedAt", Date.attributeType, optional: true, derived: .now)
@@ -87,7 +96,6 @@ import Testing
         }
         }
         """,
-        "var savedAt: Date? { get { self[Properties.table.savedAt] } }",
       ])
   }
 
@@ -133,7 +141,7 @@ import Testing
         @dynamicMemberLookup struct Properties: CoherenceCore.EntityProperties {
         static let table = Properties()
         let chart = CoherenceCore.AttributeKey<Int>("chart")
-        subscript<Key>(dynamicMember keyPath: KeyPath<Release.Properties, Key>) -> Key {
+        subscript <Key>(dynamicMember keyPath: KeyPath<Release.Properties, Key>) -> Key {
         Release.Properties.table[keyPath: keyPath]
         }
         }
