@@ -23,10 +23,15 @@ import Testing
   }
 
   @Test func `only the properties that the model stores get accessors`() {
-    let text = expansion(
-      of:
-        "@Entity final class Track: ManagedObject {\nvar title = 1\n@Transient var isOpen = 1\nstatic var limit = 1\n}")
-    #expect(text.contains("@CoherenceModelMacros._Stored var title = 1 var isOpen = 1 static var limit = 1"))
+    let source = """
+      @Entity final class Track: ManagedObject {
+        var title = 1
+        @Transient var isOpen = 1
+        static var limit = 1
+      }
+      """
+    expectExpansion(
+      of: source, contains: ["@CoherenceModelMacros._Stored var title = 1 var isOpen = 1 static var limit = 1"])
   }
 
   @Test func `the table has a key of the kind of each property`() {
