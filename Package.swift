@@ -41,6 +41,7 @@ let package = Package(
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
     .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
+    .library(name: "CoherenceModelMacros", targets: ["CoherenceModelMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceModelFiles", targets: ["CoherenceModelFiles"]),
@@ -90,6 +91,16 @@ let package = Package(
     .target(
       name: "CoherenceMacros", dependencies: ["CoherenceIdentityMap", "CoherenceMacrosPlugin"], path: "Modules/Macros",
       exclude: ["Plugin"], swiftSettings: strict),
+    .macro(
+      name: "CoherenceModelMacrosPlugin",
+      dependencies: [
+        syntax("SwiftCompilerPlugin"), syntax("SwiftDiagnostics"), syntax("SwiftParser"), syntax("SwiftSyntax"),
+        syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacros"),
+      ],
+      path: "Modules/ModelMacros/Plugin", swiftSettings: strict),
+    .target(
+      name: "CoherenceModelMacros", dependencies: ["CoherenceCore", "CoherenceModelMacrosPlugin"],
+      path: "Modules/ModelMacros", exclude: ["Plugin"], swiftSettings: strict),
     .target(
       name: "CoherenceModelFiles", dependencies: ["CoherenceCore"], path: "Modules/ModelFiles", swiftSettings: strict),
     .target(
@@ -196,6 +207,13 @@ let package = Package(
       name: "ModelFilesTests",
       dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],
       path: "Tests/ModelFiles", resources: [.copy("Resources/ShelfModel.xcdatamodeld")], swiftSettings: strict),
+      name: "ModelMacrosTests",
+      dependencies: [
+        "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),
+        syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"),
+        syntax("SwiftSyntaxMacros"),
+      ],
+      path: "Tests/ModelMacros", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: [

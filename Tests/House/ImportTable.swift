@@ -10,6 +10,7 @@ enum ImportTable {
     "Modules/Actions": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
+    "Modules/ModelMacros": ["CoherenceCore"],
     "Modules/ModelFiles": ["CoherenceCore"],
     "Modules/ModelCode": ["CoherenceCore", "CoherenceModelFiles"],
     "Modules/ModelTool": ["CoherenceCore", "CoherenceModelCode"],

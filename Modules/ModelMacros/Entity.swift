@@ -1,0 +1,71 @@
+/// Makes a class an entity of a model: its variables are the entity's properties.
+///
+/// ```swift
+/// @Entity final class Track: ManagedObject {
+///   @Attribute(.unique) var isrc: String
+///   var title = ""
+///   var length: Duration
+///   var createdAt = Date()
+///   @Attribute(.codable) var tags: [String]
+///   @Relationship(inverse: \Album.tracks) var album: Album?
+///   var genres: ToMany<Genre>
+///   @Transient var isPlaying = false
+///   #Index<Track>([\.title])
+/// }
+/// ```
+///
+/// Each stored variable becomes a property of the entity. A variable of type `ToMany` or `OrderedToMany`, or with
+/// `@Relationship`, is a relationship; any other variable is an attribute, optional if its type is. Computed and static
+/// variables stay as they are, and so do the variables with ``Transient()``. A variable without an annotation has the
+/// type of its literal, or of its call of an initialiser.
+///
+/// A literal, or a case of an enumeration, is the model's default. Any other initial value is evaluated for each new
+/// object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's default.
+///
+/// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
+/// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to
+/// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from
+/// `ManagedObject` directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
+///
+/// - Parameters:
+///   - name: The name of the entity; the name of the class if `nil`.
+///   - abstract: Whether only subentities have objects.
+///   - formerNames: The names that the entity had in earlier models, the latest first.
+///   - userInfo: Texts of the application by key.
+@attached(
+  member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
+  named(initializeDefaults), named(Snapshot), named(snapshot))
+@attached(memberAttribute)
+@attached(extension, conformances: DeclaredEntity, SnapshotProviding)
+public macro Entity(
+  _ name: String? = nil, abstract: Bool = false, formerNames: [String] = [], userInfo: [String: String] = [:]
+) = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "EntityMacro")
+
+/// Makes a class that inherits from an entity's class a subentity. The entity inherits the properties of its parent.
+///
+/// ```swift
+/// @Subentity final class Single: Release {
+///   var chart = 0
+/// }
+/// ```
+///
+/// The rules and the parameters are those of ``Entity(_:abstract:formerNames:userInfo:)``. The class has a property
+/// table and a snapshot of its own, which give access to the inherited properties, and conforms to `DeclaredSubentity`.
+@attached(
+  member, conformances: DeclaredSubentity, names: named(Properties), named(entityName), named(entityDeclaration),
+  named(propertyNames),
+  named(initializeDefaults), named(Snapshot), named(snapshot))
+@attached(memberAttribute)
+@attached(extension, conformances: DeclaredSubentity)
+public macro Subentity(
+  _ name: String? = nil, abstract: Bool = false, formerNames: [String] = [], userInfo: [String: String] = [:]
+) = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "EntityMacro")
+
+/// Writes the accessors of a stored property. ``Entity(_:abstract:formerNames:userInfo:)`` and
+/// ``Subentity(_:abstract:formerNames:userInfo:)`` add the attribute; user code does not need it.
+@attached(accessor, names: named(get), named(set))
+public macro _Stored() = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "StoredMacro")
+
+/// Leaves a variable out of the model: an ordinary stored variable of the object, lost with it.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "CoherenceModelMacrosPlugin", type: "MarkerMacro")

@@ -1,0 +1,73 @@
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// The initial value of a variable.
+struct DefaultValue {
+  let expression: ExprSyntax
+
+  /// The value as a literal; `nil` if the value is no literal.
+  private var literal: Literal? { Literal(expression) }
+
+  /// The value as text. A text of several lines would depend on the indentation of the expansion.
+  var text: String { literal?.text ?? expression.trimmedDescription }
+
+  /// The type of the value, as far as its text shows; `nil` when only an annotation can tell.
+  var inferredType: TypeSyntax? {
+    if let literal { return literal.type.map { TypeSyntax(stringLiteral: $0) } }
+    if let text = expression.as(StringLiteralExprSyntax.self), text.representedLiteralValue == nil {
+      return TypeSyntax("String")
+    }
+    guard let call = expression.as(FunctionCallExprSyntax.self) else { return nil }
+    let name = call.calledExpression.trimmedDescription
+    let last = name.split(separator: ".").last.map(String.init) ?? ""
+    // A call of a type is an initialiser. Names of types begin with a capital letter.
+    guard !name.hasPrefix("."), last.first?.isUppercase == true, last.allSatisfy({ $0.isLetter || $0.isNumber }) else {
+      return nil
+    }
+    return TypeSyntax(stringLiteral: name)
+  }
+
+  /// Whether the value is `nil`, which is the value of an optional property without a default as well.
+  var isNil: Bool { expression.is(NilLiteralExprSyntax.self) }
+
+  /// The value as the model's default for a type; `nil` when the value is evaluated for each new object.
+  func constant(of type: TypeShape) -> String? {
+    if let literal { return literal.text }
+    // The named values of a date type depend on the time: `.now`.
+    guard type.wrapped.nominal?.name != "Date", let member = expression.as(MemberAccessExprSyntax.self) else {
+      return nil
+    }
+    let base = member.base?.trimmedDescription
+    return base == nil || base == type.text ? expression.trimmedDescription : nil
+  }
+}
+
+/// A literal without interpolation.
+private struct Literal {
+  let text: String
+  /// The type that the compiler infers.
+  let type: String?
+
+  init?(_ expression: ExprSyntax) {
+    if let string = expression.as(StringLiteralExprSyntax.self) {
+      guard let value = string.representedLiteralValue else { return nil }
+      text = value.contains("\n") ? StringLiteralExprSyntax(content: value).description : string.trimmedDescription
+      type = "String"
+    } else if let sign = expression.as(PrefixOperatorExprSyntax.self) {
+      guard ["-", "+"].contains(sign.operator.text), let number = Literal(sign.expression),
+        number.type == "Int" || number.type == "Double"
+      else { return nil }
+      text = expression.trimmedDescription
+      type = number.type
+    } else {
+      text = expression.trimmedDescription
+      switch expression.kind {
+      case .integerLiteralExpr: type = "Int"
+      case .floatLiteralExpr: type = "Double"
+      case .booleanLiteralExpr: type = "Bool"
+      default: return nil
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// Makes a class an entity: writes the property table, the declaration of the entity and the names.
+struct EntityMacro {
+  private static func entityClass(
+    _ declaration: some DeclGroupSyntax, _ node: AttributeSyntax
+  ) -> EntityClass? {
+    guard let declaration = declaration.as(ClassDeclSyntax.self) else { return nil }
+    let entity = EntityClass(declaration, marker: node)
+    return EntityChecks(entity).classProblems.isEmpty ? entity : nil
+  }
+}
+
+extension EntityMacro: MemberMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+    conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    guard let type = declaration.as(ClassDeclSyntax.self) else {
+      throw DiagnosticsError(diagnostics: [EntityChecks.noClass(declaration, node)])
+    }
+    let entity = EntityClass(type, marker: node)
+    let checks = EntityChecks(entity)
+    guard checks.classProblems.isEmpty else { throw DiagnosticsError(diagnostics: checks.classProblems) }
+    let problems = checks.memberProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
+    for problem in problems { context.diagnose(problem) }
+    // A class whose superclass is a subentity inherits the conformance.
+    let isDeep = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
+    return EntityText(entity, isDeep: isDeep).members.map { DeclSyntax(stringLiteral: $0) }
+  }
+}
+
+extension EntityMacro: MemberAttributeMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
+  ) throws -> [AttributeSyntax] {
+    guard entityClass(declaration, node) != nil, let variable = member.as(VariableDeclSyntax.self),
+      StoredProperty(variable) != nil
+    else { return [] }
+    return ["@CoherenceModelMacros._Stored"]
+  }
+}
+
+extension EntityMacro: ExtensionMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    guard let entity = entityClass(declaration, node) else { return [] }
+    // A class whose superclass is a subentity inherits all of its conformances.
+    let conformances = entity.parent == nil ? ["DeclaredEntity", "SnapshotProviding"] : ["DeclaredSubentity"]
+    let added = conformances.filter { name in protocols.contains { $0.nominal?.name == name } }
+    guard !added.isEmpty else { return [] }
+    let list = added.map { "CoherenceCore.\($0)" }.joined(separator: ", ")
+    return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list) {}")]
+  }
+}
+
+/// Writes the accessors of a stored property. `@Entity` adds the attribute to each stored property.
+struct StoredMacro: AccessorMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [AccessorDeclSyntax] {
+    guard let property = declaration.as(VariableDeclSyntax.self).flatMap({ StoredProperty($0) }) else { return [] }
+    guard PropertyChecks(property).problems.isEmpty else {
+      // The diagnostic of the property ends the compilation.
+      return ["get { fatalError() }", "set { fatalError() }"]
+    }
+    let place = "self[Properties.table.\(property.identifier)]"
+    let getter: AccessorDeclSyntax = "get { \(raw: place) }"
+    return property.isReadOnly ? [getter] : [getter, "set { \(raw: place) = newValue }"]
+  }
+}

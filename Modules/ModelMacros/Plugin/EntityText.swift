@@ -1,0 +1,112 @@
+import SwiftSyntax
+
+/// The members that `@Entity` writes.
+struct EntityText {
+  private let entity: EntityClass
+  private let properties: [StoredProperty]
+
+  /// Whether the superclass is a subentity itself.
+  private let isDeep: Bool
+
+  init(_ entity: EntityClass, isDeep: Bool) {
+    self.entity = entity
+    self.isDeep = isDeep
+    properties = entity.soundProperties
+  }
+
+  var members: [String] {
+    [table, "\(entity.typeMember) entityName: String { \(entity.entityName) }", declaration]
+      + propertyNames + [defaults].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
+  }
+
+  // MARK: - The property table
+
+  private var table: String {
+    let keys = properties.map { "\($0.keyAccess)let \($0.identifier) = \($0.key)" }
+    let lookup = entity.parent.map { parent in
+      """
+      \(entity.access)subscript<Key>(dynamicMember keyPath: KeyPath<\(parent).Properties, Key>) -> Key {
+      \(parent).Properties.table[keyPath: keyPath]
+      }
+      """
+    }
+    let lines = ["\(entity.access)static let table = Properties()"] + keys + [lookup].compactMap { $0 }
+    let attribute = entity.parent == nil ? "" : "@dynamicMemberLookup "
+    return """
+      \(attribute)\(entity.access)struct Properties: CoherenceCore.EntityProperties {
+      \(lines.joined(separator: "\n"))
+      }
+      """
+  }
+
+  // MARK: - The declaration of the entity
+
+  private var declaration: String {
+    """
+    \(entity.typeMember) entityDeclaration: CoherenceCore.Entity {
+    CoherenceCore.Entity(\(arguments.joined(separator: ", "))) {
+    \(properties.map(\.modelDeclaration).joined(separator: "\n"))
+    }
+    }
+    """
+  }
+
+  private var arguments: [String] {
+    let unique =
+      properties.filter { $0.options.contains("unique") }.map { "[\"\($0.name)\"]" }
+      + entity.lists("Unique").map(\.text)
+    let indexes =
+      properties.filter { $0.options.contains("indexed") }.map { "[\"\($0.name)\"]" }
+      + entity.lists("Index").map(\.text)
+    let isAbstract = entity.marker.argument("abstract")?.trimmedDescription
+    return ["\(entity.name).entityName", "class: \(entity.name).self"]
+      + [
+        entity.parent.map { "parent: \($0).entityName" },
+        isAbstract.flatMap { $0 == "false" ? nil : "isAbstract: \($0)" },
+        unique.isEmpty ? nil : "uniqueness: [\(unique.joined(separator: ", "))]",
+        indexes.isEmpty ? nil : "indexes: [\(indexes.joined(separator: ", "))]",
+        entity.marker.argument("formerNames").map { "formerNames: \($0)" },
+        entity.marker.argument("userInfo").map { "userInfo: \($0)" },
+      ]
+      .compactMap { $0 }
+  }
+
+  // MARK: - The names of key paths
+
+  private var propertyNames: [String] {
+    let head = "\(entity.typeMember) propertyNames: [AnyKeyPath: String]"
+    if entity.isFinal { return ["\(head) {\n\(names(from: entity.name, type: "\(entity.name).self"))\n}"] }
+    return [
+      "\(head) { \(entity.name).propertyNames(from: \(entity.name).self) }",
+      """
+      \(entity.access)static func propertyNames<Root: \(entity.name)>(from root: Root.Type) -> [AnyKeyPath: String] {
+      \(names(from: "Root", type: "root"))
+      }
+      """,
+    ]
+  }
+
+  /// The dictionary of the names by key path, of a root with a type.
+  private func names(from root: String, type: String) -> String {
+    let entries = properties.map { "\\\(root).\($0.identifier): \"\($0.name)\"" }
+    let own = entries.isEmpty ? "[:]" : "[\(entries.joined(separator: ", "))]"
+    guard let parent = entity.parent else { return own }
+    let inherited = "\(parent).propertyNames(from: \(type))"
+    return entries.isEmpty ? inherited : "\(inherited).merging(\(own)) { name, _ in name }"
+  }
+
+  // MARK: - The values of new objects
+
+  private var defaults: String? {
+    let assignments = properties.compactMap { property in
+      property.objectDefault.map { "\(property.identifier) = \($0)" }
+    }
+    guard !assignments.isEmpty else { return nil }
+    return """
+      \(entity.access)override func initializeDefaults() {
+      super.initializeDefaults()
+      \(assignments.joined(separator: "\n"))
+      }
+      """
+  }
+}

@@ -1,0 +1,90 @@
+import SwiftSyntax
+
+extension StoredProperty {
+  /// The expression that makes the property's key.
+  var key: String {
+    let text = type.trimmedDescription
+    switch kind {
+    case .attribute: return "CoherenceCore.AttributeKey<\(text)>(\"\(name)\")"
+    case .codable:
+      let value = shape.isOptional || shape.isCollection ? nil : modelDefault
+      return "CoherenceCore.CodableKey<\(text)>(\"\(name)\"\(value.map { ", default: \($0)" } ?? ""))"
+    case .composite: return "CoherenceCore.CompositeKey<\(text)>(\"\(name)\")"
+    case .toOne: return "CoherenceCore.ToOneKey<\(destination)>(\"\(name)\")"
+    case .toMany: return "CoherenceCore.ToManyKey<\(destination)>(\"\(name)\")"
+    case .orderedToMany: return "CoherenceCore.OrderedToManyKey<\(destination)>(\"\(name)\")"
+    }
+  }
+
+  /// The expression that declares the property in the model.
+  var modelDeclaration: String {
+    switch kind {
+    case .attribute: attributeDeclaration
+    case .codable: codableDeclaration
+    case .composite: compositeDeclaration
+    case .toOne, .toMany, .orderedToMany: relationshipDeclaration
+    }
+  }
+
+  private var attributeDeclaration: String {
+    let options = options
+    let transformer = options["transformable"]?.arguments.first?.trimmedDescription
+    let attributeType = transformer.map { ".transformable(\($0))" } ?? "\(shape.text).attributeType"
+    let arguments = [
+      shape.isOptional ? "optional: true" : nil,
+      modelDefault.map { "default: \($0)" },
+      options["derived"]?.arguments.first.map { "derived: \($0.trimmedDescription)" },
+      options.validation(of: shape.text).map { "validation: \($0)" },
+      options.argument("formerNames").map { "formerNames: \($0)" },
+      options.argument("converting").map { "converting: \($0)" },
+      options.argument("userInfo").map { "userInfo: \($0)" },
+    ]
+    return call("Attribute", ["\"\(name)\"", attributeType] + arguments)
+  }
+
+  private var codableDeclaration: String {
+    let options = options
+    return call(
+      "Attribute",
+      [
+        "\"\(name)\"", "codable: \(typeValue)", modelDefault.map { "default: \($0)" },
+        options.validation(of: "String").map { "validation: \($0)" },
+        options.argument("formerNames").map { "formerNames: \($0)" },
+        options.argument("converting").map { "converting: \($0)" },
+        options.argument("userInfo").map { "userInfo: \($0)" },
+      ])
+  }
+
+  private var compositeDeclaration: String {
+    call(
+      "CompositeAttribute",
+      [
+        "\"\(name)\"", "of: \(typeValue)", modelDefault.map { "default: \($0)" },
+        options.argument("formerNames").map { "formerNames: \($0)" },
+      ])
+  }
+
+  private var relationshipDeclaration: String {
+    let marker = declaration.marker("Relationship")
+    let isToMany = kind != .toOne
+    let inverse = marker?.argument("inverse").map { $0.propertyName.map { "\"\($0)\"" } ?? $0.trimmedDescription }
+    let passed = ["minimumCount", "maximumCount", "deleteRule", "formerNames", "userInfo"].map { label in
+      marker?.argument(label).map { "\(label): \($0.trimmedDescription)" }
+    }
+    let isRequired = marker?.argument("required").map { $0.trimmedDescription == "true" } ?? false
+    let arguments = [
+      "\"\(name)\"", "\(isToMany ? "toMany" : "toOne"): \(destination).entityName",
+      inverse.map { "inverse: \($0)" },
+      kind == .orderedToMany ? "ordered: true" : nil,
+      isRequired ? "optional: false" : nil,
+    ]
+    return call("Relationship", arguments + passed)
+  }
+
+  /// The type as an expression. An array or a dictionary type needs no parentheses.
+  private var typeValue: String { "\(type.trimmedDescription).self" }
+
+  private func call(_ function: String, _ arguments: [String?]) -> String {
+    "CoherenceCore.\(function)(\(arguments.compactMap { $0 }.joined(separator: ", ")))"
+  }
+}

@@ -1,0 +1,153 @@
+import Testing
+
+/// Diagnostics of classes, lists and composites. Each expected text has the line, the message and the corrections.
+@Suite struct EntityComplaintTests {
+  @Test func `a structure as an entity is diagnosed and can become a class`() {
+    let source = "@Entity\nstruct Track {\n}"
+    #expect(
+      complaints(of: source) == [
+        "1 | '@Entity' is for classes, because each record has one object in a context; values that travel are the "
+          + "snapshots of the objects, and the parts of a composite are declared with '@Composite'. "
+          + "| replace 'struct' by 'final class'"
+      ])
+    #expect(
+      corrected(source, by: "replace 'struct' by 'final class'") == "@Entity\nfinal class Track {\n}")
+  }
+
+  @Test(arguments: ["enum", "actor"])
+  func `another declaration than a class is diagnosed`(kind: String) {
+    #expect(
+      complaints(of: "@Entity \(kind) Track {\n}") == [
+        "1 | '@Entity' is for classes, because each record has one object in a context."
+      ])
+  }
+
+  @Test func `a class without a superclass is diagnosed and can inherit from ManagedObject`() {
+    let message = "The class 'Track' of an entity inherits from 'ManagedObject' or from another entity."
+    #expect(
+      complaints(of: "@Entity\nfinal class Track {\n}") == ["2 | \(message) | inherit from 'ManagedObject'"])
+    #expect(
+      corrected("@Entity\nfinal class Track {\n}", by: "inherit from 'ManagedObject'")
+        == "@Entity\nfinal class Track: ManagedObject {\n}")
+    #expect(
+      corrected("@Entity\nfinal class Track: Codable {\n}", by: "inherit from 'ManagedObject'")
+        == "@Entity\nfinal class Track: ManagedObject, Codable {\n}")
+  }
+
+  @Test func `the macro of the other kind of entity is diagnosed and can be replaced`() {
+    #expect(
+      complaints(of: "@Entity final class Single: Release {\n}") == [
+        "1 | 'Single' inherits from 'Release'; '@Subentity' declares the subclasses of entities. "
+          + "| replace the macro by '@Subentity'"
+      ])
+    #expect(
+      complaints(of: "@Subentity final class Track: ManagedObject {\n}") == [
+        "1 | 'Track' inherits from no other entity; declare it with '@Entity'. | replace the macro by '@Entity'"
+      ])
+    #expect(
+      corrected("@Entity final class Single: Release {\n}", by: "replace the macro by '@Subentity'")
+        == "@Subentity final class Single: Release {\n}")
+  }
+
+  @Test func `a generic class is diagnosed`() {
+    #expect(
+      complaints(of: "@Entity final class Box<Content>: ManagedObject {\n}") == [
+        "1 | A generic class cannot be an entity, because each entity has one class and one table."
+      ])
+  }
+
+  @Test func `a private class within a type is diagnosed`() {
+    #expect(
+      complaints(of: "enum Music {\n@Entity private final class Track: ManagedObject {\n}\n}") == [
+        "2 | The extension that the macro writes stands outside of the type around 'Track', where a private class "
+          + "is not "
+          + "visible; make the class 'fileprivate'. | replace 'private' by 'fileprivate'"
+      ])
+  }
+
+  @Test func `arguments that the macro cannot read are diagnosed`() {
+    #expect(
+      complaints(of: "@Entity(name, abstract: flag) class Track: ManagedObject {\n}") == [
+        "1 | The name of the entity is a literal text with at least one character.",
+        "1 | The argument 'abstract' is 'true' or 'false', because the class is one or the other.",
+      ])
+  }
+
+  @Test func `a stored property in a conditional block is diagnosed`() {
+    #expect(
+      complaints(of: "@Entity class Track: ManagedObject {\n#if DEBUG\nvar title: String\n#endif\n}") == [
+        "3 | The macro does not see 'title' inside of '#if', and a model must not depend on the build; declare the "
+          + "property outside, or mark it '@Transient'."
+      ])
+  }
+
+  @Test func `a member that the macro writes is diagnosed`() {
+    let source = """
+      @Entity final class Track: ManagedObject {
+        var createdAt = Date()
+        static var entityName: String { "Song" }
+        override func initializeDefaults() {}
+      }
+      """
+    #expect(
+      complaints(of: source) == [
+        "3 | '@Entity' writes 'entityName' for 'Track'; remove this declaration, or the macro.",
+        "4 | '@Entity' writes 'initializeDefaults' for 'Track'; remove this declaration, or the macro.",
+      ])
+  }
+
+  @Test func `an unknown property in a list is diagnosed`() {
+    let source = """
+      @Entity final class Track: ManagedObject {
+        var title = ""
+        #Index<Track>([\\.name], [\\.title, \\.title])
+        #Unique<Track>(names)
+      }
+      """
+    #expect(
+      complaints(of: source) == [
+        "3 | 'Track' stores no property 'name' that '#Index' could list.",
+        "3 | 'title' is twice in the same list; remove one of them.",
+        "4 | '#Unique' takes lists of key paths: '#Unique<Track>([\\.name])'.",
+      ])
+  }
+
+  @Test func `a list may name inherited properties of a subentity`() {
+    #expect(
+      complaints(of: "@Subentity final class Maxi: Single {\n#Index<Maxi>([\\.name])\n}").isEmpty)
+  }
+
+  @Test func `a list of another class is diagnosed`() {
+    #expect(
+      complaints(of: "@Entity final class Track: ManagedObject {\nvar title = \"\"\n#Index<Album>([\\.title])\n}") == [
+        "3 | '#Index' lists properties of 'Track', the class around it."
+      ])
+  }
+
+  @Test func `a marker outside of an entity is diagnosed`() {
+    #expect(
+      complaints(of: "struct Track {\n@Attribute(.unique) var title: String\n}") == [
+        "2 | '@Attribute' is for variables of a class with '@Entity', which reads the attribute."
+      ])
+  }
+
+  @Test func `a composite that is no structure or has no parts is diagnosed`() {
+    #expect(
+      complaints(of: "@Composite final class Size {\n}") == [
+        "1 | '@Composite' is for structures, because the parts of a composite are its stored properties."
+      ])
+    #expect(
+      complaints(of: "@Composite struct Size {\n}") == [
+        "1 | A composite has at least one stored property; add the parts of 'Size'."
+      ])
+  }
+
+  @Test func `a constant of a composite with a value is diagnosed`() {
+    #expect(
+      complaints(of: "@Composite struct Size {\nlet width = 1.0\nvar height: Double\n}") == [
+        "2 | The constant 'width' cannot be read from a store, because it has its value already; make it a "
+          + "variable, or "
+          + "static. | replace 'let' by 'var'"
+      ])
+  }
+}

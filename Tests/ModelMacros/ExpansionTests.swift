@@ -1,0 +1,186 @@
+import Testing
+
+/// The text that the macros write. Spaces and line breaks do not count.
+@Suite struct ExpansionTests {
+  private func expectExpansion(
+    of source: String, contains parts: [String], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let text = expansion(of: source)
+    for part in parts {
+      #expect(text.contains(part.withSingleSpaces), "\(part)\nin\n\(text)", sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func `a property gets accessors through the table of the class`() {
+    expectExpansion(
+      of: "class Track { @_Stored var title = \"\"\n @_Stored var genres: ToMany<Genre>\n"
+        + "@_Stored @Attribute(.derived(.now)) var savedAt: Date? }",
+      contains: [
+        "var title { get { self[Properties.table.title] } set { self[Properties.table.title] = newValue } }",
+        "var genres: ToMany<Genre> { get { self[Properties.table.genres] } }",
+        "var savedAt: Date? { get { self[Properties.table.savedAt] } }",
+      ])
+  }
+
+  @Test func `only the properties that the model stores get accessors`() {
+    let source = """
+      @Entity final class Track: ManagedObject {
+        var title = 1
+        @Transient var isOpen = 1
+        static var limit = 1
+      }
+      """
+    expectExpansion(
+      of: source, contains: ["@CoherenceModelMacros._Stored var title = 1 var isOpen = 1 static var limit = 1"])
+  }
+
+  @Test func `the table has a key of the kind of each property`() {
+    let source = """
+      @Entity final class Track: ManagedObject {
+        var title = ""
+        var length: Int?
+        @Attribute(.codable) var tags: [String]
+        @Attribute(.codable) var style = Style()
+        @Attribute(.composite) var size: Size?
+        @Relationship var album: Album?
+        var genres: ToMany<Genre>
+        var parts: OrderedToMany<Part>
+        @Transient var isPlaying = false
+        static var limit = 1
+        var heading: String { title }
+      }
+      """
+    expectExpansion(
+      of: source,
+      contains: [
+        """
+        struct Properties: CoherenceCore.EntityProperties {
+        static let table = Properties()
+        let title = CoherenceCore.AttributeKey<String>("title")
+        let length = CoherenceCore.AttributeKey<Int?>("length")
+        let tags = CoherenceCore.CodableKey<[String]>("tags")
+        let style = CoherenceCore.CodableKey<Style>("style", default: Style())
+        let size = CoherenceCore.CompositeKey<Size?>("size")
+        let album = CoherenceCore.ToOneKey<Album>("album")
+        let genres = CoherenceCore.ToManyKey<Genre>("genres")
+        let parts = CoherenceCore.OrderedToManyKey<Part>("parts")
+        }
+        """
+      ])
+  }
+
+  @Test func `the declaration of the entity has the arguments of the macros`() {
+    let source = """
+      @Entity("Song", abstract: true, formerNames: ["Piece"], userInfo: ["a": "b"])
+      class Track: ManagedObject {
+        @Attribute(.unique, .length(1...9), formerNames: ["code"]) var isrc: String
+        @Attribute(.indexed, .minimum(0)) var stars: Int16? = 3
+        @Attribute(.derived(.now)) var savedAt: Date?
+        @Relationship(inverse: \\Album.tracks, deleteRule: .cascade, required: true) var album: Album?
+        @Relationship(inverse: nil, minimumCount: 1) var parts: OrderedToMany<Part>
+        #Index<Track>([\\.album, \\.size.width])
+        #Unique<Track>([\\.stars])
+      }
+      """
+    expectExpansion(
+      of: source,
+      contains: [
+        "class var entityName: String { \"Song\" }",
+        """
+        class var entityDeclaration: CoherenceCore.Entity {
+        CoherenceCore.Entity(Track.entityName, class: Track.self, isAbstract: true, uniqueness: [["isrc"], ["stars"]], \
+        indexes: [["stars"], ["album", "size.width"]], formerNames: ["Piece"], userInfo: ["a": "b"]) {
+        CoherenceCore.Attribute("isrc", String.attributeType, validation: [.minimumLength((1 ... 9).lowerBound), \
+        .maximumLength((1 ... 9).upperBound)], formerNames: ["code"])
+        CoherenceCore.Attribute("stars", Int16.attributeType, optional: true, default: 3 as Int16, \
+        validation: [.minimum((0 as Int16).attributeValue)])
+        CoherenceCore.Attribute("savedAt", Date.attributeType, optional: true, derived: .now)
+        CoherenceCore.Relationship("album", toOne: Album.entityName, inverse: "tracks", optional: false, \
+        deleteRule: .cascade)
+        CoherenceCore.Relationship("parts", toMany: Part.entityName, inverse: nil, ordered: true, minimumCount: 1)
+        }
+        }
+        """,
+      ])
+  }
+
+  @Test func `a value that is no literal becomes a statement for new objects`() {
+    expectExpansion(
+      of: """
+        @Entity final class Track: ManagedObject {
+          var createdAt = Date()
+          var day: Date = .now
+          var kind: Kind = .album
+        }
+        """,
+      contains: [
+        "override func initializeDefaults() { super.initializeDefaults() createdAt = Date() day = .now }",
+        "CoherenceCore.Attribute(\"kind\", Kind.attributeType, default: .album as Kind)",
+      ])
+  }
+
+  @Test(arguments: [
+    ("public ", "public ", "public "), ("open ", "open ", "public "), ("package ", "package ", "package "),
+  ])
+  func `the members are as visible as the class and the keys as the properties`(
+    level: String, member: String, table: String
+  ) {
+    expectExpansion(
+      of: "@Entity \(level)class Track: ManagedObject { \(table)var title: String\n var note: String\n"
+        + "private var secret: String }",
+      contains: [
+        "\(member)class var entityName: String",
+        "\(table)struct Properties: CoherenceCore.EntityProperties { \(table)static let table = Properties()",
+        "\(table)let title = ", "let note = ", "fileprivate let secret = ",
+        "\(table)struct Snapshot: CoherenceCore.EntitySnapshot",
+        "fileprivate init(objectID: CoherenceCore.ManagedObjectID? = nil, title: String, note: String, secret: String)",
+        "\(table)static func propertyNames<Root: Track>(from root: Root.Type) -> [AnyKeyPath: String]",
+      ])
+  }
+
+  @Test func `a subentity finds the inherited keys and names through its superclass`() {
+    expectExpansion(
+      of: "@Subentity final class Single: Release { var chart = 0 }",
+      contains: [
+        """
+        @dynamicMemberLookup struct Properties: CoherenceCore.EntityProperties {
+        static let table = Properties()
+        let chart = CoherenceCore.AttributeKey<Int>("chart")
+        subscript <Key>(dynamicMember keyPath: KeyPath<Release.Properties, Key>) -> Key {
+        Release.Properties.table[keyPath: keyPath]
+        }
+        }
+        """,
+        "override class var entityName: String { \"Single\" }",
+        "CoherenceCore.Entity(Single.entityName, class: Single.self, parent: Release.entityName) {",
+        "Release.propertyNames(from: Single.self).merging([\\Single.chart: \"chart\"]) { name, _ in name }",
+        "extension Single: CoherenceCore.DeclaredSubentity { }",
+      ])
+  }
+
+  @Test func `a composite reads and writes its parts in order`() {
+    expectExpansion(
+      of: "@Composite public struct Size { var width, height: Double\n var name: String? }",
+      contains: [
+        """
+        extension Size: CoherenceCore.CompositeValue {
+        public static var compositeParts: [CoherenceCore.Attribute] {
+        CoherenceCore.Attribute.parts("width", Double.self)
+        + CoherenceCore.Attribute.parts("height", Double.self)
+        + CoherenceCore.Attribute.parts("name", String?.self)
+        }
+        public init(reading parts: inout CoherenceCore.CompositeReader) {
+        self.width = parts.read()
+        self.height = parts.read()
+        self.name = parts.read()
+        }
+        public func write(to parts: inout CoherenceCore.CompositeWriter) {
+        parts.write(self.width)
+        parts.write(self.height)
+        parts.write(self.name)
+        }
+        }
+        """
+      ])
+  }
+}
