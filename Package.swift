@@ -207,6 +207,7 @@ let package = Package(
       name: "ModelFilesTests",
       dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],
       path: "Tests/ModelFiles", resources: [.copy("Resources/ShelfModel.xcdatamodeld")], swiftSettings: strict),
+    .testTarget(
       name: "ModelMacrosTests",
       dependencies: [
         "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),

@@ -54,7 +54,8 @@ struct EntityCode {
     let former = CodeArguments.formerNames(entity.renamingIdentifier, entity.userInfo)
     if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
     arguments += CodeArguments.userInfo(entity.userInfo)
-    return arguments.isEmpty ? ["@Entity"] : SourceLine.call("@Entity", arguments, indentation: "")
+    let name = entity.parent == nil ? "@Entity" : "@Subentity"
+    return arguments.isEmpty ? [name] : SourceLine.call(name, arguments, indentation: "")
   }
 
   // MARK: - Constraints and indexes

@@ -78,7 +78,7 @@ struct GeneratedTextTests {
 
         """#)
     #expect(
-      files["Single.swift"]?.contains("@Entity\nfinal class Single: Release {\n  var chart: Int16? = 0\n}") == true)
+      files["Single.swift"]?.contains("@Subentity\nfinal class Single: Release {\n  var chart: Int16? = 0\n}") == true)
   }
 
   @Test func `a composite is a structure with its parts`() throws {
@@ -133,7 +133,7 @@ struct GeneratedTextTests {
     let code = try ModelCode(MusicFile.file, source: "Music.xcdatamodeld", options: CodeOptions(style: .base))
       .generate()
     let base = try #require(code.files.first { $0.name == "SingleBase.swift" })
-    #expect(base.text.contains("@Entity(\"Single\")\nclass SingleBase: Release {\n"))
+    #expect(base.text.contains("@Subentity(\"Single\")\nclass SingleBase: Release {\n"))
     #expect(!base.isWrittenOnce)
     let own = try #require(code.files.first { $0.name == "Single.swift" })
     #expect(own.isWrittenOnce)

@@ -22,7 +22,7 @@ extension ManagedObject {
   /// The report of an accessor that met a record deleted by other writers; `nil` for another failure.
   private final func vanishedRecord(_ error: any Error, _ outcome: String) -> CoherenceError? {
     guard let cause = error as? CoherenceError else { return nil }
-    let isDeletedElsewhere = cause.objectIDs == [id] && flags.isSuperset(of: [.detached, .deleted])
+    let isDeletedElsewhere = cause.objectIDs == [recordID] && flags.isSuperset(of: [.detached, .deleted])
     guard cause.code == .objectNotFound || cause.code == .objectDeleted && isDeletedElsewhere else { return nil }
     let name = cause.objectIDs.first?.entity.name ?? entity.name
     var report = CoherenceError(

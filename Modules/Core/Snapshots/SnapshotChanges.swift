@@ -20,6 +20,8 @@ struct SnapshotChanges {
   /// - Throws: As ``ManagedObject/apply(_:)`` for values and targets.
   mutating func add(_ value: AttributeValue, at slot: Int) throws {
     switch entity.slots[slot] {
+    // Saves compute derived values.
+    case .attribute(let attribute) where attribute.derivation != nil: break
     case .attribute(let attribute): values.append((slot, try attribute.checkedForSnapshot(value)))
     case .reference(let relationship): targets.append((relationship, try target(value, of: relationship)))
     case .position: break

@@ -85,10 +85,3 @@ extension EntityDescription {
     }
   }
 }
-
-extension PendingRecord {
-  /// Whether the record changes in nothing but its positions in ordered lists of others.
-  fileprivate var changesPositionsOnly: Bool {
-    !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
-  }
-}
