@@ -72,7 +72,7 @@ struct ObjectRegistryTests {
         moves.append(ObjectRegistry.Move(object, to: id))
       }
       registry.move(moves)
-      for object in objects { if let object { ids.insert(object.id) } }
+      for object in objects { if let object { ids.insert(object.recordID) } }
     }
 
     /// Whether the registry finds the objects by their present identifiers alone, and forgets them with their last
@@ -80,7 +80,7 @@ struct ObjectRegistryTests {
     mutating func agreesAndEnds() -> Bool {
       registry.checkInvariants()
       for id in ids {
-        let expected = objects.compactMap { $0 }.first { $0.id == id }
+        let expected = objects.compactMap { $0 }.first { $0.recordID == id }
         if registry.object(for: id) !== expected { return false }
       }
       registry.checkInvariants()
@@ -121,7 +121,7 @@ struct ObjectRegistryTests {
       kept.checkInvariants()
       for key in Int64(0)..<100 {
         let id = staff.id(staff.firm, key)
-        #expect(kept.target(id).map { $0.id == id } != false)
+        #expect(kept.target(id).map { $0.recordID == id } != false)
       }
       if random.isTrue(0.05) { kept.removeAll() }
     }
