@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The synchronisation of a shelf")
 struct SyncTests {
-  /// A client that replies with recorded pages: each page once for each call of `sync`.
+  /// A client that replies with an artist and two pages of albums, once each.
   private func replay(title: String = "Pastel Blues") -> HTTPReplay {
     HTTPReplay([
       HTTPExchange(
