@@ -45,17 +45,39 @@
       #expect(try run(first.dataHome, "sync", address) == offline + albums)
     }
 
-    @Test func `the article shows each file of the package`() throws {
-      let page = Self.tutorial.appendingPathComponent(
-        "../../../Modules/Coherence/Coherence.docc/FromAnEmptyFolder.md")
-      let article = try String(contentsOf: page, encoding: .utf8)
-      let files = FileManager.default.enumerator(atPath: Self.tutorial.path)?.compactMap { $0 as? String } ?? []
-      let sources = files.filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") }
-      #expect(sources.count >= 14)
-      for file in sources {
-        let text = try String(contentsOf: Self.tutorial.appendingPathComponent(file), encoding: .utf8)
-        #expect(article.contains("\n\(text)```\n"), "The tutorial does not show \(file).")
+    @Test(arguments: [("First", "### 3."), ("Last", "")])
+    func `the files of the article are the package that is compiled here`(folder: String, end: String) throws {
+      let page = Self.tutorial.appendingPathComponent("../../../Modules/Coherence/Coherence.docc/FromAnEmptyFolder.md")
+      let article = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
+      let step = article.prefix { end.isEmpty || !$0.hasPrefix(end) }
+      let package = Self.tutorial.appendingPathComponent(folder, isDirectory: true)
+      let names = FileManager.default.enumerator(atPath: package.path)?.compactMap { $0 as? String } ?? []
+      let files = Self.files(of: step)
+      #expect(Set(files.keys) == Set(names.filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") }))
+      for (name, text) in files {
+        let compiled = try String(contentsOf: package.appendingPathComponent(name), encoding: .utf8)
+        #expect(text == compiled, "The article and the package differ in \(name).")
       }
+    }
+
+    /// The files of a page by their paths: the last of the blocks that follow the words "Write" or "Replace" and a path.
+    private static func files(of page: ArraySlice<String>) -> [String: String] {
+      var files: [String: String] = [:]
+      var lines = page
+      var path: String?
+      while let line = lines.popFirst() {
+        if line.hasPrefix("```") {
+          let block = lines.prefix { $0 != "```" }
+          lines = lines[block.endIndex...].dropFirst()
+          if let path { files[path] = block.joined(separator: "\n") + "\n" }
+          path = nil
+        } else {
+          // The path may stand at the beginning of the line after the word.
+          path =
+            line.firstMatch(of: /(?:Write |Replace |^)`([A-Za-z0-9\/-]+\.(?:swift|json))`/).map { String($0.1) } ?? path
+        }
+      }
+      return files
     }
 
     private func run(_ dataHome: URL, _ arguments: String...) throws -> String {
