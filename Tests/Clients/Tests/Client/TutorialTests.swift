@@ -46,7 +46,7 @@
     }
 
     @Test(arguments: [("First", "### 3."), ("Last", "")])
-    func `the files of the article are the package that is compiled here`(folder: String, end: String) throws {
+    func `the files of the article equal the compiled package`(folder: String, end: String) throws {
       let page = Self.tutorial.appendingPathComponent("../../../Modules/Coherence/Coherence.docc/FromAnEmptyFolder.md")
       let article = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
       let step = article.prefix { end.isEmpty || !$0.hasPrefix(end) }

@@ -10,7 +10,7 @@ struct Page<Record: Decodable & Sendable>: Decodable, Sendable {
   let next: String?
 }
 
-/// An artist of the service. The names are those of the entity's properties.
+/// An artist of the service. Each property has the name of a property of `Artist`.
 struct ArtistRecord: Decodable, Sendable {
   let name: String
 }
