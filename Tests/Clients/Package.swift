@@ -40,6 +40,19 @@ let package = Package(
     .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
     .executableTarget(
       name: "coherence-sync", dependencies: [coherence, http, httpTypes], path: "Sync", swiftSettings: strict),
+    // The programs of the tutorial: after its second step, and at its end.
+    .executableTarget(
+      name: "shelf-first", dependencies: [coherence, modelMacros], path: "Tutorial/First/Sources/shelf",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "shelf", dependencies: [coherence, modelMacros, http, httpTypes], path: "Tutorial/Last/Sources/shelf",
+      swiftSettings: strict),
+    .testTarget(
+      name: "ShelfTests", dependencies: ["shelf", coherence, http], path: "Tutorial/Last/Tests/ShelfTests",
+      swiftSettings: strict),
+    // The program of the articles for newcomers from other libraries.
+    .testTarget(
+      name: "MovingTests", dependencies: [coherence, modelMacros], path: "Tests/Moving", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
@@ -62,8 +75,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
-        "coherence-structures",
-        "coherence-sync", coherence,
+        "coherence-structures", "coherence-sync", "shelf", "shelf-first", coherence,
       ],
       path: "Tests/Client", swiftSettings: strict),
   ]

@@ -9,9 +9,15 @@
     let dataHome: URL
 
     init(_ name: String, _ arguments: String...) {
+      let dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+      self.init(name, arguments: arguments, dataHome: dataHome)
+    }
+
+    /// - Parameter dataHome: The directory with the data of an earlier run.
+    init(_ name: String, arguments: [String], dataHome: URL) {
       self.name = name
       self.arguments = arguments
-      dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+      self.dataHome = dataHome
     }
 
     /// Runs the program to a successful end and returns its output.
