@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
 let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
@@ -27,7 +28,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
-    .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-example", dependencies: [coherence, modelMacros], path: "Example", swiftSettings: strict),
     .executableTarget(
       name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
       swiftSettings: strict),
@@ -37,7 +39,9 @@ let package = Package(
       resources: [.copy("Library.xcdatamodeld")], swiftSettings: strict,
       plugins: [.plugin(name: "CoherenceModelPlugin", package: "coherence")]),
     .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
-    .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-start", dependencies: [coherence, modelFiles], path: "Start",
+      resources: [.copy("MyModelName.xcdatamodeld")], swiftSettings: strict),
     .executableTarget(
       name: "coherence-sync", dependencies: [coherence, http, httpTypes], path: "Sync", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
