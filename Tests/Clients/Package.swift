@@ -51,7 +51,9 @@ let package = Package(
     // The code of the articles in the documentation catalogs, as it stands there.
     .testTarget(
       name: "GuideTests",
-      dependencies: ["Notebook", coherence, core, identityMap, mapping, http, httpTypes, conformance],
+      dependencies: [
+        "Notebook", coherence, core, modelMacros, identityMap, mapping, http, httpTypes, conformance,
+      ],
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
