@@ -38,12 +38,14 @@ let package = Package(
       name: "coherence-library", dependencies: [coherence, modelMacros], path: "Library",
       resources: [.copy("Library.xcdatamodeld")], swiftSettings: strict,
       plugins: [.plugin(name: "CoherenceModelPlugin", package: "coherence")]),
-    .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-script", dependencies: [coherence, modelMacros], path: "Script", swiftSettings: strict),
     .executableTarget(
       name: "coherence-start", dependencies: [coherence, modelFiles], path: "Start",
       resources: [.copy("MyModelName.xcdatamodeld")], swiftSettings: strict),
     .executableTarget(
-      name: "coherence-sync", dependencies: [coherence, http, httpTypes], path: "Sync", swiftSettings: strict),
+      name: "coherence-sync", dependencies: [coherence, modelMacros, http, httpTypes], path: "Sync",
+      swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
