@@ -4,7 +4,7 @@ import Foundation
 /// Starts a Connect in every possible way, and prints its stores after each start.
 ///
 /// The scenarios read the model file `MyModelName.xcdatamodeld` from the resources of the program, because it links
-/// CoherenceModelFiles. The delegate has a model that is registered in code.
+/// CoherenceModelFiles. The program registers the model of the delegate itself.
 @main struct Start {
   static func main() throws {
     try registerModel(named: "ModelName")

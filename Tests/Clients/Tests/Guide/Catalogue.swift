@@ -14,7 +14,7 @@ import CoherenceModelMacros
   @Relationship(deleteRule: .cascade) var tracks: OrderedToMany<Track>
 }
 
-// By hand, as the page of CoherenceCore shows.
+// Declared by hand, as on the landing page of CoherenceCore.
 final class Track: ManagedObject, DeclaredEntity {
   var title: String {
     get { self[Properties.table.title] }
