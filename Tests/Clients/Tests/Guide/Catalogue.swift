@@ -14,7 +14,7 @@ import CoherenceModelMacros
   @Relationship(deleteRule: .cascade) var tracks: OrderedToMany<Track>
 }
 
-// Declared by hand, as on the landing page of CoherenceCore.
+// Declared without the macro; the landing page of CoherenceCore shows the class.
 final class Track: ManagedObject, DeclaredEntity {
   var title: String {
     get { self[Properties.table.title] }
