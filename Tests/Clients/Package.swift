@@ -71,7 +71,7 @@ let package = Package(
       dependencies: [
         "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
         "coherence-structures",
-        "coherence-sync", coherence,
+        "coherence-sync", coherence, modelMacros,
       ],
       path: "Tests/Client", swiftSettings: strict),
   ]
