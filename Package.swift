@@ -208,6 +208,9 @@ let package = Package(
       dependencies: ["CoherenceModelFiles", "CoherenceCore", "CoherenceStrategies"],
       path: "Tests/ModelFiles", resources: [.copy("Resources/ShelfModel.xcdatamodeld")], swiftSettings: strict),
     .testTarget(
+      name: "ModelFormsTests", dependencies: ["CoherenceModelFiles", "CoherenceModelMacros", "CoherenceCore"],
+      path: "Tests/ModelForms", resources: [.copy("Resources/FormsModel.xcdatamodeld")], swiftSettings: strict),
+    .testTarget(
       name: "ModelMacrosTests",
       dependencies: [
         "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),

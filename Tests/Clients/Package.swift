@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
 let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
@@ -27,7 +28,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
-    .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-example", dependencies: [coherence, modelMacros], path: "Example", swiftSettings: strict),
     .executableTarget(
       name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
       swiftSettings: strict),
@@ -36,10 +38,14 @@ let package = Package(
       name: "coherence-library", dependencies: [coherence, modelMacros], path: "Library",
       resources: [.copy("Library.xcdatamodeld")], swiftSettings: strict,
       plugins: [.plugin(name: "CoherenceModelPlugin", package: "coherence")]),
-    .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
-    .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-sync", dependencies: [coherence, http, httpTypes], path: "Sync", swiftSettings: strict),
+      name: "coherence-script", dependencies: [coherence, modelMacros], path: "Script", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-start", dependencies: [coherence, modelFiles], path: "Start",
+      resources: [.copy("MyModelName.xcdatamodeld")], swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-sync", dependencies: [coherence, modelMacros, http, httpTypes], path: "Sync",
+      swiftSettings: strict),
     // The programs of the tutorial: after its second step, and at its end.
     .executableTarget(
       name: "shelf-first", dependencies: [coherence, modelMacros], path: "Tutorial/First/Sources/shelf",
@@ -60,7 +66,9 @@ let package = Package(
     // The code of the articles in the documentation catalogs, as it stands there.
     .testTarget(
       name: "GuideTests",
-      dependencies: ["Notebook", coherence, core, identityMap, mapping, http, httpTypes, conformance],
+      dependencies: [
+        "Notebook", coherence, core, modelMacros, identityMap, mapping, http, httpTypes, conformance,
+      ],
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
@@ -75,7 +83,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
-        "coherence-structures", "coherence-sync", "shelf", "shelf-first", coherence,
+        "coherence-structures", "coherence-sync", "shelf", "shelf-first", coherence, modelMacros,
       ],
       path: "Tests/Client", swiftSettings: strict),
   ]

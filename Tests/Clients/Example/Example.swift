@@ -1,19 +1,14 @@
 import Coherence
+import CoherenceModelMacros
 
-final class Artist: ManagedObject {
-  static let nameKey = AttributeKey<String>("name")
-  var name: String {
-    get { self[Self.nameKey] }
-    set { self[Self.nameKey] = newValue }
-  }
+@Entity final class Artist: ManagedObject {
+  var name: String
 }
 
 @main struct Example {
   static func main() async throws {
-    let model = try ManagedObjectModel {
-      Entity("Artist", class: Artist.self) { Attribute("name", .string) }
-    }
-    let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Music", managedObjectModel: model)
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Music", managedObjectModel: try ManagedObjectModel(Artist.self))
     try container.attachPersistentStores(for: [StoreConfiguration(type: .sqlite)])
 
     try await container.performBackgroundTask { context in
@@ -21,7 +16,7 @@ final class Artist: ManagedObject {
       try context.save()  // on disk when this returns
     }
     let view = container.viewContext
-    let names = try await view.perform { try view.fetch(FetchRequest(Artist.self).sort("name")).map(\.name) }
+    let names = try await view.perform { try view.fetch(FetchRequest(Artist.self).sort(\.name)).map(\.name) }
     print(names)
   }
 }

@@ -1,17 +1,12 @@
 // A program without a type of its own: everything stands at the top level.
 import Coherence
+import CoherenceModelMacros
 
-final class Entry: ManagedObject {
-  static let textKey = AttributeKey<String>("text")
-  var text: String {
-    get { self[Self.textKey] }
-    set { self[Self.textKey] = newValue }
-  }
+@Entity final class Entry: ManagedObject {
+  var text: String
 }
 
-let model = try ManagedObjectModel {
-  Entity("Entry", class: Entry.self) { Attribute("text", .string) }
-}
+let model = try ManagedObjectModel(Entry.self)
 let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Journal", managedObjectModel: model)
 try container.attachPersistentStore()
 
@@ -35,7 +30,7 @@ let failure = await withCheckedContinuation { done in
 print(failure == nil)
 
 let view = container.viewContext
-print(try await view.perform { try view.fetch(FetchRequest(Entry.self).sort("text")).map(\.text) })
+print(try await view.perform { try view.fetch(FetchRequest(Entry.self).sort(\.text)).map(\.text) })
 
 extension ManagedObjectContext {
   func insertAndSave(_ text: String) throws {

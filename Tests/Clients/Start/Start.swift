@@ -2,9 +2,12 @@ import Coherence
 import Foundation
 
 /// Starts a Connect in every possible way, and prints its stores after each start.
+///
+/// The scenarios read the model file `MyModelName.xcdatamodeld` from the resources of the program, because it links
+/// CoherenceModelFiles. The program registers the model of the delegate itself.
 @main struct Start {
   static func main() throws {
-    for name in ["MyModelName", "ModelName"] { try registerModel(named: name) }
+    try registerModel(named: "ModelName")
     for (title, start) in [
       ("without configuration", startWithoutConfiguration), ("with configurations", startWithConfigurations),
       ("for a user", startForUser), ("for a user beside a global store", startForUserBesideGlobalStore),
@@ -17,7 +20,7 @@ import Foundation
     print("by a delegate: \(delegate.applicationDidFinishLaunching()) \(stores(of: delegate.connect))")
   }
 
-  /// The model of a scenario. Its three configurations can also be in one store.
+  /// Registers a model equal to the one of the file. Its three configurations can also be in one store.
   private static func registerModel(named name: String) throws {
     let entities = ["Global", "Transient", "Persistent"]
     let model = try ManagedObjectModel(

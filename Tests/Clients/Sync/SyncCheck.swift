@@ -17,7 +17,7 @@ extension SyncClient {
   func compare(with catalogue: Catalogue) async throws -> String {
     let context = connect.newBackgroundContext()
     return try await context.perform {
-      let songs = try context.fetch(FetchRequest(Song.self).prefetch("artist").prefetch("genres"))
+      let songs = try context.fetch(FetchRequest(Song.self).prefetch(\.artist).prefetch(\.genres))
       let drafts = songs.count { $0.id < 0 && $0.title == "Draft" }
       let stored = songs.filter { $0.id >= 0 }
       let records = stored.compactMap(\.record)

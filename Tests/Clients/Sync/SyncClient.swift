@@ -44,7 +44,7 @@ struct SyncClient {
   func cursor() async throws -> String? {
     let (name, context) = (name, connect.newBackgroundContext())
     return try await context.perform {
-      let request = FetchRequest(SyncProgress.self).filter(try FetchPredicate(format: "client == %@", name))
+      let request = FetchRequest(SyncProgress.self).filter { $0.client == name }
       return try context.fetch(request).first?.cursor
     }
   }

@@ -25,7 +25,7 @@ private actor Librarian {
   }
 
   var texts: [String] {
-    get throws { try context.fetch(FetchRequest(Note.self).sort("text")).map(\.text) }
+    get throws { try context.fetch(FetchRequest(Note.self).sort(\.text)).map(\.text) }
   }
 
   /// Asks for the context's queue from inside, with and without waiting.

@@ -30,7 +30,7 @@ struct DefaultStoresTests {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let connect = GenericConnect<ContextStrategy.Mixed>(
-      name: "Notes", managedObjectModel: try Note.model(), storeLocation: directory)
+      name: "Notes", managedObjectModel: try ManagedObjectModel(Note.self), storeLocation: directory)
     try connect.start()
     #expect(connect.persistentStoreCoordinator.persistentStores.map(\.type) == [.sqlite])
     try connect.stop()

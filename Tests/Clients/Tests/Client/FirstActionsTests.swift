@@ -1,4 +1,5 @@
 import Coherence
+import CoherenceModelMacros
 import Foundation
 import Synchronization
 import Testing
@@ -115,18 +116,12 @@ struct MyWebService: Sendable {
   }
 }
 
+@Entity(userInfo: ["uniquenessAttributes": "id"])
 final class Reading: ManagedObject {
-  static let valueKey = AttributeKey<Double>("value")
-  var value: Double { self[Self.valueKey] }
+  var id: Int64
+  var value: Double
 
-  static let model = Result {
-    try ManagedObjectModel(name: "Readings") {
-      Entity("Reading", class: Reading.self, userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Attribute("value", .double)
-      }
-    }
-  }
+  static let model = Result { try ManagedObjectModel(Reading.self, name: "Readings") }
 
   static func entity() throws -> EntityDescription { try model.get().entity(for: Reading.self) }
 }

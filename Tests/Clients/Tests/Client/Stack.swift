@@ -1,18 +1,10 @@
 import Coherence
+import CoherenceModelMacros
 import Foundation
 
 /// A record of the tests' own model.
-final class Note: ManagedObject {
-  static let textKey = AttributeKey<String>("text")
-
-  var text: String {
-    get { self[Self.textKey] }
-    set { self[Self.textKey] = newValue }
-  }
-
-  static func model() throws -> ManagedObjectModel {
-    try ManagedObjectModel { Entity("Note", class: Note.self) { Attribute("text", .string) } }
-  }
+@Entity final class Note: ManagedObject {
+  var text: String
 }
 
 /// A container in a directory of its own.
@@ -23,7 +15,7 @@ struct StackOf<Strategy: ContextStrategyType> {
   init() throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     container = GenericPersistentContainer(
-      name: "Notes", managedObjectModel: try Note.model(), storeLocation: directory)
+      name: "Notes", managedObjectModel: try ManagedObjectModel(Note.self), storeLocation: directory)
   }
 
   /// Detaches the stores and removes their files.

@@ -4,7 +4,7 @@
 
   @Suite("First steps with a Connect: the start")
   struct StartTests {
-    @Test func `each way to start attaches the expected stores`() throws {
+    @Test func `each way to start finds its model in a file or in code and attaches the expected stores`() throws {
       let program = Program("coherence-start")
       defer { program.remove() }
       let output = try program.output()

@@ -1,21 +1,16 @@
 import Coherence
 import CoherenceHTTP
+import CoherenceModelMacros
 import Foundation
 import HTTPTypes
 import Testing
 
+@Entity(userInfo: ["uniquenessAttributes": "id"])
 final class Song: ManagedObject {
-  static let idKey = AttributeKey<Int64>("id")
-  static let titleKey = AttributeKey<String>("title")
+  var id: Int64
+  var title: String
 
-  static let model = Result {
-    try ManagedObjectModel(name: "Songs") {
-      Entity("Song", class: Song.self, userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Attribute("title", .string)
-      }
-    }
-  }
+  static let model = Result { try ManagedObjectModel(Song.self, name: "Songs") }
 
   static func entity() throws -> EntityDescription { try model.get().entity(for: Song.self) }
 }
@@ -85,7 +80,7 @@ struct ActionsGuideTests {
 
   private func titles() async throws -> [String] {
     try await connect.performBackgroundTask { context in
-      try context.fetch(FetchRequest(Song.self).sort("id")).map { $0[Song.titleKey] }
+      try context.fetch(FetchRequest(Song.self).sort(\.id)).map(\.title)
     }
   }
 

@@ -1,73 +1,20 @@
 import Coherence
+import CoherenceModelMacros
 
-final class Artist: ManagedObject, DeclaredEntity {
-  var name: String {
-    get { self[Properties.table.name] }
-    set { self[Properties.table.name] = newValue }
-  }
-  var country: String? {
-    get { self[Properties.table.country] }
-    set { self[Properties.table.country] = newValue }
-  }
-  var albums: ToMany<Album> { self[Properties.table.albums] }
-
-  struct Properties: EntityProperties {
-    static let table = Properties()
-    let name = AttributeKey<String>("name")
-    let country = AttributeKey<String?>("country")
-    let albums = ToManyKey<Album>("albums")
-  }
-
-  static var entityName: String { "Artist" }
-  static var entityDeclaration: Entity {
-    Entity(entityName, class: Artist.self, uniqueness: [["name"]]) {
-      Attribute("name", .string, validation: [.minimumLength(1)])
-      Attribute("country", .string, optional: true)
-      Relationship("albums", toMany: Album.entityName, deleteRule: .cascade)
-    }
-  }
-  static var propertyNames: [AnyKeyPath: String] {
-    [\Artist.name: "name", \Artist.country: "country", \Artist.albums: "albums"]
-  }
+@Entity final class Artist: ManagedObject {
+  @Attribute(.unique, .minimumLength(1)) var name: String
+  var country: String?
+  @Relationship(deleteRule: .cascade) var albums: ToMany<Album>
 }
 
-final class Album: ManagedObject, DeclaredEntity {
-  var title: String {
-    get { self[Properties.table.title] }
-    set { self[Properties.table.title] = newValue }
-  }
-  var year: Int? {
-    get { self[Properties.table.year] }
-    set { self[Properties.table.year] = newValue }
-  }
-  var artist: Artist? {
-    get { self[Properties.table.artist] }
-    set { self[Properties.table.artist] = newValue }
-  }
-  var tracks: OrderedToMany<Track> { self[Properties.table.tracks] }
-
-  struct Properties: EntityProperties {
-    static let table = Properties()
-    let title = AttributeKey<String>("title")
-    let year = AttributeKey<Int?>("year")
-    let artist = ToOneKey<Artist>("artist")
-    let tracks = OrderedToManyKey<Track>("tracks")
-  }
-
-  static var entityName: String { "Album" }
-  static var entityDeclaration: Entity {
-    Entity(entityName, class: Album.self, indexes: [["year"]]) {
-      Attribute("title", .string)
-      Attribute("year", .int64, optional: true)
-      Relationship("artist", toOne: Artist.entityName, inverse: "albums")
-      Relationship("tracks", toMany: Track.entityName, ordered: true, deleteRule: .cascade)
-    }
-  }
-  static var propertyNames: [AnyKeyPath: String] {
-    [\Album.title: "title", \Album.year: "year", \Album.artist: "artist", \Album.tracks: "tracks"]
-  }
+@Entity final class Album: ManagedObject {
+  var title: String
+  @Attribute(.indexed) var year: Int?
+  @Relationship(inverse: \Artist.albums) var artist: Artist?
+  @Relationship(deleteRule: .cascade) var tracks: OrderedToMany<Track>
 }
 
+// Declared without the macro; the landing page of CoherenceCore shows the class.
 final class Track: ManagedObject, DeclaredEntity {
   var title: String {
     get { self[Properties.table.title] }

@@ -1,20 +1,20 @@
 import Coherence
+import CoherenceModelMacros
 import Testing
 
-final class Invoice: ManagedObject, PropertyValidating {
-  static let numberKey = AttributeKey<Int>("number")
-  static let sumKey = AttributeKey<Int>("sum")
-  static let isSentKey = AttributeKey<Bool>("isSent")
+@Entity final class Invoice: ManagedObject, PropertyValidating {
+  var number: Int
+  var sum = 0
+  var isSent = false
+  /// A variable of the object, which no store has.
+  @Transient private(set) var title = ""
 
   struct Refusal: Error, CustomStringConvertible { let description: String }
 
-  /// A variable of the object, which no store has.
-  private(set) var title = ""
-
-  override func awakeFromFetch() { title = "Invoice \(self[Self.numberKey])" }
+  override func awakeFromFetch() { title = "Invoice \(number)" }
 
   override func validateForDelete() throws {
-    if self[Self.isSentKey] { throw Refusal(description: "a sent invoice cannot be deleted") }
+    if isSent { throw Refusal(description: "a sent invoice cannot be deleted") }
   }
 
   func validate(_ value: AttributeValue, for property: PropertyDescription) throws {
@@ -27,13 +27,7 @@ final class Invoice: ManagedObject, PropertyValidating {
 @Suite("The article about hooks")
 struct HooksGuideTests {
   private static func container() throws -> GenericPersistentContainer<ContextStrategy.Mixed> {
-    let model = try ManagedObjectModel(name: "Invoices") {
-      Entity("Invoice", class: Invoice.self) {
-        Attribute("number", .int64)
-        Attribute("sum", .int64, default: 0)
-        Attribute("isSent", .bool, default: false)
-      }
-    }
+    let model = try ManagedObjectModel(Invoice.self, name: "Invoices")
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Invoices", managedObjectModel: model)
     try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     return container
@@ -44,15 +38,15 @@ struct HooksGuideTests {
     defer { withExtendedLifetime(container) {} }
     let id = try await container.performBackgroundTask { context in
       let invoice = try Invoice(context: context)
-      invoice[Invoice.numberKey] = 7
-      invoice[Invoice.isSentKey] = true
+      invoice.number = 7
+      invoice.isSent = true
       try context.save()
       return invoice.objectID
     }
     let (title, reasons) = try await container.performBackgroundTask { context in
       let invoice = try #require(try context.existingObject(with: id) as? Invoice)
       let title = invoice.title
-      invoice[Invoice.sumKey] = 12
+      invoice.sum = 12
       var reasons: [String] = []
       do {
         try context.save()

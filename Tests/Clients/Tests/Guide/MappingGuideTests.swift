@@ -1,6 +1,7 @@
 import Coherence
 import CoherenceIdentityMap
 import CoherenceMapping
+import CoherenceModelMacros
 import Foundation
 import Testing
 
@@ -26,32 +27,22 @@ struct Guest: CoreModel, Equatable {
   var uid: String { guestId }
 }
 
-final class GuestRecord: ManagedObject {
-  static let idKey = AttributeKey<String?>("id")
-  static let nameKey = AttributeKey<String?>("name")
-
-  var id: String? {
-    get { self[Self.idKey] }
-    set { self[Self.idKey] = newValue }
-  }
-  var name: String? {
-    get { self[Self.nameKey] }
-    set { self[Self.nameKey] = newValue }
-  }
+@Entity final class GuestRecord: ManagedObject {
+  var id: String
+  var name: String
 }
 
 extension GuestRecord: RecordFromModel, RecordToModel {
   typealias ModelType = Guest
-  static var entityName: String { "GuestRecord" }
   static var uidKey: String { "id" }
-  var uid: String { id ?? "" }
+  var uid: String { id }
 
   func fromModel(_ model: Guest) {
     id = model.guestId
     name = model.name
   }
 
-  func toModel() -> Guest { Guest(guestId: id ?? "", name: name ?? "") }
+  func toModel() -> Guest { Guest(guestId: id, name: name) }
 }
 
 struct Size: Codable, Sendable, Equatable {
@@ -98,13 +89,8 @@ struct MappingGuideTests {
 
   @Test func `models are saved and fetched by a class of records`() throws {
     let inMemory = [StoreConfiguration(type: .inMemory)]
-    let model = try ManagedObjectModel {
-      Entity("GuestRecord", class: GuestRecord.self) {
-        Attribute("id", .string)
-        Attribute("name", .string)
-      }
-    }
-    let manager = PersistenceManager(name: "Guests", model: model, storeConfigurations: inMemory)
+    let manager = PersistenceManager(
+      name: "Guests", model: try ManagedObjectModel(GuestRecord.self), storeConfigurations: inMemory)
     try manager.load()
     try manager.save(
       entity: GuestRecord.self, models: [Guest(guestId: "a", name: "Ada")], shouldOverwrite: true)

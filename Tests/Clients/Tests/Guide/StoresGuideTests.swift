@@ -1,9 +1,19 @@
 import Coherence
+import CoherenceModelMacros
 import Foundation
 import Testing
 
 @Suite("The article about stores")
 struct StoresGuideTests {
+  @Entity final class Book: ManagedObject {
+    @Attribute(formerNames: ["name"]) var title: String
+    var pages: Int32 = 0
+  }
+
+  @Entity final class Search: ManagedObject {
+    var text: String
+  }
+
   private typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
   /// Runs a block with a directory of its own.
@@ -29,10 +39,8 @@ struct StoresGuideTests {
 
   @Test func `configurations of the model decide about the store of an entity`() async throws {
     try await withDirectory { directory in
-      let model = try ManagedObjectModel(configurations: ["Library": ["Book"], "Session": ["Search"]]) {
-        Entity("Book") { Attribute("title", .string) }
-        Entity("Search") { Attribute("text", .string) }
-      }
+      let model = try ManagedObjectModel(
+        Book.self, Search.self, configurations: ["Library": [Book.self], "Session": [Search.self]])
       let container = GenericPersistentContainer<ContextStrategy.Mixed>(
         name: "Reader", managedObjectModel: model, storeLocation: directory)
       let stores = try container.attachPersistentStores(for: [
@@ -53,18 +61,11 @@ struct StoresGuideTests {
         try context.save()
       }
       try writer.detach(persistentStore: written)
-      let model = try ManagedObjectModel(name: "Reader", versionIdentifiers: ["2"]) {
-        Entity("Book") {
-          Attribute("title", .string, formerNames: ["name"])
-          Attribute("pages", .int32, default: 0)
-        }
-      }
+      let model = try ManagedObjectModel(Book.self, name: "Reader", versionIdentifiers: ["2"])
       let reader = Container(name: "Reader", managedObjectModel: model, storeLocation: directory)
       let store = try reader.attachPersistentStore()
       let titles = try await reader.performBackgroundTask { context in
-        try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).map {
-          try $0.value(for: "title", as: String.self)
-        }
+        try context.fetch(FetchRequest(Book.self)).map(\.title)
       }
       #expect(titles == ["Lavinia"])
       try reader.detach(persistentStore: store)
