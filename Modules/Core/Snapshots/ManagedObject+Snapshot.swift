@@ -85,7 +85,8 @@ extension ManagedObject {
     return changes
   }
 
-  private final func write(_ changes: SnapshotChanges) throws {
+  /// Makes the changes of a snapshot. A value that the object has already is no change.
+  final func write(_ changes: SnapshotChanges) throws {
     for (relationship, target) in changes.targets { try setTarget(target, of: relationship) }
     for (slot, value) in changes.values { try write(value, at: slot) }
   }

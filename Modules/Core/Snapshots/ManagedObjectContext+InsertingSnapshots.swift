@@ -27,11 +27,11 @@ extension ManagedObjectContext {
       }
       let object = try insertNewObject(forEntityName: entity.name)
       do {
-        var values = snapshot
-        values.objectID = nil
-        try object.apply(values)
+        // Every value is written: a property without a default has no stored value yet, even where it reads as one.
+        try object.write(changes)
       } catch {
-        // Such as targets in two stores. Without a saved record, the object leaves the context now.
+        // Such as a target that `awakeFromInsert()` has deleted. Without a saved record, the object leaves the context
+        // now.
         delete(object)
         try? applyPendingDeleteRules()
         throw error
