@@ -22,7 +22,7 @@ extension ManagedObjectContext {
       let layout = try SnapshotLayout.of(S.self, in: entity)
       // Checks everything before the object is made and its class hears of it.
       var changes = SnapshotChanges(entity, in: self, store: nil)
-      for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.values(in: layout)) {
+      for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.written(in: layout).values) {
         try changes.add(value, at: slot)
       }
       let object = try insertNewObject(forEntityName: entity.name)

@@ -40,8 +40,10 @@ struct DefaultValue {
   /// The value as the model's default for a type; `nil` when the value is evaluated for each new object.
   func constant(of type: TypeShape) -> String? {
     if let literal { return literal.text }
-    // The named values of a date type depend on the time: `.now`.
-    guard type.wrapped.nominal?.name != "Date", let member = expression.as(MemberAccessExprSyntax.self) else {
+    // The named values of dates and UUIDs depend on the moment: `.now`, `.random`.
+    guard !["Date", "UUID"].contains(type.wrapped.nominal?.name),
+      let member = expression.as(MemberAccessExprSyntax.self)
+    else {
       return nil
     }
     let base = member.base?.trimmedDescription

@@ -148,6 +148,15 @@ struct EntityChecks {
       guard case .decls(let members) = clause.elements else { return [] }
       return members.flatMap { member -> [Diagnostic] in
         if let inner = member.decl.as(IfConfigDeclSyntax.self) { return conditional(inner) }
+        if let list = member.decl.as(MacroExpansionDeclSyntax.self), ["Index", "Unique"].contains(list.macroName.text) {
+          return [
+            Problem(
+              "conditional",
+              "The macro does not see '#\(list.macroName.text)' inside of '#if', and a model must not depend on the "
+                + "build; write the list outside."
+            ).diagnostic(at: list.macroName)
+          ]
+        }
         guard let variable = member.decl.as(VariableDeclSyntax.self), let property = StoredProperty(variable) else {
           return []
         }
