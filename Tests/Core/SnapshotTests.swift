@@ -142,7 +142,9 @@ import Testing
   }
 
   @Test func `the text of an identifier leads back to it whatever the names contain`() throws {
-    let names = ["Album", "a/b", "a%b", "a%2Fb", "%2F/", "%252F", "Größe", "a b", "p1"]
+    let names = [
+      "Album", "a/b", "a%b", "a%2Fb", "%2F/", "%252F", "Größe", "a b", "p1", "\u{301}a", "/\u{301}", "%\u{301}25",
+    ]
     for name in names {
       let model = try ManagedObjectModel { Entity(name) { Attribute("a", .int64) } }
       for store in names {
@@ -155,5 +157,40 @@ import Testing
       }
     }
     #expect(StoredObjectID("x-coherence://a%2Fb/c%25d/p-7")?.entityName == "c%d")
+  }
+
+  @Test func `an inserted snapshot stores the values that its properties also read without a stored value`() throws {
+    try context.performAndWait {
+      let id = UUID.attributeDefault
+      let edition = try context.insert(Edition.Snapshot(id: id))
+      try context.save()
+      #expect(try edition.value(for: "id") == .uuid(id))
+    }
+  }
+
+  @Test func `an unsaved record's identifier read without an object leads to the record after the parent's save`()
+    throws
+  {
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
+    try context.performAndWait { _ = try context.insert(Edition.Snapshot(id: UUID())) }
+    let ids = try child.performAndWait { try child.fetchIDs(FetchRequest(Edition.self)) }
+    #expect(ids.map(\.isTemporaryID) == [true])
+    try context.performAndWait { try context.save() }
+    try child.performAndWait {
+      let found = try child.objects(for: ids, as: Edition.self)
+      #expect(found.map(\.objectID.isTemporaryID) == [false])
+    }
+  }
+
+  @Test func `an identifier names the root of its hierarchy, not a subentity`() throws {
+    let id = try context.performAndWait {
+      let edition = try context.insert(SignedEdition.Snapshot(inherited: Edition.Snapshot(id: UUID())))
+      try context.save()
+      return edition.objectID
+    }
+    let text = try StoredObjectID(id).description
+    #expect(coordinator.objectID(forDescription: text) == id)
+    let other = try StoredObjectID(text: text.replacing("/Edition/", with: "/SignedEdition/"))
+    #expect { try coordinator.objectID(for: other) } throws: { ErrorCode.unknownEntity ~= $0 }
   }
 }

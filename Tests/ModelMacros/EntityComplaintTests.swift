@@ -150,4 +150,27 @@ import Testing
           + "static. | replace 'let' by 'var'"
       ])
   }
+
+  @Test func `a list inside of a condition of the build is diagnosed`() {
+    #expect(
+      complaints(
+        of: """
+          @Entity final class Track: ManagedObject {
+            var title = ""
+            #if DEBUG
+            #Index<Track>([\\.title])
+            #endif
+          }
+          """) == [
+          "4 | The macro does not see '#Index' inside of '#if', and a model must not depend on the build; write the "
+            + "list outside."
+        ])
+  }
+
+  @Test func `a named value of a date or a UUID is evaluated for each new object`() {
+    let text = expansion(
+      of: "@Entity final class Track: ManagedObject { var at: Date = .now; var token: UUID = .random; var a: A = .b }")
+    #expect(text.contains("at = .now token = .random }"))
+    #expect(text.contains("default: .b as A"))
+  }
 }

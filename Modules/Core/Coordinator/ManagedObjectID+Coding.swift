@@ -2,10 +2,11 @@ extension PersistentStoreCoordinator {
   /// Returns the identifier of a record in an attached store. Reads no store: the record may not exist any more.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store of the record is not attached, ``ErrorCode/unknownEntity``
-  ///   when the model lacks the entity.
+  ///   when the model lacks the entity, or has it as a subentity.
   public func objectID(for id: StoredObjectID) throws(CoherenceError) -> ManagedObjectID {
     guard let store = persistentStore(with: id.storeIdentifier) else { throw id.withoutStore }
     let entity = try managedObjectModel.entity(named: id.entityName)
+    guard entity.root === entity else { throw id.withoutHierarchy }
     return ManagedObjectID(space: store.spaces[entity], key: id.key)
   }
 }
@@ -55,12 +56,7 @@ extension ManagedObjectID: Codable {
     let stores = AttachedStores.all.spaces(of: id.storeIdentifier)
     guard !stores.isEmpty else { throw id.withoutStore }
     let spaces = stores.compactMap { $0.space(ofRoot: id.entityName) }
-    guard let space = spaces.first else {
-      throw CoherenceError(
-        .unknownEntity,
-        "The identifier is of the entity '\(id.entityName)', which the model of its store does not have as the root of "
-          + "a hierarchy; decode it with the model that it was made with.")
-    }
+    guard let space = spaces.first else { throw id.withoutHierarchy }
     guard spaces.allSatisfy({ $0 === space }) else {
       throw CoherenceError(
         .invalidIdentifier,
@@ -72,6 +68,13 @@ extension ManagedObjectID: Codable {
 }
 
 extension StoredObjectID {
+  fileprivate var withoutHierarchy: CoherenceError {
+    CoherenceError(
+      .unknownEntity,
+      "The identifier is of the entity '\(entityName)', which the model of its store does not have as the root of a "
+        + "hierarchy; decode it with the model that it was made with.")
+  }
+
   fileprivate var withoutStore: CoherenceError {
     CoherenceError(
       .storeDetached,

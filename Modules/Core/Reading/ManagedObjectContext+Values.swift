@@ -37,7 +37,12 @@ extension ManagedObjectContext {
 
   /// Notes that a temporary identifier was handed out: it leads to the record after its save too.
   final func exposeTemporaryID(_ id: ManagedObjectID) {
-    storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed)
+    guard let object = storage.registry.object(for: id) else {
+      // The record is the parent's, and this context has no object of it.
+      storage.exposedTemporaryIDs.insert(id)
+      return
+    }
+    object.flags.insert(.temporaryIDExposed)
   }
 
   /// Whether the caller runs on the main actor, where main-queue contexts are used.

@@ -75,17 +75,18 @@ extension ManagedObject {
   private final func changes<S: EntitySnapshot>(in snapshot: S) throws -> SnapshotChanges {
     let layout = try SnapshotLayout.of(S.self, in: entity)
     let (own, failures) = try readSnapshot(S.self)
-    let new = try snapshot.values(in: layout)
-    let old = try own.values(in: layout)
+    let new = try snapshot.written(in: layout)
+    let old = try own.written(in: layout)
     let undecodable = Set(failures.map(\.index))
     var changes = SnapshotChanges(entity, in: managedObjectContext, store: storeIdentifier)
-    for index in new.indices where new[index] != old[index] || undecodable.contains(index + 1) {
-      try changes.add(new[index], at: layout.slots[index + 1])
+    for index in new.values.indices where !new.hasSameValue(as: old, at: index) || undecodable.contains(index + 1) {
+      try changes.add(new.values[index], at: layout.slots[index + 1])
     }
     return changes
   }
 
-  private final func write(_ changes: SnapshotChanges) throws {
+  /// Makes the changes of a snapshot. A value that the object has already is no change.
+  final func write(_ changes: SnapshotChanges) throws {
     for (relationship, target) in changes.targets { try setTarget(target, of: relationship) }
     for (slot, value) in changes.values { try write(value, at: slot) }
   }
@@ -95,7 +96,7 @@ extension EntitySnapshot {
   /// The values of the fields in their stored form.
   ///
   /// - Throws: ``ErrorCode/wrongType`` for a value that cannot be encoded.
-  func values(in layout: SnapshotLayout) throws(CoherenceError) -> [AttributeValue] {
+  func written(in layout: SnapshotLayout) throws(CoherenceError) -> SnapshotWriter {
     var writer = SnapshotWriter()
     write(to: &writer)
     if let failure = writer.failure { throw failure }
@@ -103,6 +104,6 @@ extension EntitySnapshot {
       writer.values.count == layout.slots.count - 1,
       "\(Self.self) writes another number of values than it has fields; write each field once, in the order of `fields`."
     )
-    return writer.values
+    return writer
   }
 }

@@ -22,16 +22,16 @@ extension ManagedObjectContext {
       let layout = try SnapshotLayout.of(S.self, in: entity)
       // Checks everything before the object is made and its class hears of it.
       var changes = SnapshotChanges(entity, in: self, store: nil)
-      for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.values(in: layout)) {
+      for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.written(in: layout).values) {
         try changes.add(value, at: slot)
       }
       let object = try insertNewObject(forEntityName: entity.name)
       do {
-        var values = snapshot
-        values.objectID = nil
-        try object.apply(values)
+        // Every value is written: a property without a default has no stored value yet, even where it reads as one.
+        try object.write(changes)
       } catch {
-        // Such as targets in two stores. Without a saved record, the object leaves the context now.
+        // Such as a target that `awakeFromInsert()` has deleted. Without a saved record, the object leaves the context
+        // now.
         delete(object)
         try? applyPendingDeleteRules()
         throw error

@@ -3,6 +3,8 @@
 public struct SnapshotWriter {
   /// The values written so far.
   private(set) var values: [AttributeValue] = []
+  /// The `codable` values by the indices of their texts.
+  private var coded: [Int: Any] = [:]
   /// The first value that could not be encoded.
   private(set) var failure: CoherenceError?
 
@@ -26,6 +28,7 @@ public struct SnapshotWriter {
   /// Writes the value of the next field, a `codable` attribute. A value that cannot be encoded has the insert or the
   /// application of the snapshot throw.
   public mutating func write<Value>(_ value: Value, codable key: CodableKey<Value>) {
+    coded[values.count] = value
     do {
       values.append(try JSONText.attributeValue(of: value))
     } catch {
@@ -37,4 +40,16 @@ public struct SnapshotWriter {
           underlying: error)
     }
   }
+
+  /// Whether the value at an index equals the value of another snapshot.
+  func hasSameValue(as other: SnapshotWriter, at index: Int) -> Bool {
+    if values[index] == other.values[index] { return true }
+    // Equal sets have different texts, because a set has no order.
+    guard let value = coded[index] as? any Equatable, let otherValue = other.coded[index] else { return false }
+    return value.isEqual(to: otherValue)
+  }
+}
+
+extension Equatable {
+  fileprivate func isEqual(to other: Any) -> Bool { self == other as? Self }
 }

@@ -60,8 +60,10 @@ extension StoredObjectID: LosslessStringConvertible {
 
   /// Parses the text of an identifier; `nil` for any other text, also for the text of a temporary identifier.
   public init?(_ description: String) {
-    let parts = description.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 5, parts[4].hasPrefix("p"), let key = Int64(parts[4].dropFirst()) else { return nil }
+    // Bytes, not characters: a name may begin with a mark that makes one character with the slash before it.
+    let parts = description.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[4].first == UInt8(ascii: "p"), let key = Int64(Substring(parts[4].dropFirst()))
+    else { return nil }
     let (store, entity) = (Self.decoded(parts[2]), Self.decoded(parts[3]))
     guard !store.isEmpty, !entity.isEmpty else { return nil }
     self.init(storeIdentifier: StoreIdentifier(store), entityName: entity, key: key)
@@ -71,12 +73,24 @@ extension StoredObjectID: LosslessStringConvertible {
 
   static func encoded(_ name: String) -> String {
     guard name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%") }) else { return name }
-    return name.replacing("%", with: "%25").replacing("/", with: "%2F")
+    return name.unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
+      case "%": text += "%25"
+      case "/": text += "%2F"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
   }
 
-  private static func decoded(_ text: Substring) -> String {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-    return String(text).replacing("%2F", with: "/").replacing("%25", with: "%")
+  /// The name with its escapes resolved. An escape that ``encoded(_:)`` does not write stays as it is.
+  private static func decoded(_ text: Substring.UTF8View) -> String {
+    let parts = text.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
+    return parts.dropFirst().reduce(into: String(Substring(parts[0]))) { name, part in
+      let escapes: [(text: String, scalar: Unicode.Scalar)] = [("2F", "/"), ("25", "%")]
+      let escape = escapes.first { part.starts(with: $0.text.utf8) }
+      name.unicodeScalars.append(escape?.scalar ?? "%")
+      name.unicodeScalars.append(contentsOf: Substring(part.dropFirst(escape?.text.utf8.count ?? 0)).unicodeScalars)
+    }
   }
 }
 

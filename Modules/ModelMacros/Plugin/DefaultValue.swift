@@ -9,8 +9,14 @@ struct DefaultValue {
   /// The value as a literal; `nil` if the value is no literal.
   private var literal: Literal? { Literal(expression) }
 
-  /// The value as text. A text of several lines would depend on the indentation of the expansion.
-  var text: String { literal?.text ?? expression.trimmedDescription }
+  /// Whether the value is a literal, `nil` among them.
+  var isLiteral: Bool { isNil || literal != nil }
+
+  /// The value as text in a type within a class, where `Self` is another type. A text of several lines would depend on
+  /// the indentation of the expansion.
+  func text(in className: String) -> String {
+    literal?.text ?? SelfRewriter(className).rewrite(expression).trimmedDescription
+  }
 
   /// The type of the value, as far as its text shows; `nil` when only an annotation can tell.
   var inferredType: TypeSyntax? {
@@ -34,12 +40,28 @@ struct DefaultValue {
   /// The value as the model's default for a type; `nil` when the value is evaluated for each new object.
   func constant(of type: TypeShape) -> String? {
     if let literal { return literal.text }
-    // The named values of a date type depend on the time: `.now`.
-    guard type.wrapped.nominal?.name != "Date", let member = expression.as(MemberAccessExprSyntax.self) else {
+    // The named values of dates and UUIDs depend on the moment: `.now`, `.random`.
+    guard !["Date", "UUID"].contains(type.wrapped.nominal?.name),
+      let member = expression.as(MemberAccessExprSyntax.self)
+    else {
       return nil
     }
     let base = member.base?.trimmedDescription
     return base == nil || base == type.text ? expression.trimmedDescription : nil
+  }
+}
+
+/// Replaces `Self` by the name of a class.
+private final class SelfRewriter: SyntaxRewriter {
+  private let name: String
+
+  init(_ name: String) {
+    self.name = name
+    super.init()
+  }
+
+  override func visit(_ token: TokenSyntax) -> TokenSyntax {
+    token.tokenKind == .keyword(.Self) ? token.with(\.tokenKind, .identifier(name)) : token
   }
 }
 

@@ -108,7 +108,16 @@ struct EntityChecks {
     entity.propertyProblems + argumentProblems + conditionalProblems
       + entity.properties.flatMap { PropertyChecks($0).problems } + inverseProblems
       + (entity.lists("Index") + entity.lists("Unique")).flatMap(listProblems)
-      + handwrittenProblems
+      + handwrittenProblems + entity.properties.filter(entity.hidesInherited).map(hidingProblem)
+  }
+
+  /// The problem of a subentity's property with the name of the inherited values.
+  private func hidingProblem(of property: StoredProperty) -> Diagnostic {
+    Problem(
+      "reservedName",
+      "'\(property.name)' is a member of every snapshot of a subentity; choose another name for the property, and keep "
+        + "the stored values with 'formerNames' if the model had the property before."
+    ).diagnostic(at: property.declaration.bindings)
   }
 
   /// Arguments whose values the macro has to read.
@@ -139,6 +148,15 @@ struct EntityChecks {
       guard case .decls(let members) = clause.elements else { return [] }
       return members.flatMap { member -> [Diagnostic] in
         if let inner = member.decl.as(IfConfigDeclSyntax.self) { return conditional(inner) }
+        if let list = member.decl.as(MacroExpansionDeclSyntax.self), ["Index", "Unique"].contains(list.macroName.text) {
+          return [
+            Problem(
+              "conditional",
+              "The macro does not see '#\(list.macroName.text)' inside of '#if', and a model must not depend on the "
+                + "build; write the list outside."
+            ).diagnostic(at: list.macroName)
+          ]
+        }
         guard let variable = member.decl.as(VariableDeclSyntax.self), let property = StoredProperty(variable) else {
           return []
         }

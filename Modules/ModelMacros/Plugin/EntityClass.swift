@@ -25,6 +25,9 @@ struct EntityClass {
   /// The properties without a problem. The text of another one would only add errors to its diagnostic.
   var soundProperties: [StoredProperty] { properties.filter { PropertyChecks($0).problems.isEmpty } }
 
+  /// Whether a property of a subentity has the name of the inherited values in its snapshot.
+  func hidesInherited(_ property: StoredProperty) -> Bool { parent != nil && property.name == "inherited" }
+
   /// The class that the entity's class inherits from; `nil` for `ManagedObject`, and without a superclass.
   var parent: String? {
     marker.attributeName.nominal?.name == "Subentity" ? superclass?.trimmedDescription : nil
@@ -54,9 +57,12 @@ struct EntityClass {
     return ["public", "open", "package"].first { levels.contains($0) }.map { $0 == "open" ? "public " : "\($0) " } ?? ""
   }
 
+  /// The access modifier of members that subclasses override, also in other modules, with a trailing space.
+  var overridable: String { isOpen ? "open " : access }
+
   /// The modifiers of a type property that subclasses override.
   var typeMember: String {
-    let access = isOpen ? "open " : access
+    let access = overridable
     if parent != nil { return "\(access)override class var" }
     return isFinal ? "\(access)static var" : "\(access)class var"
   }

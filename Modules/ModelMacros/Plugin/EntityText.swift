@@ -103,7 +103,7 @@ struct EntityText {
     }
     guard !assignments.isEmpty else { return nil }
     return """
-      \(entity.access)override func initializeDefaults() {
+      \(entity.overridable)override func initializeDefaults() {
       super.initializeDefaults()
       \(assignments.joined(separator: "\n"))
       }

@@ -33,8 +33,8 @@ struct PropertyChecks {
   /// The members of `ManagedObject`, and the members that the macro writes.
   private static let reserved: Set<String> = [
     "entity", "objectID", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
-    "isUnavailable", "version", "description", "hashValue", "Properties", "Snapshot", "entityName", "entityDeclaration",
-    "propertyNames", "self", "Type", "Protocol",
+    "isUnavailable", "version", "description", "hashValue", "Properties", "Snapshot", "snapshot", "entityName",
+    "entityDeclaration", "propertyNames", "self", "Type", "Protocol",
   ]
 
   private var nameProblems: [Diagnostic] {

@@ -11,13 +11,10 @@ struct SnapshotText {
   init(_ entity: EntityClass, isDeep: Bool) {
     self.entity = entity
     self.isDeep = isDeep
-    members = entity.soundProperties.compactMap { SnapshotMember($0) }
+    members = entity.soundProperties.filter { !entity.hidesInherited($0) }.compactMap { SnapshotMember($0, of: entity) }
   }
 
   private var access: String { entity.access }
-
-  /// The access modifier of a member that subclasses override.
-  private var open: String { entity.isOpen ? "open " : entity.access }
 
   /// The snapshot of the superclass; `nil` for a class without a parent.
   private var inherited: String? { entity.parent.map { "\($0).Snapshot" } }
@@ -25,18 +22,19 @@ struct SnapshotText {
   /// The structure, and for a subentity the function that makes it.
   var declarations: [String] {
     let attribute = entity.parent == nil ? "" : "@dynamicMemberLookup "
-    let parts = [storage, initializer, inheritance, fields, reading, writing, decoding, encoding].compactMap { $0 }
+    let parts = [storage, initializer, defaults, inheritance, fields, reading, writing, decoding, encoding]
+      .compactMap { $0 }
     let structure = """
       \(attribute)\(access)struct Snapshot: CoherenceCore.EntitySnapshot {
       \(parts.joined(separator: "\n\n"))
       }
       """
-    guard let inherited else { return [structure] }
-    let function = "\(open)func snapshot() throws -> Snapshot { try Snapshot(self) }"
+    guard let inherited, !entity.properties.contains(where: { $0.name == "snapshot" }) else { return [structure] }
+    let function = "\(entity.overridable)func snapshot() throws -> Snapshot { try Snapshot(self) }"
     // Without it, a call of the function would be ambiguous: the superclass has one with another result.
     let hidden = """
       @available(*, unavailable)
-      \(open)override func snapshot() throws -> \(inherited) { try super.snapshot() }
+      \(entity.overridable)override func snapshot() throws -> \(inherited) { try super.snapshot() }
       """
     return [structure, function] + (isDeep ? [hidden] : [])
   }
@@ -48,20 +46,36 @@ struct SnapshotText {
     return (["\(access)typealias Object = \(entity.name)", first] + others).joined(separator: "\n")
   }
 
-  /// The memberwise initialiser, as visible as the least visible member.
-  private var initializer: String {
+  /// The access modifier of the memberwise initialiser: that of the least visible member.
+  private var level: String {
     let levels = ["fileprivate ", "", "package ", "public "]
-    let level = ([access] + members.map(\.access)).min { levels.firstIndex(of: $0)! < levels.firstIndex(of: $1)! }
+    return ([access] + members.map(\.access)).min { levels.firstIndex(of: $0)! < levels.firstIndex(of: $1)! } ?? access
+  }
+
+  /// Whether other modules see the memberwise initialiser. The default of a parameter then names nothing that they do
+  /// not see.
+  private var isExported: Bool { ["package ", "public "].contains(level) }
+
+  private var initializer: String {
     let first = inherited.map { "inherited: \($0)" } ?? "objectID: CoherenceCore.ManagedObjectID? = nil"
-    let parameters = [first] + members.map(\.parameter)
+    let parameters = [first] + members.map { $0.parameter(isExported: isExported) }
     let assignments =
       [inherited == nil ? "self.objectID = objectID" : "self.inherited = inherited"]
       + members.map { "self.\($0.identifier) = \($0.identifier)" }
     return """
-      \(level ?? access)init(\(parameters.joined(separator: ", "))) {
+      \(level)init(\(parameters.joined(separator: ", "))) {
       \(assignments.joined(separator: "\n"))
       }
       """
+  }
+
+  /// The defaults of parameters that a module keeps for itself: calls of functions, and values of types.
+  private var defaults: String? {
+    guard isExported else { return nil }
+    let lines = members.compactMap { member in
+      member.ownDefault.map { "\(level)static var \(member.nameOfDefault): \(member.type) { \($0) }" }
+    }
+    return lines.isEmpty ? nil : lines.joined(separator: "\n")
   }
 
   /// The access of a subentity's snapshot to the inherited members.
@@ -127,16 +141,18 @@ struct SnapshotText {
 /// A member of a snapshot: an attribute, a composite or the target of a to-one relationship.
 private struct SnapshotMember {
   private let property: StoredProperty
+  private let className: String
   let type: String
 
   /// `nil` for a to-many relationship.
-  init?(_ property: StoredProperty) {
+  init?(_ property: StoredProperty, of entity: EntityClass) {
     switch property.kind {
     case .toMany, .orderedToMany: return nil
     case .toOne: type = "CoherenceCore.ManagedObjectID?"
     case .attribute, .codable, .composite: type = property.type.trimmedDescription
     }
     self.property = property
+    className = entity.name
   }
 
   var identifier: String { property.identifier }
@@ -145,12 +161,24 @@ private struct SnapshotMember {
   var isCodable: Bool { property.kind == .codable }
 
   /// The parameter of the memberwise initialiser, with the property's default.
-  var parameter: String {
+  ///
+  /// - Parameter isExported: Whether a default that is no literal is a member of the structure.
+  func parameter(isExported: Bool) -> String {
     let parameter = "\(identifier): \(type)"
     if property.kind == .toOne { return "\(parameter) = nil" }
-    if let value = property.initialValue { return "\(parameter) = \(value.text)" }
+    if isExported, ownDefault != nil { return "\(parameter) = Self.\(nameOfDefault)" }
+    if let value = property.initialValue { return "\(parameter) = \(value.text(in: className))" }
     if property.shape.isOptional { return "\(parameter) = nil" }
     // The value of a derived attribute is never written.
     return property.options.contains("derived") ? "\(parameter) = \(type).attributeDefault" : parameter
   }
+
+  /// The default that is no literal; `nil` for none.
+  var ownDefault: String? {
+    guard property.kind != .toOne, let value = property.initialValue, !value.isLiteral else { return nil }
+    return value.text(in: className)
+  }
+
+  /// The name of the structure's member with the default.
+  var nameOfDefault: String { "\(property.name)Default" }
 }

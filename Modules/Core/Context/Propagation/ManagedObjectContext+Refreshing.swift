@@ -179,6 +179,7 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
     storage.missing = []
     storage.permanentIDs = [:]
+    storage.exposedTemporaryIDs = []
     for object in objects {
       object.flags.insert(.detached)
       object.collections = nil
@@ -334,7 +335,7 @@ extension ManagedObjectContext {
     for (temporary, permanent) in permanentIDs {
       if let object = storage.registry.object(for: temporary) {
         rename(object, to: permanent)
-      } else if isParent {
+      } else if isParent || storage.exposedTemporaryIDs.remove(temporary) != nil {
         storage.permanentIDs[temporary] = permanent
       }
     }

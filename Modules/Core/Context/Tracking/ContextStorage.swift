@@ -46,6 +46,9 @@ final class ContextStorage: @unchecked Sendable {
   private var epoch = 0
   /// Permanent identifiers by handed-out temporary identifiers.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The temporary identifiers of a parent's records that were handed out without an object. An identifier leaves the
+  /// set when the record gets its permanent one.
+  var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes: [ManagedObject] = []
   /// The objects and member lists that relationships led to in the unit of work.
