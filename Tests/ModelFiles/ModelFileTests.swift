@@ -25,6 +25,8 @@ struct ModelFileTests {
     #expect(title.otherAttributes["spotlightIndexingEnabled"] == "YES")
     let future = try #require(again.otherElements.first { $0.name == "future" })
     #expect(future == .init("future", attributes: ["kind": "unknown"], text: "text & more"))
+    let references = try MusicFile.make("<model><future>a&amp; &amp;b</future></model>")
+    #expect(references.otherElements == [.init("future", text: "a& &b")])
     #expect(again.otherElements.first?.children.first?.attributes["positionX"] == "-63")
   }
 
@@ -102,6 +104,47 @@ struct ModelFileTests {
       let file = try MusicFile.make(MusicFile.model("<entity name=\"T\" representedClassName=\"\(name)\"></entity>"))
       #expect(try file.model().entities[0].objectClass == Track.self)
     }
+  }
+
+  @Test func `a template with a list as its variable has no warning`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="Track" representedClassName="NSManagedObject">
+          <attribute name="year" attributeType="Integer 32"/>
+        </entity>
+        <fetchRequest name="some" entity="Track" predicateString="year IN $YEARS OR year BETWEEN $SPAN"/>
+        """))
+    #expect(file.warnings == [])
+    let request = try file.fetchRequest(named: "some", substituting: ["YEARS": [1990, 1991], "SPAN": [2000, 2010]])
+    let expected = try FetchPredicate(format: "year IN {1990, 1991} OR year BETWEEN {2000, 2010}")
+    #expect(request.predicate?.description == expected.description)
+  }
+
+  @Test func `a class that declares another entity is an error that names both`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model("<entity name=\"Shelf\" representedClassName=\"Rack\"></entity>"))
+    #expect { try file.model(classes: [Rack.self]) } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("'Shelf' (line 3) has the class 'Rack'")
+        && "\($0)".contains("declares the entity 'Rack'")
+    }
+    let own = try MusicFile.make(MusicFile.model("<entity name=\"Rack\" representedClassName=\"Rack\"></entity>"))
+    #expect(try own.model(classes: [Rack.self]).entities[0].objectClass == Rack.self)
+  }
+
+  @Test(arguments: ["Track", "NSManagedObject"])
+  func `a class of a subentity that does not inherit from the class of the parent is an error`(name: String) throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="Release" representedClassName="Release"></entity>
+        <entity name="Single" representedClassName="\(name)" parentEntity="Release"></entity>
+        """))
+    #expect { try file.model(classes: [Release.self, Track.self]) } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("'Single' (line 4)")
+        && "\($0)".contains("does not inherit from 'Release'")
+    }
+    #expect(throws: Never.self) { try file.model(classes: .generic) }
   }
 
   @Test func `settings of the file that would change the meaning of the model have warnings`() throws {
