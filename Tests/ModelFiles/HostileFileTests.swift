@@ -93,6 +93,22 @@ struct HostileFileTests {
     #expect(Self.fault(text).contains("Bad.xcdatamodel/contents"))
   }
 
+  @Test func `a file that ends at any byte, or has another byte at any place, is an error or a model`() {
+    let text = MusicFile.model(
+      """
+      <!-- c --><entity name="A" parentEntity="B"><attribute name="x" attributeType="Date" defaultDateTimeInterval="0"/>
+      <userInfo><entry key="k" value="&lt;"/></userInfo></entity><![CDATA[t]]>
+      """)
+    let bytes = Data(text.utf8)
+    for end in bytes.indices { #expect(Self.fault(bytes[..<end]).contains("cannot be read"), "\(end)") }
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] = [60, 34, 38, 0, 255][index % 5]
+      let fault = Self.fault(changed)
+      #expect(fault == "no error" || fault.contains("cannot be read"), "\(index): \(fault)")
+    }
+  }
+
   @Test func `bytes that are not UTF-8 are refused`() {
     #expect(Self.fault(Data([0, 1, 2, 255, 254])).contains("UTF-8"))
     #expect(Self.fault(Data("<model x=\"".utf8) + Data([0xFF]) + Data("\"/>".utf8)).contains("UTF-8"))
