@@ -106,6 +106,22 @@ struct ModelFileTests {
     }
   }
 
+  @Test func `a former name at any level of a composite becomes a former name of the parts below`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="A">
+          <attribute name="box" attributeType="Composite" compositeName="Box" elementID="crate"/>
+        </entity>
+        <composite name="Box">
+          <attribute name="p" attributeType="Composite" compositeName="Point" elementID="q"/>
+        </composite>
+        <composite name="Point"><attribute name="x" attributeType="Double" elementID="y"/></composite>
+        """))
+    let names = try file.model().entities[0].attribute(named: "box.p.x")?.formerNames
+    #expect(names == ["box.p.y", "box.q.x", "crate.p.x"])
+  }
+
   @Test func `a template with a list as its variable has no warning`() throws {
     let file = try MusicFile.make(
       MusicFile.model(
