@@ -20,6 +20,8 @@ struct ModelFileTests {
     let again = try MusicFile.make(file.xml)
     #expect(again == file)
     #expect(again.xml == file.xml)
+    let position = "<element name=\"Release\" positionX=\"-63\" positionY=\"-18\" width=\"128\" height=\"104\"/>"
+    #expect(file.xml.contains(position))
     let title = try #require(again.entities.last?.attributes.first { $0.name == "title" })
     #expect(title.defaultValue == "a < \"b\"\n& c")
     #expect(title.otherAttributes["spotlightIndexingEnabled"] == "YES")
