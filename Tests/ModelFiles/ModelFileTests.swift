@@ -22,6 +22,7 @@ struct ModelFileTests {
     #expect(again.xml == file.xml)
     let position = "<element name=\"Release\" positionX=\"-63\" positionY=\"-18\" width=\"128\" height=\"104\"/>"
     #expect(file.xml.contains(position))
+    #expect(file.xml.hasSuffix("</model>"))
     let title = try #require(again.entities.last?.attributes.first { $0.name == "title" })
     #expect(title.defaultValue == "a < \"b\"\n& c")
     #expect(title.otherAttributes["spotlightIndexingEnabled"] == "YES")
