@@ -60,19 +60,21 @@ enum SwiftName {
   /// The words with a meaning after a dot, which no property can have as its name.
   static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
 
-  /// The properties of every managed object, and the types that the macro writes into a class. A variable may have the
-  /// name of a method.
+  /// The properties of every managed object, and the members that the macro writes into a class. A variable may have the
+  /// name of another method.
   static let members: Set<String> = [
-    "description", "entity", "hasChanges", "hashValue", "isDeleted", "isFault", "isInserted", "isUnavailable",
-    "isUpdated", "managedObjectContext", "objectID", "Properties", "Snapshot", "version",
+    "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue", "initializeDefaults",
+    "isDeleted", "isFault", "isInserted", "isUnavailable", "isUpdated", "managedObjectContext", "objectID",
+    "Properties", "propertyNames", "Snapshot", "version",
   ]
   /// The members of the snapshots of entities with a parent.
   static let subentityMembers: Set<String> = ["inherited"]
 
   /// The types and macros that generated sources name.
   static let types: Set<String> = [
-    "Any", "Attribute", "Bool", "Composite", "Data", "Date", "Decimal", "DeclaredEntity", "Double", "Entity", "Float",
-    "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject", "ManagedObjectModel", "OrderedToMany", "Protocol",
-    "Relationship", "Self", "String", "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
+    "Any", "AnyKeyPath", "Attribute", "Bool", "Codable", "Composite", "Data", "Date", "Decimal", "DeclaredEntity",
+    "Double", "Entity", "Float", "Hashable", "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject",
+    "ManagedObjectModel", "OrderedToMany", "Protocol", "Relationship", "Self", "Sendable", "String", "Subentity",
+    "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
   ]
 }

@@ -63,7 +63,10 @@ struct GeneratorWarningTests {
     }
   }
 
-  @Test(arguments: ["description", "version", "objectID", "isDeleted", "entity"])
+  @Test(arguments: [
+    "description", "version", "objectID", "isDeleted", "entity", "entityName", "entityDeclaration", "propertyNames",
+    "initializeDefaults",
+  ])
   func `the name of a member of managed objects is refused`(name: String) {
     #expect(
       fault(of: file([.init(name, .string)]))
@@ -76,7 +79,10 @@ struct GeneratorWarningTests {
     #expect(fault(of: file([.init(name, .string)]))?.hasPrefix("'\(name)' cannot be the name of a variable;") == true)
   }
 
-  @Test(arguments: [("Date", "would hide the type"), ("Attribute", "would hide the type"), ("class", "cannot be")])
+  @Test(arguments: [
+    ("Date", "would hide the type"), ("Sendable", "would hide the type"), ("Attribute", "would hide the type"),
+    ("class", "cannot be"),
+  ])
   func `a class with the name of a type that sources use is refused`(name: String, reason: String) {
     #expect(fault(of: ModelFile(entities: [.init(name)]))?.contains(reason) == true)
   }

@@ -25,6 +25,44 @@ struct HostileFileTests {
     #expect(Self.fault("<?xml version=\"1.0\"?>\n" + bomb).contains("line 2"))
   }
 
+  @Test func `a document type cannot hide behind a comment that has no end`() {
+    let type = "<!DOCTYPE model [<!ENTITY e \'ha\'>]>"
+    let text = "<!--> <a x=\"-->\(type)<model><entity name=\'&e;\'/></model><!-- \"> -->"
+    #expect(Self.fault(text).contains("declares a document type"))
+    #expect(Self.fault("<!--->\(type)<model/><!-- -->").contains("cannot be read"))
+    #expect(Self.fault("<?> <a x=\"?>\(type)<model/><!-- \"> -->").contains("document type"))
+  }
+
+  @Test(arguments: [
+    "<?xml\tversion=\'1.0\' encoding=\'UTF-7\'?>", "<?xml version=\'1.0\'\n encoding = \"UTF-7\"?>",
+    "<?xml version=\'1.0\'" + String(repeating: " ", count: 300) + "encoding=\'UTF-7\'?>",
+    "<?xml version=\'1.0\' encoding=\'UTF-7\' standalone=\'utf-8\'?>",
+    "\u{FEFF}<?xml version=\'1.0\' encoding=\'IBM037\'?>",
+  ])
+  func `a document type cannot hide in another encoding`(declaration: String) {
+    let type = "+ADwAIQ-DOCTYPE model +AFsAPAAh-ENTITY e \'ha\'+AD4AXQA+-"
+    #expect(Self.fault("\(declaration)\(type)<model><entity name=\'&e;\'/></model>").contains("not in UTF-8"))
+  }
+
+  @Test(arguments: [
+    "", "<?xml version=\'1.0\'?>", "<?xml version=\"1.0\" encoding=\"utf-8\"?>", "\u{FEFF}<?xml version=\'1.0\'?>",
+  ])
+  func `a file in UTF-8 is read with and without a declaration`(declaration: String) throws {
+    let file = try ModelFile(xml: Data("\(declaration)<model><entity name=\'Ä\'/></model>".utf8))
+    #expect(file.entities.map(\.name) == ["Ä"])
+  }
+
+  @Test func `a file below the greatest size is read`() throws {
+    let text =
+      "<model>" + String(repeating: "<a b=\"\(String(repeating: "x", count: 900_000))\"/>", count: 8) + "</model>"
+    #expect(try ModelFile(xml: Data(text.utf8)).otherElements.count == 8)
+  }
+
+  @Test func `a file with more elements than any model is refused`() {
+    let many = "<model>\n" + String(repeating: "<a/>", count: 250_000) + "</model>"
+    #expect(Self.fault(many).contains("line 2: the file has more than 250000 elements"))
+  }
+
   @Test func `a file that names other files or addresses is refused without reading them`() throws {
     let secret = "<!DOCTYPE model [<!ENTITY x SYSTEM \"file:///etc/hostname\">]><model name=\"&x;\">&x;</model>"
     #expect(Self.fault(secret).contains("document type"))
@@ -37,7 +75,7 @@ struct HostileFileTests {
   }
 
   @Test func `a tag of a gigabyte, and a tag with a million attributes, are refused early`() {
-    let long = "<model>\n<entity name=\"" + String(repeating: "x", count: 8_000_000) + "\"/></model>"
+    let long = "<model>\n<entity name=\"" + String(repeating: "x", count: 2_000_000) + "\"/></model>"
     #expect(Self.fault(long).contains("line 2"))
     #expect(Self.fault(long).contains("more than 1000000 bytes"))
     let many = "<model " + (0..<100_000).map { "a\($0)=\"\"" }.joined(separator: " ") + "/>"
@@ -45,8 +83,8 @@ struct HostileFileTests {
   }
 
   @Test func `a file of white space, and a file that is too large, are refused`() {
-    #expect(Self.fault(Data(repeating: 32, count: 100_000_000)).contains("more than 16000000 bytes"))
-    #expect(Self.fault(Data(repeating: 32, count: 10_000_000)).contains("cannot be read"))
+    #expect(Self.fault(Data(repeating: 32, count: 100_000_000)).contains("more than 8000000 bytes"))
+    #expect(Self.fault(Data(repeating: 32, count: 1_000_000)).contains("cannot be read"))
   }
 
   @Test(arguments: [
@@ -59,6 +97,22 @@ struct HostileFileTests {
   func `a text that is not a model is an error with its place`(text: String, part: String) {
     #expect(Self.fault(text).contains(part), "\(Self.fault(text))")
     #expect(Self.fault(text).contains("Bad.xcdatamodel/contents"))
+  }
+
+  @Test func `a file that ends at any byte, or has another byte at any place, is an error or a model`() {
+    let text = MusicFile.model(
+      """
+      <!-- c --><entity name="A" parentEntity="B"><attribute name="x" attributeType="Date" defaultDateTimeInterval="0"/>
+      <userInfo><entry key="k" value="&lt;"/></userInfo></entity><![CDATA[t]]>
+      """)
+    let bytes = Data(text.utf8)
+    for end in bytes.indices { #expect(Self.fault(bytes[..<end]).contains("cannot be read"), "\(end)") }
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] = [60, 34, 38, 0, 255][index % 5]
+      let fault = Self.fault(changed)
+      #expect(fault == "no error" || fault.contains("cannot be read"), "\(index): \(fault)")
+    }
   }
 
   @Test func `bytes that are not UTF-8 are refused`() {
@@ -75,8 +129,8 @@ struct HostileFileTests {
     ("<entity name=\"A\"><relationship name=\"r\" destinationEntity=\"A\" deletionRule=\"x\"/></entity>", "Cascade"),
     ("<entity name=\"A\"><relationship name=\"r\" destinationEntity=\"A\" maxCount=\"-1\"/></entity>", "'maxCount'"),
     (
-      "<entity name=\"A\">\n<attribute name=\"x\" attributeType=\"String\"/>\n<relationship name=\"x\"/></entity>",
-      "'A'"
+      "<entity name=\"A\">\n<attribute name=\"x\" attributeType=\"String\"/>\n"
+        + "<relationship name=\"x\" destinationEntity=\"A\"/></entity>", "'A' has two properties"
     ),
     ("<configuration name=\"C\"/><configuration name=\"C\"/>", "two configurations"),
     ("<entity name=\"A\"><fetchIndex name=\"i\"><fetchIndexElement/></fetchIndex></entity>", "neither a property"),
@@ -92,6 +146,9 @@ struct HostileFileTests {
     ("<attribute name=\"x\" attributeType=\"Complex\"/>", "'Complex'"),
     ("<attribute name=\"x\" attributeType=\"Integer 16\" defaultValueString=\"70000\"/>", "default"),
     ("<attribute name=\"x\" attributeType=\"Decimal\" defaultValueString=\"12abc\"/>", "default"),
+    ("<attribute name=\"x\" attributeType=\"Decimal\" defaultValueString=\"1-2\"/>", "default"),
+    ("<attribute name=\"x\" attributeType=\"Decimal\" defaultValueString=\"1.2.3\"/>", "default"),
+    ("<attribute name=\"x\" attributeType=\"Double\" minValueString=\"nan\"/>", "minimum"),
     ("<attribute name=\"x\" attributeType=\"Date\" defaultDateTimeInterval=\"soon\"/>", "default"),
     ("<attribute name=\"x\" attributeType=\"String\" maxValueString=\"many\"/>", "maximum"),
     ("<attribute name=\"x\" attributeType=\"Double\" minValueString=\"low\"/>", "minimum"),

@@ -20,11 +20,16 @@ struct ModelFileTests {
     let again = try MusicFile.make(file.xml)
     #expect(again == file)
     #expect(again.xml == file.xml)
+    let position = "<element name=\"Release\" positionX=\"-63\" positionY=\"-18\" width=\"128\" height=\"104\"/>"
+    #expect(file.xml.contains(position))
+    #expect(file.xml.hasSuffix("</model>"))
     let title = try #require(again.entities.last?.attributes.first { $0.name == "title" })
     #expect(title.defaultValue == "a < \"b\"\n& c")
     #expect(title.otherAttributes["spotlightIndexingEnabled"] == "YES")
     let future = try #require(again.otherElements.first { $0.name == "future" })
     #expect(future == .init("future", attributes: ["kind": "unknown"], text: "text & more"))
+    let references = try MusicFile.make("<model><future>a&amp; &amp;b</future></model>")
+    #expect(references.otherElements == [.init("future", text: "a& &b")])
     #expect(again.otherElements.first?.children.first?.attributes["positionX"] == "-63")
   }
 
@@ -102,6 +107,63 @@ struct ModelFileTests {
       let file = try MusicFile.make(MusicFile.model("<entity name=\"T\" representedClassName=\"\(name)\"></entity>"))
       #expect(try file.model().entities[0].objectClass == Track.self)
     }
+  }
+
+  @Test func `a former name at any level of a composite becomes a former name of the parts below`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="A">
+          <attribute name="box" attributeType="Composite" compositeName="Box" elementID="crate"/>
+        </entity>
+        <composite name="Box">
+          <attribute name="p" attributeType="Composite" compositeName="Point" elementID="q"/>
+        </composite>
+        <composite name="Point"><attribute name="x" attributeType="Double" elementID="y"/></composite>
+        """))
+    let names = try file.model().entities[0].attribute(named: "box.p.x")?.formerNames
+    #expect(names == ["box.p.y", "box.q.x", "crate.p.x"])
+  }
+
+  @Test func `a template with a list as its variable has no warning`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="Track" representedClassName="NSManagedObject">
+          <attribute name="year" attributeType="Integer 32"/>
+        </entity>
+        <fetchRequest name="some" entity="Track" predicateString="year IN $YEARS OR year BETWEEN $SPAN"/>
+        """))
+    #expect(file.warnings == [])
+    let request = try file.fetchRequest(named: "some", substituting: ["YEARS": [1990, 1991], "SPAN": [2000, 2010]])
+    let expected = try FetchPredicate(format: "year IN {1990, 1991} OR year BETWEEN {2000, 2010}")
+    #expect(request.predicate?.description == expected.description)
+  }
+
+  @Test func `a class that declares another entity is an error that names both`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model("<entity name=\"Shelf\" representedClassName=\"Rack\"></entity>"))
+    #expect { try file.model(classes: [Rack.self]) } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("'Shelf' (line 3) has the class 'Rack'")
+        && "\($0)".contains("declares the entity 'Rack'")
+    }
+    let own = try MusicFile.make(MusicFile.model("<entity name=\"Rack\" representedClassName=\"Rack\"></entity>"))
+    #expect(try own.model(classes: [Rack.self]).entities[0].objectClass == Rack.self)
+  }
+
+  @Test(arguments: ["Track", "NSManagedObject"])
+  func `a class of a subentity that does not inherit from the class of the parent is an error`(name: String) throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="Release" representedClassName="Release"></entity>
+        <entity name="Single" representedClassName="\(name)" parentEntity="Release"></entity>
+        """))
+    #expect { try file.model(classes: [Release.self, Track.self]) } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("'Single' (line 4)")
+        && "\($0)".contains("does not inherit from 'Release'")
+    }
+    #expect(throws: Never.self) { try file.model(classes: .generic) }
   }
 
   @Test func `settings of the file that would change the meaning of the model have warnings`() throws {

@@ -122,4 +122,40 @@ struct ModelPackageTests {
     }
     #expect { try ManagedObjectModel(named: "NoShelfModel") } throws: { ErrorCode.modelNotFound ~= $0 }
   }
+
+  @Test func `a name that leads out of the resources finds no file`() throws {
+    let bundle = try directory.bundle("App.resources")
+    try MusicFile.make().write(to: directory.file("Outside.xcdatamodeld"))
+    let outside = directory.file("Outside").path
+    for name in ["../Outside", outside, "", ".", "..", "x/../../Outside", "Out\u{0}side"] {
+      #expect { try ManagedObjectModel(named: name, in: bundle, classes: .generic) } throws: {
+        ErrorCode.modelNotFound ~= $0
+      }
+    }
+  }
+
+  @Test(arguments: ["My Model", "v1.2", "Größe", "a..b", "Model.xcdatamodeld"])
+  func `names with spaces, dots and letters of all languages are found in the folders of a bundle`(name: String) throws
+  {
+    let bundle = try directory.bundle("App.resources")
+    try MusicFile.make().write(to: directory.file("App.resources/Models/\(name).xcdatamodeld"))
+    let model = try ManagedObjectModel(named: name, in: bundle, classes: .generic)
+    #expect(model.name == name)
+  }
+
+  @Test func `several files of a name are one model if they are equal, and an error that names both if not`() throws {
+    let bundle = try directory.bundle("App.resources")
+    let file = try Self.file("<entity name=\"A\"></entity>")
+    try file.write(to: directory.file("App.resources/One/Shelf.xcdatamodeld"))
+    try FileManager.default.createSymbolicLink(
+      at: directory.file("App.resources/Two"), withDestinationURL: directory.file("App.resources/One"))
+    try FileManager.default.createSymbolicLink(
+      at: directory.file("App.resources/One/Loop"), withDestinationURL: directory.file("App.resources"))
+    #expect(try ManagedObjectModel(named: "Shelf", in: bundle).entities.map(\.name) == ["A"])
+    try Self.file("<entity name=\"B\"></entity>").write(to: directory.file("App.resources/Three/Shelf.xcdatamodeld"))
+    #expect { try ManagedObjectModel(named: "Shelf", in: bundle) } throws: {
+      ErrorCode.invalidModel ~= $0 && "\($0)".contains("Three/Shelf.xcdatamodeld")
+        && "\($0)".contains("One/Shelf.xcdatamodeld")
+    }
+  }
 }

@@ -6,6 +6,15 @@ class Release: ManagedObject {}
 final class Single: Release {}
 final class Track: ManagedObject {}
 
+/// A class that declares its entity itself.
+final class Rack: ManagedObject, DeclaredEntity {
+  struct Properties: EntityProperties {
+    static let table = Properties()
+  }
+  static var entityName: String { "Rack" }
+  static var entityDeclaration: Entity { Entity("Rack", class: Rack.self) {} }
+}
+
 /// A model with every feature of the editor, as text of a file, and the same model in code.
 enum MusicFile {
   static let classes: EntityClasses = [Release.self, Single.self, Track.self]
@@ -38,7 +47,7 @@ enum MusicFile {
     defaultValueString="9.90"/>
             <attribute name="size" optional="YES" attributeType="Composite" compositeName="Size"/>
             <relationship name="tracks" optional="YES" toMany="YES" maxCount="99" deletionRule="Cascade" ordered="YES" \
-    destinationEntity="Track" inverseName="release" inverseEntity="Release"/>
+    destinationEntity="Track" inverseName="release" inverseEntity="Track"/>
             <uniquenessConstraints>
                 <uniquenessConstraint>
                     <constraint value="name"/>

@@ -11,14 +11,16 @@ extension DeclarationBuilder {
       return []
     }
     guard part.kind == .composite else { return [attribute(of: part, in: owner)].compactMap(\.self) }
-    let parts = flattened(part, path: path, nesting: [])
+    let parts = flattened(part, path: path, prefix: "", nesting: [])
     guard !parts.isEmpty else { return [] }
     return [CompositeAttribute(part.name, parts: parts)]
   }
 
   /// The parts of a composite, those of nested composites with names such as `origin.x`.
+  ///
+  /// - Parameter prefix: The names of the composites around it, each with a full stop. Former names are whole names.
   private mutating func flattened(
-    _ composite: ModelFile.Attribute, path: String, nesting: [String]
+    _ composite: ModelFile.Attribute, path: String, prefix: String, nesting: [String]
   ) -> [Attribute] {
     guard let parts = file.parts(of: composite), !parts.isEmpty else {
       faults.append("Attribute \(place(path)) is a composite whose parts the file does not declare.")
@@ -29,23 +31,25 @@ extension DeclarationBuilder {
       faults.append("The composite type '\(type)' contains itself.")
       return []
     }
-    let former = formerNames(composite.renamingIdentifier, composite.userInfo, at: path)
+    // A former name is relative to the composites around the part, or a whole name.
+    func whole(_ name: String, in prefix: String) -> String { name.contains(".") ? name : prefix + name }
+    let former = formerNames(composite.renamingIdentifier, composite.userInfo, at: path).map { whole($0, in: prefix) }
+    let inner = "\(prefix)\(composite.name)."
     var result: [Attribute] = []
     for part in parts {
       var made: [Attribute]
       if part.kind == .composite {
-        made = flattened(part, path: "\(path).\(part.name)", nesting: nesting + [type].compactMap(\.self)).map {
-          var nested = $0
-          nested.name = "\(part.name).\($0.name)"
-          return nested
-        }
+        let types = nesting + [type].compactMap(\.self)
+        made = flattened(part, path: "\(path).\(part.name)", prefix: inner, nesting: types)
+        for index in made.indices { made[index].name = "\(part.name).\(made[index].name)" }
       } else {
         made = [attribute(of: part, in: path)].compactMap(\.self)
+        for index in made.indices {
+          made[index].formerNames = made[index].formerNames.map { whole($0, in: inner) }
+        }
       }
       for index in made.indices {
-        // A former name of a part is relative to the composite, or the whole name.
-        let own = made[index].formerNames.map { $0.contains(".") ? $0 : "\(composite.name).\($0)" }
-        made[index].formerNames = own + former.map { "\($0).\(made[index].name)" }
+        made[index].formerNames += former.map { "\($0).\(made[index].name)" }
         if composite.isOptional { made[index].isOptional = true }
       }
       result += made

@@ -7,12 +7,34 @@ struct DeclarationBuilder {
   var history: [String: [String]] = [:]
   var faults: [String] = []
   var warnings: [String] = []
+  /// The entities without a class because of a fault.
+  private var unresolved: Set<String> = []
 
   init(_ file: ModelFile) { self.file = file }
 
   /// The declarations of all entities.
   mutating func entities(classes: EntityClasses) -> [Entity] {
-    file.entities.map { entity(of: $0, classes: classes) }
+    let entities = file.entities.map { entity(of: $0, classes: classes) }
+    checkClasses(of: entities)
+    return entities
+  }
+
+  /// Finds subentities whose class does not inherit from the class of the parent. Typed requests for the parent return
+  /// the objects of its subentities too.
+  private mutating func checkClasses(of entities: [Entity]) {
+    let classes = Dictionary(entities.map { ($0.name, $0.objectClass) }, uniquingKeysWith: { first, _ in first })
+    for entity in entities where !unresolved.contains(entity.name) {
+      guard let name = entity.parent, let parent = classes[name], !unresolved.contains(name),
+        !Self.inherits(entity.objectClass, parent)
+      else { continue }
+      faults.append(
+        "Entity \(place(entity.name)) has the class '\(entity.objectClass)', which does not inherit from '\(parent)', "
+          + "the class of its parent '\(name)'.")
+    }
+  }
+
+  private static func inherits(_ objectClass: ManagedObject.Type, _ parent: ManagedObject.Type) -> Bool {
+    sequence(first: objectClass as AnyClass) { _getSuperclass($0) }.contains { $0 == parent }
   }
 
   private mutating func entity(of part: ModelFile.Entity, classes: EntityClasses) -> Entity {
@@ -21,7 +43,9 @@ struct DeclarationBuilder {
       userInfo: FileSetting.withoutSettings(part.userInfo))
     switch classes.objectClass(of: part) {
     case .success(let objectClass): declaration.objectClass = objectClass
-    case .failure(let fault): faults.append("Entity \(place(part.name)) \(fault.reason).")
+    case .failure(let fault):
+      faults.append("Entity \(place(part.name)) \(fault.reason).")
+      unresolved.insert(part.name)
     }
     declaration.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: part.name)
     for attribute in part.attributes {

@@ -40,7 +40,7 @@ public struct EntityClasses: Sendable, ExpressibleByArrayLiteral {
     var found = classes(named: name)
     // The module of the framework's classes need not be the module of the Core Data classes.
     if found.isEmpty { found = classes(named: short) }
-    if found.count == 1 { return .success(found[0]) }
+    if found.count == 1 { return Self.checked(found[0], for: entity) }
     guard found.isEmpty else {
       let names = found.map { String(reflecting: $0) }.sorted().joined(separator: ", ")
       return .failure(
@@ -53,6 +53,17 @@ public struct EntityClasses: Sendable, ExpressibleByArrayLiteral {
       ClassFault(
         "has the class '\(name)', which is not registered; call ManagedObjectClasses.register(\(short).self) "
           + "before the model is read, or read it with 'classes: .generic'"))
+  }
+
+  /// The class, unless its declaration is about another entity.
+  private static func checked(
+    _ objectClass: ManagedObject.Type, for entity: ModelFile.Entity
+  ) -> Result<ManagedObject.Type, ClassFault> {
+    guard let declared = (objectClass as? any DeclaredEntity.Type)?.entityName, declared != entity.name else {
+      return .success(objectClass)
+    }
+    return .failure(
+      ClassFault("has the class '\(objectClass)', which declares the entity '\(declared)'; name another class"))
   }
 
   private func classes(named name: String) -> [ManagedObject.Type] {

@@ -37,10 +37,14 @@ extension ModelFile.FetchTemplate {
   /// - Parameter variables: The values of the variables; `nil` to check the text alone.
   func readPredicate(substituting variables: [String: (any Sendable)?]?) throws(CoherenceError) -> FetchPredicate? {
     guard let predicate else { return nil }
-    let (format, names) = Self.replacingVariables(predicate)
+    let (format, found) = Self.replacingVariables(predicate)
     var arguments: [(any Sendable)?] = []
-    for name in names {
-      guard let value = variables == nil ? .some(.none) : variables?[name] else {
+    for (name, isList) in found {
+      guard let variables else {
+        arguments.append(isList ? [0, 1] : nil)
+        continue
+      }
+      guard let value = variables[name] else {
         throw CoherenceError(
           .invalidFetchRequest,
           "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
@@ -51,9 +55,11 @@ extension ModelFile.FetchTemplate {
   }
 
   /// Replaces the variables of a format outside of its texts by arguments.
-  private static func replacingVariables(_ text: String) -> (format: String, names: [String]) {
+  private static func replacingVariables(
+    _ text: String
+  ) -> (format: String, variables: [(name: String, isList: Bool)]) {
     var format = ""
-    var names: [String] = []
+    var variables: [(name: String, isList: Bool)] = []
     var quote: Character?
     var rest = text[...]
     while let character = rest.popFirst() {
@@ -67,13 +73,14 @@ extension ModelFile.FetchTemplate {
       } else if character == "$" {
         let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
         rest = rest.dropFirst(name.count)
-        names.append(String(name))
+        let word = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
+        variables.append((String(name), word == "IN" || word == "BETWEEN"))
         format += "%@"
       } else {
         if character == "\"" || character == "'" { quote = character }
         format.append(character)
       }
     }
-    return (format, names)
+    return (format, variables)
   }
 }

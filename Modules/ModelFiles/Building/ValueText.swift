@@ -15,7 +15,7 @@ enum ValueText {
       case "NO", "FALSE", "0": return .bool(false)
       default: return nil
       }
-    case .float, .double: return Double(text).map(AttributeValue.double)
+    case .float, .double: return Double(text).flatMap { $0.isNaN ? nil : .double($0) }
     case .decimal: return decimal(text).map(AttributeValue.decimal)
     case .string: return .string(text)
     case .uuid: return UUID(uuidString: text).map(AttributeValue.uuid)
@@ -40,9 +40,9 @@ enum ValueText {
     }
   }
 
-  /// A decimal number without any other characters, which Foundation would ignore.
+  /// A decimal number without any other characters. Foundation would read the beginning of `1-2` and ignore the rest.
   private static func decimal(_ text: String) -> Decimal? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
+    guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), Double(text) != nil else { return nil }
     return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
   }
 

@@ -14,17 +14,20 @@ enum CurrentVersion {
     do throws(XMLFault) {
       let root = try XMLTreeParser.parse(data, path: url.path, isPropertyList: true)
       let entries = root.children.first { $0.name == "dict" }?.children ?? []
-      guard root.name == "plist", let index = entries.firstIndex(where: { $0.name == "key" && $0.text == key }),
-        index + 1 < entries.count, entries[index + 1].name == "string", !entries[index + 1].text.isEmpty
+      guard root.name == "plist",
+        let index = entries.firstIndex(where: { $0.name == "key" && trimmed($0.text) == key }),
+        index + 1 < entries.count, entries[index + 1].name == "string", !trimmed(entries[index + 1].text).isEmpty
       else {
         throw XMLFault("the property list has no text for the key '\(key)'", path: url.path)
       }
-      let name = entries[index + 1].text.trimmingCharacters(in: .whitespacesAndNewlines)
+      let name = trimmed(entries[index + 1].text)
       return name.hasSuffix(".xcdatamodel") ? String(name.dropLast(".xcdatamodel".count)) : name
     } catch {
       throw error.error
     }
   }
+
+  private static func trimmed(_ text: String) -> String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
   /// The text of the file for a version.
   static func text(_ version: String) -> String {

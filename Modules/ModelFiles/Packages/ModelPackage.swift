@@ -50,6 +50,8 @@ public struct ModelPackage: Sendable, Hashable {
       let file = try ModelFile(version: url.appendingPathComponent(item), named: name)
       versions.append(Version(String(item.dropLast(".xcdatamodel".count)), file))
     }
+    // By the names themselves: with the extension, 'Music 2' would precede 'Music'.
+    versions.sort { $0.name < $1.name }
     guard !versions.isEmpty else {
       throw CoherenceError(
         .modelNotFound, "The model package '\(url.path)' has no version, a directory with the extension xcdatamodel.")

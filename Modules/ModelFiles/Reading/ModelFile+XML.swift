@@ -4,7 +4,7 @@ public import Foundation
 extension ModelFile {
   /// Reads the text of a model: the file `contents` of an `.xcdatamodel` package.
   ///
-  /// Never reads other files or the network. Refuses documents with a document type, more than 16 MB, elements deeper
+  /// Never reads other files or the network. Refuses documents with a document type, more than 8 MB, elements deeper
   /// than 64, or more than 256 attributes in an element, in time proportional to the size.
   ///
   /// - Parameters:

@@ -6,14 +6,17 @@
 struct XMLGuard {
   /// The bounds of a file.
   struct Limits {
-    /// The greatest size in bytes: a model of 200 entities has about 200,000.
-    var size = 16_000_000
+    /// The greatest size in bytes: a model of 200 entities has about 350,000. The parser refuses files of 10 MB as not
+    /// well-formed.
+    var size = 8_000_000
     /// The greatest depth of elements: models need 5.
     var depth = 64
     /// The greatest number of attributes of an element: models need about 20.
     var attributes = 256
     /// The greatest size of a tag with its attributes, in bytes.
     var tag = 1_000_000
+    /// The greatest number of elements: a model of 200 entities has about 3,000.
+    var elements = 250_000
   }
 
   private let bytes: UnsafeBufferPointer<UInt8>
@@ -21,6 +24,7 @@ struct XMLGuard {
   private let path: String
   private var position = 0
   private var depth = 0
+  private var elements = 0
 
   private init(_ bytes: UnsafeBufferPointer<UInt8>, limits: Limits, path: String) {
     self.bytes = bytes
@@ -45,10 +49,10 @@ struct XMLGuard {
       guard position < bytes.count else { return }
       switch bytes[position] {
       case UInt8(ascii: "!"): try skipDeclaration(start)
-      case UInt8(ascii: "?"): try skip(to: "?>", what: "processing instruction", start)
+      case UInt8(ascii: "?"): try skip(to: "?>", after: "<?", what: "processing instruction", start)
       case UInt8(ascii: "/"):
         depth -= 1
-        try skip(to: ">", what: "end tag", start)
+        try skip(to: ">", after: "</", what: "end tag", start)
       default: try scanTag(start)
       }
     }
@@ -56,9 +60,9 @@ struct XMLGuard {
 
   private mutating func skipDeclaration(_ start: Int) throws(XMLFault) {
     if hasPrefix("!--") {
-      try skip(to: "-->", what: "comment", start)
+      try skip(to: "-->", after: "<!--", what: "comment", start)
     } else if hasPrefix("![CDATA[") {
-      try skip(to: "]]>", what: "section", start)
+      try skip(to: "]]>", after: "<![CDATA[", what: "section", start)
     } else {
       throw fault("the file declares a document type or an entity, which no model needs", start)
     }
@@ -66,6 +70,8 @@ struct XMLGuard {
 
   /// Skips a start tag and counts its attributes by their quoted values.
   private mutating func scanTag(_ start: Int) throws(XMLFault) {
+    elements += 1
+    if elements > limits.elements { throw fault("the file has more than \(limits.elements) elements", start) }
     var quote: UInt8?
     var attributes = 0
     let end = min(bytes.count, start + limits.tag)
@@ -91,12 +97,18 @@ struct XMLGuard {
     throw fault("the file ends within the tag of an element", start)
   }
 
-  private mutating func skip(to end: StaticString, what: String, _ start: Int) throws(XMLFault) {
+  /// Moves behind the end of a part. The end begins after the whole opening: `<!-->` opens a comment and does not end
+  /// it, and a guard that took it for a comment would read the markup after it in another way than the parser.
+  private mutating func skip(
+    to end: StaticString, after opening: StaticString, what: String, _ start: Int
+  ) throws(XMLFault) {
     let last = end.utf8Start[end.utf8CodeUnitCount - 1]
+    let length = end.utf8CodeUnitCount
+    let inside = start + opening.utf8CodeUnitCount
+    position = min(inside, bytes.count)
     while let found = bytes[position...].firstIndex(of: last) {
       position = found + 1
-      let length = end.utf8CodeUnitCount
-      let text = bytes[max(start, position - length)..<position]
+      let text = bytes[max(inside, position - length)..<position]
       if text.elementsEqual(UnsafeBufferPointer(start: end.utf8Start, count: length)) { return }
     }
     throw fault("the file ends within a \(what)", start)

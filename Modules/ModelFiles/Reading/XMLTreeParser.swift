@@ -56,15 +56,20 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   }
 
   /// Whether the bytes are valid UTF-8 and the XML declaration names no other encoding.
+  ///
+  /// A declaration without a known form, or with more than 200 bytes, names another encoding as far as the reader knows.
   private static func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return false }
-    let declaration = String(decoding: bytes.prefix(200), as: UTF8.self)
-    guard let start = declaration.range(of: "<?xml "), let end = declaration.range(of: "?>"),
-      start.upperBound <= end.lowerBound
-    else { return true }
-    let text = declaration[start.upperBound..<end.lowerBound].lowercased()
-    guard let encoding = text.range(of: "encoding") else { return true }
-    return text[encoding.upperBound...].contains("utf-8")
+    let isMarked = bytes.starts(with: [0xEF, 0xBB, 0xBF])
+    let head = String(decoding: bytes.dropFirst(isMarked ? 3 : 0).prefix(200), as: UTF8.self)
+    // A name such as xml-stylesheet belongs to another instruction, for which the parser does not look at encodings.
+    guard head.hasPrefix("<?xml"), !head.hasPrefix("<?xml-") else { return true }
+    guard let end = head.range(of: "?>") else { return false }
+    let texts = head[..<end.lowerBound].split { $0.isWhitespace || $0 == "=" || $0 == "\"" || $0 == "'" }
+    guard let index = texts.firstIndex(of: "encoding") else {
+      return !head[..<end.lowerBound].contains("encoding")
+    }
+    return index + 1 < texts.count && ["utf-8", "us-ascii"].contains(texts[index + 1].lowercased())
   }
 
   /// Replaces the document type of property lists by white space; lines keep their numbers.
@@ -97,7 +102,11 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   }
 
   func parser(_ parser: XMLParser, foundCharacters characters: String) {
-    if characters.utf8.contains(where: { !Self.whiteSpace.contains($0) }) { open.last?.append(characters) }
+    guard let node = open.last else { return }
+    // White space between two references, as in `a&amp; &amp;b`, is a part of the text; indentation before it is none.
+    if !node.text.isEmpty || characters.utf8.contains(where: { !Self.whiteSpace.contains($0) }) {
+      node.append(characters)
+    }
   }
 
   private static let whiteSpace = Set(" \t\r\n".utf8)

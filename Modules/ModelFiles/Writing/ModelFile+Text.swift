@@ -22,7 +22,8 @@ extension ModelFile {
       }
       for markup in otherElements { text.markup(markup) }
     }
-    return text.text
+    // Xcode writes no line feed at the end.
+    return String(text.text.dropLast())
   }
 
   /// The attributes of the root element in the order of Xcode.

@@ -29,13 +29,18 @@ struct XMLText {
 
   /// Adds an element that the file kept.
   mutating func markup(_ markup: ModelFile.Markup) {
+    let known = Self.order.map { (name: $0, value: markup.attributes[$0]) }
+    let others = markup.attributes.filter { !Self.order.contains($0.key) }
     element(
-      markup.name, [], others: markup.attributes, text: markup.text,
+      markup.name, known, others: others, text: markup.text,
       isEmpty: markup.children.isEmpty && markup.text.isEmpty
     ) { text in
       for child in markup.children { text.markup(child) }
     }
   }
+
+  /// The order in which Xcode writes the attributes of an entity's position in the editor.
+  private static let order = ["name", "positionX", "positionY", "width", "height"]
 
   private mutating func indent() { text += String(repeating: "    ", count: depth) }
 
