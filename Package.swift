@@ -241,8 +241,9 @@ let package = Package(
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "CoherenceService", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", lifecycle, lifecycleTestKit,
-        logging,
+        // The face is a dependency so that the build of the tests has every module that the documentation describes.
+        "Coherence", "CoherenceService", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", lifecycle,
+        lifecycleTestKit, logging,
       ],
       path: "Tests/Service", swiftSettings: strict),
     .testTarget(
