@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 /// A class with an attribute of each kind, with the text that `@Entity` writes.
-final class Piece: ManagedObject {
+final class Recording: ManagedObject {
   struct Properties: EntityProperties {
     static let table = Properties()
     let title = AttributeKey<String>("title")
@@ -13,9 +13,9 @@ final class Piece: ManagedObject {
     let edition = ToOneKey<Edition>("edition")
   }
 
-  static var entityName: String { "Piece/100%" }
+  static var entityName: String { "Recording/100%" }
   static var entityDeclaration: Entity {
-    Entity(entityName, class: Piece.self) {
+    Entity(entityName, class: Recording.self) {
       Attribute("title", .string, default: "Untitled")
       Attribute("mood", PieceMood.attributeType, default: PieceMood.calm)
       Attribute("created", .date)
@@ -26,7 +26,7 @@ final class Piece: ManagedObject {
   }
 
   struct Snapshot: EntitySnapshot {
-    typealias Object = Piece
+    typealias Object = Recording
     var objectID: ManagedObjectID?
     var title: String
     var mood: PieceMood
@@ -99,7 +99,7 @@ final class Piece: ManagedObject {
   }
 }
 
-extension Piece: DeclaredEntity, SnapshotProviding {}
+extension Recording: DeclaredEntity, SnapshotProviding {}
 
 enum PieceMood: String, CaseIterable, AttributeConvertible {
   case calm, wild

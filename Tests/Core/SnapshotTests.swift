@@ -14,7 +14,7 @@ import Testing
   }
 
   private static func coordinator() throws -> PersistentStoreCoordinator {
-    let model = try ManagedObjectModel(Piece.self, Edition.self, SignedEdition.self)
+    let model = try ManagedObjectModel(Recording.self, Edition.self, SignedEdition.self)
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .inMemory)
     return coordinator
@@ -24,7 +24,7 @@ import Testing
     try context.performAndWait {
       let edition = try context.insert(Edition.Snapshot(id: UUID()))
       try context.save()
-      let values = Piece.Snapshot(
+      let values = Recording.Snapshot(
         title: "A", mood: .wild, created: created, tags: ["x", "y"], size: PieceSize(width: 1.5),
         edition: edition.objectID)
       let piece = try context.insert(values)
@@ -32,9 +32,9 @@ import Testing
       var expected = values
       expected.objectID = piece.objectID
       #expect(try piece.snapshot() == expected)
-      #expect(try context.snapshots(of: FetchRequest(Piece.self)) == [expected])
+      #expect(try context.snapshots(of: FetchRequest(Recording.self)) == [expected])
       let data = try JSONEncoder().encode(expected)
-      #expect(try JSONDecoder().decode(Piece.Snapshot.self, from: data) == expected)
+      #expect(try JSONDecoder().decode(Recording.Snapshot.self, from: data) == expected)
       let json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
       #expect(Set(json.keys) == ["objectID", "title", "mood", "created", "tags", "size", "edition"])
       #expect(json["tags"] as? [String] == ["x", "y"])
@@ -44,7 +44,7 @@ import Testing
 
   @Test func `missing values read as the defaults of the model, and applying them again changes nothing`() throws {
     try context.performAndWait {
-      let piece = try Piece(context: context)
+      let piece = try Recording(context: context)
       try piece.setAttributeValue(.date(Timestamp(microseconds: 0)), for: "created")
       for name in ["title", "mood", "tags"] { try piece.setAttributeValue(.null, for: name) }
       let values = try piece.snapshot()
@@ -56,13 +56,13 @@ import Testing
 
   @Test func `a coded value that cannot be decoded fails the read by name, and a snapshot replaces the value`() throws {
     try context.performAndWait {
-      let piece = try context.insert(Piece.Snapshot(created: created))
+      let piece = try context.insert(Recording.Snapshot(created: created))
       let values = try piece.snapshot()
       try piece.setAttributeValue(.string("{}"), for: "tags")
       #expect { try piece.snapshot() } throws: {
         ErrorCode.wrongType ~= $0 && "\($0)".contains("tags")
       }
-      #expect(throws: CoherenceError.self) { try context.snapshots(of: FetchRequest(Piece.self)) }
+      #expect(throws: CoherenceError.self) { try context.snapshots(of: FetchRequest(Recording.self)) }
       try piece.apply(values)
       #expect(try piece.snapshot().tags == [])
     }
@@ -96,7 +96,7 @@ import Testing
     try context.performAndWait {
       let id = UUID()
       let edition = try context.insert(Edition.Snapshot(id: id))
-      let piece = try context.insert(Piece.Snapshot(created: created))
+      let piece = try context.insert(Recording.Snapshot(created: created))
       let temporary = piece.id
       #expect(temporary.isTemporaryID)
       try context.save()
@@ -112,13 +112,13 @@ import Testing
   @Test func `a snapshot without a required value is refused by the decoder`() throws {
     let decoder = JSONDecoder()
     #expect(throws: DecodingError.self) {
-      try decoder.decode(Piece.Snapshot.self, from: Data(#"{"title": "A", "mood": "wild"}"#.utf8))
+      try decoder.decode(Recording.Snapshot.self, from: Data(#"{"title": "A", "mood": "wild"}"#.utf8))
     }
     #expect(throws: DecodingError.self) {
-      try decoder.decode(Piece.Snapshot.self, from: Data(#"{"title": "A", "mood": "sad", "created": 0}"#.utf8))
+      try decoder.decode(Recording.Snapshot.self, from: Data(#"{"title": "A", "mood": "sad", "created": 0}"#.utf8))
     }
     let values = try decoder.decode(
-      Piece.Snapshot.self, from: Data(#"{"title": "A", "mood": "wild", "created": 0}"#.utf8))
+      Recording.Snapshot.self, from: Data(#"{"title": "A", "mood": "wild", "created": 0}"#.utf8))
     #expect(values.objectID == nil && values.tags == [] && values.size == nil)
   }
 
