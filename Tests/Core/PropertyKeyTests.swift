@@ -83,6 +83,32 @@ import Testing
     }
   }
 
+  @Test func `a composite has the slots of its own parts, beside attributes whose names look like parts`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Parcel") {
+        Attribute("size.z", .double)
+        CompositeAttribute("size", parts: [Attribute("x", .double), Attribute("y", .double)])
+      }
+      Entity("Letter", parent: "Parcel") { CompositeAttribute("place", parts: [Attribute("x", .double)]) }
+    }
+    let letter = try model.entity(named: "Letter")
+    #expect(letter.composites == ["size": 1..<3, "place": 3..<4])
+    #expect(letter.slots[letter.composites["size"]!].map(\.name) == ["size.x", "size.y"])
+  }
+
+  @Test func `a model refuses an attribute that has the name of a part of a composite`() {
+    let error = #expect(throws: CoherenceError.self) {
+      try ManagedObjectModel {
+        Entity("Parcel") {
+          Attribute("size.x", .double)
+          CompositeAttribute("size", parts: [Attribute("x", .double)])
+        }
+      }
+    }
+    #expect(error?.code == .invalidModel)
+    #expect(error?.message.contains("'size.x'") == true)
+  }
+
   @Test func `the tokens of an entity and its descendants are a range of their own`() throws {
     let entities = try makeModel().entities + makeModel().entities
     #expect(Set(entities.map(\.token)).count == entities.count)

@@ -8,12 +8,18 @@ extension ManagedObjectContext {
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
     while !storage.pendingDeletes.isEmpty {
+      // Taken first: hooks that the reads call may delete further objects.
       let deleted = storage.pendingDeletes
-      for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
-        for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
-      }
       storage.pendingDeletes = []
-      for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.recordID) }
+      do {
+        for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
+          for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
+        }
+        for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.recordID) }
+      } catch {
+        storage.pendingDeletes = deleted + storage.pendingDeletes
+        throw error
+      }
     }
     withExtendedLifetime(kept) {}
     // Relationships with an inverse have removed the members already, through the inverse.
@@ -55,11 +61,14 @@ extension ManagedObjectContext {
   /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
+      // A hook may have taken the delete back, by a rollback or a refresh.
+      guard object.pending?.kind == .deleted else { return false }
       for target in try targets(of: relationship, from: object) {
         switch relationship.deleteRule {
         case .nullify: try release(target, from: object, relationship)
         case .cascade:
           let isPrepared = prepareCascade(to: target)
+          guard object.pending?.kind == .deleted else { return false }
           try release(target, from: object, relationship)
           delete(target, isPrepared: isPrepared)
         case .deny, .noAction: break

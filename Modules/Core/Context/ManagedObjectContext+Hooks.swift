@@ -78,14 +78,18 @@ extension ManagedObjectContext {
       object.pending?.kind != .deleted
     else { return }
     object.flags.insert(.preparingDeletion)
+    // A fetch applies delete rules before its own read. Objects that the hook loads are awakened in the hook.
+    let depth = storage.loads.depth
+    storage.loads.depth = 0
     callingHooks { object.prepareForDeletion() }
+    storage.loads.depth = depth
     object.flags.remove(.preparingDeletion)
   }
 }
 
 extension ManagedObject {
   /// Whether the object has loaded values for which `awakeFromFetch` was not called.
-  @inline(__always) final var isAsleep: Bool { row != nil && !flags.contains(.awake) }
+  @inline(__always) final var isAsleep: Bool { row != nil && flags.isDisjoint(with: [.awake, .detached]) }
 
   final var hasNoValues: Bool { row == nil && pending == nil }
 

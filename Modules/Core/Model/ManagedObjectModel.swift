@@ -20,6 +20,8 @@ public final class ManagedObjectModel: Sendable {
   /// a file has a sentence for each part of the file that the model leaves out.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
+  /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
+  let hasDerivedAttributes: Bool
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
 
   /// Builds a model.
@@ -64,6 +66,7 @@ public final class ManagedObjectModel: Sendable {
     self.name = name
     self.entities = linked
     self.entitiesByName = byName
+    self.hasDerivedAttributes = linked.contains { !$0.checked.derived.isEmpty }
     self.versionIdentifiers = versionIdentifiers
     self.entitiesByClass = Dictionary(grouping: linked) { ObjectIdentifier($0.objectClass) }
     self.members = configurations.mapValues { names in

@@ -17,7 +17,7 @@ struct ModelLinker {
     let declared = Dictionary(uniqueKeysWithValues: declarations.map { ($0.name, $0) })
     for entity in ordered { addProperties(to: entity, from: declared[entity.name]!) }
     linkRelationships(ordered, byName)
-    for entity in ordered { layOut(entity) }
+    for entity in ordered { layOut(entity, declared[entity.name]!) }
     for entity in ordered { addConstraints(to: entity, from: declared[entity.name]!) }
     for (position, name) in byName.keys.sorted().enumerated() { byName[name]!.position = position }
     for entity in ordered {
@@ -54,16 +54,12 @@ struct ModelLinker {
 
   /// Adds the entity's own attributes and relationships after those of the superentity.
   private func addProperties(to entity: EntityDescription, from declaration: Entity) {
-    if let parent = entity.superentity {
-      entity.properties = parent.properties
-      entity.composites = parent.composites
-    }
+    if let parent = entity.superentity { entity.properties = parent.properties }
     var attributes: [AttributeDescription] = []
     for property in declaration.properties {
       if let attribute = property as? Attribute {
         attributes.append(AttributeDescription(attribute, name: attribute.name, entity: entity))
       } else if let composite = property as? CompositeAttribute {
-        entity.composites[composite.name] = 0..<composite.parts.count
         for part in composite.parts {
           attributes.append(AttributeDescription(part, name: "\(composite.name).\(part.name)", entity: entity))
         }
@@ -107,8 +103,9 @@ struct ModelLinker {
 
   /// Assigns slots: first the superentity's, then the entity's own attributes, then its to-one relationships with their
   /// positions.
-  private func layOut(_ entity: EntityDescription) {
+  private func layOut(_ entity: EntityDescription, _ declaration: Entity) {
     entity.slots = entity.superentity?.slots ?? []
+    entity.composites = entity.superentity?.composites ?? [:]
     for attribute in entity.attributes where attribute.entity === entity {
       attribute.slot = entity.slots.count
       entity.slots.append(.attribute(attribute))
@@ -126,9 +123,9 @@ struct ModelLinker {
       if case .attribute(let attribute) = slot { return attribute.defaultValue }
       return .null
     }
-    for (name, parts) in entity.composites where parts.lowerBound == 0 {
-      let first = entity.attributes.first { $0.name.hasPrefix(name + ".") }
-      if let first { entity.composites[name] = first.slot..<(first.slot + parts.count) }
+    for case let composite as CompositeAttribute in declaration.properties {
+      guard let first = entity.attribute(named: "\(composite.name).\(composite.parts[0].name)") else { continue }
+      entity.composites[composite.name] = first.slot..<(first.slot + composite.parts.count)
     }
   }
 

@@ -127,6 +127,12 @@ struct ModelValidation {
         faults.append("Entity '\(entity.name)' has two properties named '\(property.name)'.")
       }
     }
+    for case let composite as CompositeAttribute in allProperties(entity) {
+      for part in Set(composite.parts.map { "\(composite.name).\($0.name)" }).sorted()
+      where !seen.insert(part).inserted {
+        faults.append("Entity '\(entity.name)' has a part of a composite and another property named '\(part)'.")
+      }
+    }
     faults += renamingFaults(entity)
     for property in entity.properties {
       if let attribute = property as? Attribute { faults += attributeFaults(attribute, in: entity) }

@@ -206,6 +206,8 @@ extension ManagedObject {
   public final func committedValue(for name: String) throws -> AttributeValue {
     check()
     let slot = try slot(named: name)
+    // First: `awakeFromFetch` may change the object.
+    try loadRow()
     if let pending { return pending.base?[slot] ?? .null }
     return try loadedValue(at: slot)
   }

@@ -18,7 +18,11 @@ extension ManagedObject {
     }
     set {
       do {
-        try setComposite(newValue, for: key.name)
+        let slot = key.slot(in: self)
+        guard slot >= 0, let slots = entity.composites[key.name] else {
+          return try setComposite(newValue, for: key.name)
+        }
+        try setParts(of: newValue, at: Array(slots), for: key.name)
       } catch {
         becomeUnavailable(error, losesChange: true)
       }
@@ -59,7 +63,14 @@ extension ManagedObject {
   ///   unchanged.
   public final func setComposite<Value: CompositeValue>(_ value: Value, for name: String) throws {
     check()
-    let slots = try CompositeLayout(Value.self, name, in: entity).slots
+    try setParts(of: value, at: try CompositeLayout(Value.self, name, in: entity).slots, for: name)
+  }
+
+  /// Sets all parts of a composite.
+  ///
+  /// - Parameter slots: The slots of the parts, in the type's order.
+  private final func setParts<Value: CompositeValue>(of value: Value, at slots: [Int], for name: String) throws {
+    check()
     var writer = CompositeWriter()
     value.write(to: &writer)
     guard writer.values.count == slots.count else {

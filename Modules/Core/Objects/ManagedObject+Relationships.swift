@@ -267,19 +267,25 @@ extension ManagedObject {
       return list
     }
     var ids: [ManagedObjectID] = []
+    // From before the read: its end calls hooks, which may receive saves of other writers that outdate the list.
+    let version = rowVersion
+    let current = storage?.generation(of: relationship) ?? 0
     if let context = managedObjectContext, pending?.kind != .inserted || context.parent != nil {
       ids = try context.storedMembers(of: relationship, owner: self)
     }
-    return setMemberList(ids, of: relationship)
+    return setMemberList(ids, of: relationship, version: version, generation: current)
   }
 
-  /// - Parameter version: The version of the row that the list belongs to; `nil` for the present one.
+  /// - Parameters:
+  ///   - version: The version of the row that the list belongs to; `nil` for the present one.
+  ///   - generation: The generation of the relationship's lists that the list belongs to; `nil` for the present one.
   @discardableResult
   final func setMemberList(
-    _ ids: [ManagedObjectID], of relationship: RelationshipDescription, version: Int64? = nil
+    _ ids: [ManagedObjectID], of relationship: RelationshipDescription, version: Int64? = nil,
+    generation: Int? = nil
   ) -> MemberList {
     let list = MemberList(
-      ids: ids, generation: storage?.generation(of: relationship) ?? 0, version: version ?? rowVersion)
+      ids: ids, generation: generation ?? storage?.generation(of: relationship) ?? 0, version: version ?? rowVersion)
     collections = collections ?? [:]
     collections?[relationship] = list
     return list

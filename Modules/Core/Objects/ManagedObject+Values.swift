@@ -5,9 +5,14 @@ extension ManagedObject {
   @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
     if let pending { return pending[slot] }
     if let row { return row[slot] }
+    return try freshValue(at: slot)
+  }
+
+  /// The value of a slot of a fault, after `awakeFromFetch`, which may have changed the object.
+  @inline(never) private final func freshValue(at slot: Int) throws -> AttributeValue {
     try loadRow()
-    guard let row else { throw deletedError() }
-    return row[slot]
+    guard let current = pending?.draft ?? row else { throw deletedError() }
+    return current[slot]
   }
 
   /// Marks the object as unavailable after a failure of an accessor, and reports the failure.
@@ -65,14 +70,14 @@ extension ManagedObject {
   ///
   /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
   final func changeable() throws -> PendingRecord {
+    // First: `awakeFromFetch` may change or delete the object.
+    if pending == nil, row == nil, storage != nil, !flags.contains(.detached) { try loadRow() }
     if let pending {
       guard pending.kind != .deleted else { throw deletedError() }
       storage?.noteChange(pending)
       return pending
     }
-    guard let storage, !flags.contains(.detached) else { throw deletedError() }
-    if row == nil { try loadRow() }
-    guard let row else { throw deletedError() }
+    guard let storage, !flags.contains(.detached), let row else { throw deletedError() }
     let record = PendingRecord(changing: row)
     record.object = self
     storage.track(record)

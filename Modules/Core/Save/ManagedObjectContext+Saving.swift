@@ -70,11 +70,12 @@ extension ManagedObjectContext {
     defer { lease.endOffers() }
     let gathered = try gatherRecords()
     let derivedValues = DerivedValues()
-    storage.withPending { derivedValues.derive(gathered) }
+    let hasDerived = coordinator.managedObjectModel.hasDerivedAttributes
+    if hasDerived { storage.withPending { derivedValues.derive(gathered) } }
     do {
       try write(gathered, derivedValues, coordinator)
     } catch {
-      storage.withPending { DerivedValues.revert(gathered.records) }
+      if hasDerived { storage.withPending { DerivedValues.revert(gathered.records) } }
       throw error
     }
     storage.reports.removeAll()
@@ -124,6 +125,7 @@ extension ManagedObjectContext {
       }
       outcomes.noteCommit(in: unit.store)
       listed?.add(committed.unit)
+      saved.reserveCapacity(saved.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
         if let object = change.object { saved.append(object) }
       }

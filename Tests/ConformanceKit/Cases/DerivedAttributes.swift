@@ -5,6 +5,7 @@ extension ConformanceSubject {
   static let derivedAttributes = ConformanceSubject("Derived attributes") {
     derivedBySaves
     derivedInConflicts
+    derivedBesideLists
     derivedByBatches
   }
 

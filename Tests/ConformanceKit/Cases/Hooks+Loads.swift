@@ -48,8 +48,9 @@ extension ConformanceSubject {
         }
         let calls = log.take()
         try expectEqual(calls.count { $0 == "read" }, 600, "the pages that read their journal")
-        try expectEqual(Set(calls).count, 602, "the calls, one for each object, and the reads")
-        try expectEqual(calls.count, 1201, "the number of calls")
+        // The journal stays a fault: its list is read without its row.
+        try expectEqual(Set(calls).count, 601, "the calls, one for each page, and the reads")
+        try expectEqual(calls.count, 1200, "the number of calls")
       }
     }
     Case("a rollback and a reset call the hooks of saved objects", model: Journals.model) { stack in

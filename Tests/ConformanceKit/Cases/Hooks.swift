@@ -8,6 +8,7 @@ extension ConformanceSubject {
     validations
     children
     hooksOfLoads
+    changesByHooks
   }
 
   /// A journal with a page, saved.

@@ -97,7 +97,7 @@ struct ConflictResolution {
   ) -> RecordChange {
     let base = row ?? change.base
     var values = values
-    change.entity.derive(&values, mine: change.row, over: row)
+    change.entity.derive(&values, mine: change.row, over: row, changesLists: changesLists)
     let written = Row.make(
       id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
     guard let row else {

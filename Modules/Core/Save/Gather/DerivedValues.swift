@@ -28,8 +28,9 @@ struct DerivedValues {
   /// - Parameters:
   ///   - changed: Receives the slots of derived values that differ from the stored row.
   ///   - stored: The row that the written one replaces.
-  func derive(_ row: inout Row, changing changed: inout SlotSet, over stored: Row) {
-    for derived in row.entity.checked.derived {
+  ///   - movesOnly: Whether the save changes nothing but positions in lists of other records.
+  func derive(_ row: inout Row, changing changed: inout SlotSet, over stored: Row, movesOnly: Bool) {
+    for derived in row.entity.checked.derived where derived.source != nil || !movesOnly {
       let value = derived.value(in: { row[$0] }, savedAt: time)
       row.set(value, at: derived.slot)
       if value != stored[derived.slot] { changed.insert(derived.slot) }
@@ -70,12 +71,17 @@ extension EntityDescription {
   /// - Parameters:
   ///   - mine: The row that the save was to write, which has the time of the save.
   ///   - stored: The row that the store has; `nil` for none.
-  func derive(_ values: inout [AttributeValue], mine: Row?, over stored: Row?) {
+  ///   - changesLists: Whether the save changes ordered lists of the record.
+  func derive(_ values: inout [AttributeValue], mine: Row?, over stored: Row?, changesLists: Bool) {
     guard !checked.derived.isEmpty else { return }
     let slots = Set(checked.derived.map(\.slot))
-    // A record of which no change remains is not written, so that its time stays.
+    // The time stays when no change remains, and when only positions in lists of other records do.
+    func isOwn(_ slot: Int) -> Bool {
+      if case .position = self.slots[slot] { return false }
+      return !slots.contains(slot)
+    }
     let isChanged =
-      stored.map { row in values.indices.contains { !slots.contains($0) && values[$0] != row[$0] } } ?? true
+      stored.map { row in changesLists || values.indices.contains { isOwn($0) && values[$0] != row[$0] } } ?? true
     for derived in checked.derived {
       if let source = derived.source {
         values[derived.slot] = derived.derivation.value(from: values[source])

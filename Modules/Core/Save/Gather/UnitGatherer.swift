@@ -87,7 +87,8 @@ struct UnitGatherer {
     var row = stored.row
     var changed = record.changed
     for slot in changed { row.set(record[slot], at: slot) }
-    derivedValues.derive(&row, changing: &changed, over: stored.row)
+    derivedValues.derive(
+      &row, changing: &changed, over: stored.row, movesOnly: record.changesPositionsOnly)
     row.seal(id: id, version: RecordChange.version(after: stored.row))
     if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
     return RecordChange(

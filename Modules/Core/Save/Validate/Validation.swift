@@ -5,10 +5,13 @@ struct Validation {
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
+  // The records are retained with their identifiers: a hook may drop a record, and a new one take its address.
+
   /// The errors of the objects' own rules, by record, so that each object is asked once for each kind of change.
-  private var objections: [ObjectIdentifier: (kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
+  private var objections:
+    [ObjectIdentifier: (record: PendingRecord, kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
   /// The deleted records whose objects were asked.
-  private var askedDeletes: Set<ObjectIdentifier> = []
+  private var askedDeletes: [ObjectIdentifier: PendingRecord] = [:]
 
   /// Checks records by the model's rules, and asks their objects.
   mutating func check(_ records: [PendingRecord]) throws {
@@ -47,7 +50,7 @@ struct Validation {
   /// Calls the validation hooks of a record's object.
   mutating func ask(_ record: PendingRecord) {
     let kind = record.kind
-    if kind == .deleted { askedDeletes.insert(ObjectIdentifier(record)) }
+    if kind == .deleted { askedDeletes[ObjectIdentifier(record)] = record }
     guard let object = record.object else { return }
     var found = record.entity.checked.asksForProperties ? propertyFailures(of: record, object) : []
     do {
@@ -60,12 +63,12 @@ struct Validation {
       found.append(failure(.validationFailed, record, "", Self.text(of: error)))
     }
     guard !found.isEmpty else { return }
-    objections[ObjectIdentifier(record)] = (kind, found)
+    objections[ObjectIdentifier(record)] = (record, kind, found)
     failures += found
   }
 
   /// Whether the object of a deleted record was asked.
-  func hasAsked(_ record: PendingRecord) -> Bool { askedDeletes.contains(ObjectIdentifier(record)) }
+  func hasAsked(_ record: PendingRecord) -> Bool { askedDeletes[ObjectIdentifier(record)] != nil }
 
   private static func text(of error: any Error) -> String { (error as? CoherenceError)?.message ?? "\(error)" }
 
