@@ -41,6 +41,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     if data.isEmpty { throw XMLFault("the file is empty", path: path) }
     // Other encodings would hide their declarations from the guard.
     let result = data.withUnsafeBytes { raw -> Result<Void, XMLFault> in
+      // Safety of `bindMemory`: the bytes are read as bytes, which every memory is.
       let bytes = raw.bindMemory(to: UInt8.self)
       do throws(XMLFault) {
         try XMLGuard.check(bytes, path: path)

@@ -1,0 +1,69 @@
+// Returning to the saved state, and to an empty context.
+
+extension ManagedObjectContext {
+  /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
+  /// faults.
+  ///
+  /// Reads no store, and clears ``reportedErrors``. The cost grows with the number of registered objects. Changes that
+  /// a save of this context has passed to its parent stay in the parent.
+  public final func rollback() {
+    operating {
+      turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
+    }
+  }
+
+  private final func dropChanges() {
+    var inserted: [ManagedObject] = []
+    var others: [ManagedObject] = []
+    for record in storage.records {
+      guard let object = record.object else { continue }
+      if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
+    }
+    storage.untrackAll()
+    storage.reports.removeAll()
+    for object in inserted {
+      object.flags.insert(.detached)
+      object.collections = nil
+      storage.unregister(object)
+    }
+    for object in others {
+      object.collections = nil
+      object.row = nil
+      noteRefreshed(object)
+    }
+    for object in storage.registry.all {
+      object.collections = nil
+      object.flags.remove(.unavailable)
+    }
+  }
+
+  /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
+  /// return defaults.
+  ///
+  /// Reads no store, and clears ``reportedErrors``. Later fetches make new objects.
+  public final func reset() {
+    operating {
+      // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot
+      // afterwards still need them.
+      if !lease.isPinned { _ = inbox.removeAll() }
+      lease.end()
+      turningIntoFaults(storage.registry.all) { detachAll() }
+    }
+  }
+
+  private final func detachAll() {
+    let objects = storage.registry.all
+    storage.untrackAll()
+    storage.registry.removeAll()
+    storage.kept.removeAll()
+    storage.groups.removeAll()
+    storage.reports.removeAll()
+    storage.missing = []
+    storage.permanentIDs = [:]
+    storage.exposedTemporaryIDs = []
+    for object in objects {
+      object.flags.insert(.detached)
+      object.collections = nil
+    }
+  }
+}
