@@ -17,8 +17,6 @@ let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "c
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
-let macros = Target.Dependency.product(name: "CoherenceMacros", package: "coherence")
-let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
@@ -56,8 +54,7 @@ let package = Package(
     .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
-      name: "DemoClient",
-      dependencies: ["DemoService", coherence, coherenceHTTP, modelMacros, postgreSQL, httpTypes, logging],
+      name: "DemoClient", dependencies: ["DemoService", coherence, coherenceHTTP, postgreSQL, httpTypes, logging],
       path: "Sources/DemoClient", swiftSettings: strict),
     .executableTarget(
       name: "coherence-demo", dependencies: ["DemoService", "DemoClient", argumentParser, coherence, logging],
@@ -72,8 +69,7 @@ let package = Package(
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-chat", dependencies: [argumentParser, identityMap, macros], path: "Sources/Chat",
-      swiftSettings: strict),
+      name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
     .target(
       name: "Mutants", dependencies: [syntax("SwiftOperators"), syntax("SwiftParser"), syntax("SwiftSyntax")],
       path: "Sources/Mutants", swiftSettings: strict),

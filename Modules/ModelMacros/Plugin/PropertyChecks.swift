@@ -34,7 +34,7 @@ struct PropertyChecks {
   private static let reserved: Set<String> = [
     "entity", "objectID", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
     "isUnavailable", "version", "description", "hashValue", "Properties", "Snapshot", "snapshot", "entityName",
-    "entityDeclaration", "propertyNames", "self", "Type", "Protocol",
+    "entityDeclaration", "propertyNames", "initializeDefaults", "self", "Type", "Protocol",
   ]
 
   private var nameProblems: [Diagnostic] {

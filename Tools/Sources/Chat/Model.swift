@@ -1,5 +1,4 @@
 import CoherenceIdentityMap
-import CoherenceMacros
 
 /// The author of messages. The store contains one value for each author, for any number of messages.
 struct Author: Identifiable, Equatable {
@@ -9,9 +8,12 @@ struct Author: Identifiable, Equatable {
 }
 
 /// A message of the chat.
-@Aggregate struct Message: Identifiable, Equatable {
+struct Message: Aggregate, Equatable {
   let id: Int
   var text: String
   var likes = 0
   var author: Author
+
+  // `@Aggregate` of CoherenceMacros writes this.
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.author)] }
 }

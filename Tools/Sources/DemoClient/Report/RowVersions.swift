@@ -8,7 +8,7 @@ package struct RowVersions: Sendable, Equatable {
   package init(of stack: DemoStack) async throws {
     versions = try await stack.connect.performBackgroundTask { context in
       var versions: [ManagedObjectID: Int64] = [:]
-      for name in [Package.entityName, Section.entityName, Maintainer.entityName] {
+      for name in ["Package", "Section", "Maintainer"] {
         for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
           versions[object.objectID] = object.version
         }
