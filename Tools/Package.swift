@@ -20,8 +20,6 @@ let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
-/// Only for the mutants; the same version as the macros of the root package.
-func syntax(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-syntax") }
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
@@ -35,7 +33,6 @@ let package = Package(
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
     .executable(name: "coherence-chat", targets: ["coherence-chat"]),
-    .executable(name: "coherence-mutate", targets: ["coherence-mutate"]),
   ],
   dependencies: [
     .package(name: "coherence", path: ".."),
@@ -44,7 +41,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // Not named as the command: its module would differ from 'Coherence' by the case of a letter alone.
@@ -70,12 +66,6 @@ let package = Package(
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(
       name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
-    .target(
-      name: "Mutants", dependencies: [syntax("SwiftOperators"), syntax("SwiftParser"), syntax("SwiftSyntax")],
-      path: "Sources/Mutants", swiftSettings: strict),
-    .executableTarget(
-      name: "coherence-mutate", dependencies: ["Mutants", argumentParser], path: "Sources/Mutate",
-      swiftSettings: strict),
     .testTarget(
       name: "ChatTests", dependencies: ["coherence-chat", identityMap], path: "Tests/Chat", swiftSettings: strict),
     .testTarget(
@@ -84,6 +74,5 @@ let package = Package(
       name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence, coherenceHTTP, httpTypes],
       path: "Tests/Demo",
       swiftSettings: strict),
-    .testTarget(name: "MutantsTests", dependencies: ["Mutants"], path: "Tests/Mutants", swiftSettings: strict),
   ]
 )

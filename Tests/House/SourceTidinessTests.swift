@@ -46,7 +46,8 @@ struct SourceTidinessTests {
 
   @Test func `file names name a subject`() throws {
     let empty = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Misc", "Common"]
-    let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
+    let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources", "Tools/Mutation").filter {
+      file in
       empty.contains { file.name.hasSuffix($0) }
     }
     #expect(vague.map(\.path) == [], "Name these files for their subjects.")

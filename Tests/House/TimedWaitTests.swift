@@ -4,7 +4,7 @@ import Testing
 struct TimedWaitTests {
   private let tests: [SourceFile]
 
-  init() throws { tests = try Repository().sources(in: "Tests", "Tools/Tests") }
+  init() throws { tests = try Repository().sources(in: "Tests", "Tools/Tests", "Tools/Mutation/Tests") }
 
   @Test func `no test sleeps`() {
     let places = tests.flatMap { file in

@@ -14,7 +14,8 @@ struct UnsafeCodeTests {
   private static let hints = ["nsafe", "Unmanaged", "unchecked", "Memory"]
 
   init() throws {
-    files = try Repository().sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
+    files = try Repository().sources(in: "Modules", "Backends", "Tests", "Tools/Sources", "Tools/Mutation").filter {
+      file in
       let text = file.lines.joined(separator: "\n")
       return Self.hints.contains { text.contains($0) }
     }

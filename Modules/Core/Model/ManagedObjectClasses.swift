@@ -15,7 +15,7 @@ public enum ManagedObjectClasses {
   /// effect.
   public static func register(_ classes: ManagedObject.Type...) { register(classes) }
 
-  /// Registers the classes of an array; see ``register(_:)-(ManagedObject.Type...)``.
+  /// Registers the classes of an array; see the function for single classes.
   public static func register(_ classes: [ManagedObject.Type]) {
     registered.withLock { known in
       for objectClass in classes {

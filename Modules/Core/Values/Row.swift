@@ -150,7 +150,7 @@ public struct Row: @unchecked Sendable {
 }
 
 /// Fills a row, slot after slot. Valid only inside of the block that receives it; see
-/// ``Row/make(id:entity:version:_:)``.
+/// ``Row/make(id:entity:version:write:)``.
 public struct RowWriter {
   @usableFromInline let base: UnsafeMutablePointer<AttributeValue>
   @usableFromInline let capacity: Int

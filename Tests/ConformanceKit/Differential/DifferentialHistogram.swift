@@ -33,7 +33,10 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   /// The steps and errors that hardly occurred, which means that nothing was found out about them.
   public var gaps: [String] {
     let steps = DifferentialOperation.Action.kinds.filter { (operations[$0] ?? 0) * 8 < sequences }
-    let rare = Self.expectedCodes.map(\.rawValue).filter { (codes[$0] ?? 0) * 50 < sequences }
+    // One of each in fifty sequences, less three standard deviations: a short run may lack a code by chance.
+    let expected = Double(sequences) / 50
+    let least = expected - 3 * expected.squareRoot()
+    let rare = Self.expectedCodes.map(\.rawValue).filter { Double(codes[$0] ?? 0) < least }
     // Excuses for more than a few would hide that a store mistakes one error for the other.
     let excuses = excused * 10 > (codes[ErrorCode.uniquenessViolated.rawValue] ?? 0) ? ["\(excused) excuses"] : []
     return steps + rare + excuses
