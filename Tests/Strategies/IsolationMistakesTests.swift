@@ -70,11 +70,14 @@
       try source.write(to: file, atomically: true, encoding: .utf8)
       defer { try? FileManager.default.removeItem(at: file) }
       let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-      let runtime = products.appendingPathComponent("CoherenceRuntime.build/module.modulemap")
+      // A build of the tests has the modules for the host, and perhaps for the target besides.
+      let host = products.appendingPathComponent("Modules-tool")
+      let suffix = FileManager.default.fileExists(atPath: host.path) ? "-tool" : ""
+      let runtime = products.appendingPathComponent("CoherenceRuntime\(suffix).build/module.modulemap")
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = [
-        "swiftc", "-typecheck", "-swift-version", "6", "-I", products.appendingPathComponent("Modules").path,
+        "swiftc", "-typecheck", "-swift-version", "6", "-I", products.appendingPathComponent("Modules\(suffix)").path,
         "-Xcc", "-fmodule-map-file=\(runtime.path)", file.path,
       ]
       let output = Pipe()
