@@ -103,6 +103,7 @@ struct BatchFallback {
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
   private mutating func repeating<T>(_ body: (inout BatchFallback) throws -> T) throws -> T {
     for attempt in 1...16 {
+      added = ParticipantRecords()
       do {
         return try body(&self)
       } catch is StoreConflict.Failure {
