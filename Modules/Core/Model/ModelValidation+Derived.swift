@@ -1,5 +1,5 @@
 extension ModelValidation {
-  /// Finds derived attributes with a rule that cannot be applied, or with settings that a derived value cannot have.
+  /// Finds derived attributes with an inapplicable rule, or with settings that contradict a derived value.
   func derivedFaults(_ entity: Entity) -> [String] {
     entity.properties.flatMap { property -> [String] in
       if let attribute = property as? Attribute { return derivedFaults(attribute, of: entity) }

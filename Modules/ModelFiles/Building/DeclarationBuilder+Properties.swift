@@ -198,8 +198,8 @@ extension DeclarationBuilder {
 }
 
 extension ModelFile {
-  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for an attribute
-  /// that is no composite, and for an unknown type.
+  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for other
+  /// kinds of attributes, and for an unknown type.
   public func parts(of attribute: Attribute) -> [Attribute]? {
     guard attribute.kind == .composite else { return nil }
     return attribute.parts.isEmpty ? compositeType(of: attribute)?.parts : attribute.parts

@@ -18,7 +18,7 @@ struct DefaultValue {
     literal?.text ?? SelfRewriter(className).rewrite(expression).trimmedDescription
   }
 
-  /// The type of the value, as far as its text shows; `nil` when only an annotation can tell.
+  /// The type of the value, as far as its text shows; `nil` when the type needs an annotation.
   var inferredType: TypeSyntax? {
     if let literal { return literal.type.map { TypeSyntax(stringLiteral: $0) } }
     if let text = expression.as(StringLiteralExprSyntax.self), text.representedLiteralValue == nil {

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The checks that tell whether a variable of an entity's class is stored by the model.
+/// The checks that find out whether the model stores a variable of an entity's class.
 struct VariableChecks {
   private let declaration: VariableDeclSyntax
 
@@ -85,7 +85,7 @@ struct VariableChecks {
     return nil
   }
 
-  /// An attribute that is probably a property wrapper or a macro of another module.
+  /// An attribute with the name of a type: probably a property wrapper or a macro of another module.
   private var wrapper: AttributeSyntax? {
     let known: Set = ["Attribute", "Relationship", "Transient", "MainActor"]
     return declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { attribute in
