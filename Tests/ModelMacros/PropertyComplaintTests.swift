@@ -62,6 +62,19 @@ import Testing
     #expect(corrected("@Published var title = \"\"", by: "remove '@Published'") == "var title = \"\"")
   }
 
+  @Test(arguments: ["@MainActor", "@DatabaseActor"])
+  func `a property of an actor is diagnosed`(actor: String) {
+    let member = "\(actor) var title = \"\""
+    #expect(
+      complaints(about: member) == [
+        "2 | The stored property 'title' cannot be isolated to an actor, because its accessors run where the object's "
+          + "context runs; remove '\(actor)', or mark the variable '@Transient'. | remove '\(actor)' "
+          + "| mark the variable '@Transient'"
+      ])
+    #expect(corrected(member, by: "remove '\(actor)'") == "var title = \"\"")
+    #expect(complaints(about: "@Transient \(member)") == [])
+  }
+
   @Test func `several variables in one declaration are diagnosed`() {
     #expect(
       complaints(about: "var title: String, artist: String") == [

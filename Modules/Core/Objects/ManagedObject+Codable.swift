@@ -1,8 +1,8 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The value of a `codable` attribute, for typed accessors. Neither throws nor traps: for an undecodable text, the accessor
-  /// reports a failure and returns the key's default.
+  /// The value of a `codable` attribute, for typed accessors. Neither throws nor traps: for an undecodable text, the
+  /// accessor reports a failure and returns the key's default.
   ///
   /// The object keeps the decoded value as long as the stored text stays the same, so that repeated reads compare the
   /// text and decode nothing. A decoded instance of a class is the same instance at each read: a save ignores changes

@@ -74,8 +74,8 @@ extension DeclarationBuilder {
     attribute.isOptional = true
     guard let derivation = DerivationText.derivation(expression), attribute.type == derivation.type else {
       warnings.append(
-        "Attribute '\(path)' is not derived by '\(expression)': the framework does not compute the expression, "
-          + "and the attribute is an ordinary optional one.")
+        "Attribute '\(path)' is not derived by '\(expression)': the framework derives values from texts of the same "
+          + "record and from the time of the save, and the attribute is an ordinary optional one.")
       return
     }
     if !attribute.defaultValue.isNull || !attribute.validation.isEmpty {

@@ -70,7 +70,10 @@ struct StoredMacro: AccessorMacro {
   ) throws -> [AccessorDeclSyntax] {
     guard let property = declaration.as(VariableDeclSyntax.self).flatMap({ StoredProperty($0) }) else { return [] }
     guard PropertyChecks(property).problems.isEmpty else {
-      // The diagnostic of the property ends the compilation.
+      // The diagnostic of the property ends the compilation, so that no program runs these accessors. Without any, the
+      // compiler would add errors of its own: an accessor macro has to write a getter, and a stored variable without a
+      // value leaves the class without initialisers. A body that ends the process is the only body of every type, and
+      // the access by a key would add a mismatch of types to most of the diagnostics.
       return ["get { fatalError() }", "set { fatalError() }"]
     }
     let place = "self[Properties.table.\(property.identifier)]"

@@ -35,6 +35,10 @@ struct VariableChecks {
       problems.append(problem)
       return false
     }
+    if let problem = isolation {
+      problems.append(problem)
+      return false
+    }
     if let wrapper {
       problems.append(
         Problem(
@@ -85,9 +89,22 @@ struct VariableChecks {
     return nil
   }
 
+  /// The problem of an actor, which the members that the macro writes do not wait for.
+  private var isolation: Diagnostic? {
+    let attributes = declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
+    guard let actor = attributes.first(where: { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }) else {
+      return nil
+    }
+    return Problem(
+      "isolation",
+      "The stored property '\(names)' cannot be isolated to an actor, because its accessors run where the object's "
+        + "context runs; remove '\(actor.trimmedName)', or mark the variable '@Transient'."
+    ).diagnostic(at: actor, fixes: [.removing(actor, from: declaration), makeTransient])
+  }
+
   /// An attribute with the name of a type: probably a property wrapper or a macro of another module.
   private var wrapper: AttributeSyntax? {
-    let known: Set = ["Attribute", "Relationship", "Transient", "MainActor"]
+    let known: Set = ["Attribute", "Relationship", "Transient"]
     return declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { attribute in
       guard let name = attribute.attributeName.nominal?.name, let first = name.first else { return false }
       return first.isUppercase && !known.contains(name)
