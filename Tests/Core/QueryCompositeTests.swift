@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceInMemory
+import Foundation
 import Testing
 
 /// Composites and codable attributes in typed expressions.

@@ -75,6 +75,19 @@ import Testing
     #expect(complaints(about: "@Transient \(member)") == [])
   }
 
+  @Test(arguments: ["@available(*, deprecated, message: \"old\")", "@available(macOS 26, *)"])
+  func `a stored property of limited availability is diagnosed, and a computed one is not`(attribute: String) {
+    let member = "\(attribute) var title = \"\""
+    #expect(
+      complaints(about: member) == [
+        "2 | The members that the macro writes use the stored property 'title' in every build, so that it has no "
+          + "'@available'; declare the property under another name, with 'formerNames' for the stored values, and this "
+          + "name as a computed property. | remove '@available' | mark the variable '@Transient'"
+      ])
+    #expect(corrected(member, by: "remove '@available'") == "var title = \"\"")
+    #expect(complaints(about: "\(attribute) var heading: String { \"\" }") == [])
+  }
+
   @Test func `several variables in one declaration are diagnosed`() {
     #expect(
       complaints(about: "var title: String, artist: String") == [

@@ -35,7 +35,7 @@ struct VariableChecks {
       problems.append(problem)
       return false
     }
-    if let problem = isolation {
+    if let problem = isolation ?? availability {
       problems.append(problem)
       return false
     }
@@ -100,6 +100,18 @@ struct VariableChecks {
       "The stored property '\(names)' cannot be isolated to an actor, because its accessors run where the object's "
         + "context runs; remove '\(actor.trimmedName)', or mark the variable '@Transient'."
     ).diagnostic(at: actor, fixes: [.removing(actor, from: declaration), makeTransient])
+  }
+
+  /// The problem of a limited availability: the table, the names and the snapshot use the property in every build, and the
+  /// compiler would warn about each use.
+  private var availability: Diagnostic? {
+    guard let available = declaration.markers("available").first else { return nil }
+    return Problem(
+      "availability",
+      "The members that the macro writes use the stored property '\(names)' in every build, so that it has no "
+        + "'@available'; declare the property under another name, with 'formerNames' for the stored values, and this name "
+        + "as a computed property."
+    ).diagnostic(at: available, fixes: [.removing(available, from: declaration), makeTransient])
   }
 
   /// An attribute with the name of a type: probably a property wrapper or a macro of another module.
