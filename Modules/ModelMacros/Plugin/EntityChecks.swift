@@ -103,10 +103,10 @@ struct EntityChecks {
 
   // MARK: - The members
 
-  /// The problems that the expansion can leave out.
+  /// The problems that the expansion can leave out. The accessors of each property report the property's own problems.
   var memberProblems: [Diagnostic] {
     entity.propertyProblems + argumentProblems + conditionalProblems
-      + entity.properties.flatMap { PropertyChecks($0).problems } + inverseProblems
+      + inverseProblems
       + (entity.lists("Index") + entity.lists("Unique")).flatMap(listProblems)
       + handwrittenProblems + entity.properties.filter(entity.hidesInherited).map(hidingProblem)
   }
