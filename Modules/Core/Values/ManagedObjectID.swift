@@ -140,5 +140,6 @@ public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// Makes an identifier of a text, which a store keeps: two stores with one text cannot be attached to one
   /// coordinator.
   public init(_ rawValue: String) { self.rawValue = rawValue }
+  /// The text of the identifier, as the texts of record identifiers contain it.
   public var description: String { rawValue }
 }
