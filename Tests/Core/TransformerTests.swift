@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `a transformer that is not registered is named in the error`() throws {
+  @Test func `an unregistered transformer is named in the error`() throws {
     try context.performAndWait {
       let label = try Label(context: context)
       #expect(code { try label.setTransformed(Color(red: 1, green: 1), for: "strange") } == .unknownTransformer)
