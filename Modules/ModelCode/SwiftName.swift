@@ -75,7 +75,6 @@ enum SwiftName {
     "Any", "AnyKeyPath", "Attribute", "Bool", "Codable", "Composite", "Data", "Date", "Decimal", "DeclaredEntity",
     "Double", "Entity", "Float", "Hashable", "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject",
     "ManagedObjectModel", "OrderedToMany", "Parts", "Protocol", "Relationship", "Self", "Sendable", "String",
-    "Subentity",
-    "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
+    "Subentity", "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
   ]
 }
