@@ -16,6 +16,7 @@ let coherence = Target.Dependency.product(name: "Coherence", package: "coherence
 let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
@@ -61,7 +62,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, postgreSQL, logging,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, modelFiles, postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(

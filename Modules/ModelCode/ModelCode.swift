@@ -8,7 +8,7 @@ import CoherenceCore
 /// ```
 ///
 /// The same file and options give the same bytes. The sources are laid out as `swift format` lays them out with its own
-/// settings. A value that may be used on any thread.
+/// settings. May be used on any thread.
 public struct ModelCode: Sendable {
   private let plan: CodePlan
 

@@ -48,7 +48,8 @@ struct RelationshipCode {
       arguments.append(.text("deleteRule: .\(relationship.deleteRule.rawValue)"))
     }
     if isToMany {
-      // A required relationship has a member, whatever its least number. An optional relationship has no least number.
+      // A required relationship needs a member even with a least number of 0. The least number of an optional
+      // relationship has no effect.
       let least = relationship.isOptional ? 0 : max(relationship.minimumCount ?? 0, 1)
       if least > 0 { arguments.append(.text("minimumCount: \(ValueCode.grouped(Int64(least)))")) }
       if let greatest = relationship.maximumCount, greatest > 0 {

@@ -77,7 +77,7 @@ enum SourceLine {
     return lines + [line]
   }
 
-  /// The lines of a list inside of a list, such as `"Local": [ … ]`; `nil` for an element that is no list.
+  /// The lines of a list inside of a list, such as `"Local": [ … ]`; `nil` for any other element.
   private static func nested(_ element: String, indentation: String) -> [String]? {
     guard element.hasSuffix("]"), let start = element.range(of: ": [") else { return nil }
     let elements = element[start.upperBound...].dropLast().components(separatedBy: ", ")

@@ -74,7 +74,7 @@ enum SwiftName {
   static let types: Set<String> = [
     "Any", "AnyKeyPath", "Attribute", "Bool", "Codable", "Composite", "Data", "Date", "Decimal", "DeclaredEntity",
     "Double", "Entity", "Float", "Hashable", "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject",
-    "ManagedObjectModel", "OrderedToMany", "Protocol", "Relationship", "Self", "Sendable", "String", "Subentity",
-    "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
+    "ManagedObjectModel", "OrderedToMany", "Parts", "Protocol", "Relationship", "Self", "Sendable", "String",
+    "Subentity", "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
   ]
 }

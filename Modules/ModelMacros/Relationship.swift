@@ -6,8 +6,8 @@
 /// ```
 ///
 /// One of two inverse relationships names the other one; the model finds the inverse of the other side. With key paths
-/// on both sides the compiler reports a circular reference. A relationship that is its own inverse gives the name as a
-/// text, and so may the second of two sides.
+/// on both sides the compiler reports a circular reference. A relationship with itself as its inverse gives the name as
+/// a text, and so may the second of two sides.
 ///
 /// - Parameters:
 ///   - inverse: The inverse relationship at the destination.

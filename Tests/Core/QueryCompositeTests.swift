@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceInMemory
+import Foundation
 import Testing
 
 /// Composites and codable attributes in typed expressions.
@@ -8,6 +9,11 @@ import Testing
     var x: Double
     var y: Double
 
+    struct Parts: CompositeParts {
+      static let table = Parts()
+      let x = PartKey<Double>("x")
+      let y = PartKey<Double>("y")
+    }
     static var compositeParts: [Attribute] {
       Attribute.parts("x", Double.self) + Attribute.parts("y", Double.self)
     }
@@ -26,6 +32,11 @@ import Testing
     var name: String?
     var origin: Point
 
+    struct Parts: CompositeParts {
+      static let table = Parts()
+      let name = PartKey<String?>("name")
+      let origin = PartKey<Point>("origin")
+    }
     static var compositeParts: [Attribute] {
       Attribute.parts("name", String?.self) + Attribute.parts("origin", Point.self)
     }
@@ -115,6 +126,26 @@ import Testing
     #expect(try numbers(shapes.filter(try FetchPredicate(format: "frame.origin.y > 1"))) == [1])
     #expect(try numbers(FetchRequest(Circle.self).filter { $0.center["x", as: Double.self] == 5 }) == [3])
     #expect(try numbers(FetchRequest(Circle.self).filter { $0.center == Point(5, 7) }) == [])
+  }
+
+  @Test func `conditions look parts of composites up in the table of their type`() throws {
+    let shapes = FetchRequest(Shape.self)
+    #expect(try numbers(shapes.filter { $0.frame.name.hasPrefix("A") }) == [1])
+    #expect(try numbers(shapes.filter { $0.frame.origin.y > 1 }) == [1])
+    #expect(try numbers(shapes.filter { $0.frame.origin.y > 2 }) == [])
+    #expect(try numbers(shapes.filter { $0.frame.origin == Point(1, 2) }) == [1])
+    #expect(try numbers(shapes.filter { $0.frame.name.isNil }) == [2, 3])
+    #expect(try numbers(FetchRequest(Circle.self).filter { $0.center.x == 5 && $0.frame.isNil }) == [3])
+  }
+
+  @Test func `orders name parts of composites by key paths`() throws {
+    let shapes = FetchRequest(Shape.self).sort(\.frame.origin.y, .reverse).sort(\.frame.name)
+    #expect(shapes.sortKeys.map(\.path.description) == ["frame.origin.y", "frame.name"])
+    #expect(FetchRequest(Circle.self).sort(\.center.x).sortKeys.map(\.path.description) == ["center.x"])
+    let found = try context.performAndWait {
+      try context.fetch(shapes.sort(\.number)).map { $0[Shape.Properties.table.number] }
+    }
+    #expect(found == [1, 2, 3])
   }
 
   @Test func `a codable attribute is found by whether it has a value`() throws {

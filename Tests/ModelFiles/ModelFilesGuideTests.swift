@@ -34,6 +34,16 @@ struct ModelFilesGuideTests {
     #expect(ManagedObjectClasses.classes(named: "Novel").contains { $0 == Novel.self })
   }
 
+  @Test func `a model of a name is read with the classes of a list`() throws {
+    let bundle = try directory.bundle("App.resources")
+    try MusicFile.make(Self.text).write(to: directory.file("App.resources/Books.xcdatamodeld"))
+
+    let model = try ManagedObjectModel(named: "Books", in: bundle, classes: [Novel.self, Writer.self])
+
+    #expect(model.name == "Books")
+    #expect(try model.entity(for: Writer.self).name == "Writer")
+  }
+
   @Test func `a file becomes a model, with a sentence for each part that is left out`() throws {
     let url = directory.file("Books.xcdatamodel")
     try MusicFile.make(Self.text).write(to: url)

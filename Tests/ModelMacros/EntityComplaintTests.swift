@@ -151,6 +151,25 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    "Date()", "Date.now", "Date(timeInterval: 1, since: .now)", "UUID()", "UUID.init()", "Int.random(in: 1...9)",
+  ])
+  func `a default of a part that depends on the moment is diagnosed`(value: String) {
+    let type = String(value.prefix { $0.isLetter })
+    #expect(
+      complaints(of: "@Composite struct Stamp {\nvar made: \(type) = \(value)\nvar note: String\n}") == [
+        "2 | The default of 'made' is evaluated once for the model, so that all records would share the value; remove "
+          + "it, and give each new object a composite in 'initializeDefaults()'."
+      ])
+  }
+
+  @Test func `a type with the name of a composite's table is diagnosed`() {
+    #expect(
+      complaints(of: "@Composite struct Size {\nvar width: Double\nenum Parts {}\n}") == [
+        "3 | '@Composite' writes 'Parts' for 'Size'; give this type another name."
+      ])
+  }
+
   @Test func `a list inside of a condition of the build is diagnosed`() {
     #expect(
       complaints(

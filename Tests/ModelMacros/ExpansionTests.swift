@@ -160,10 +160,16 @@ import Testing
 
   @Test func `a composite reads and writes its parts in order`() {
     expectExpansion(
-      of: "@Composite public struct Size { var width, height: Double\n var name: String? }",
+      of: "@Composite public struct Size { public var width, height: Double\n var name: String? }",
       contains: [
         """
         extension Size: CoherenceCore.CompositeValue {
+        public struct Parts: CoherenceCore.CompositeParts {
+        public static let table = Parts()
+        public let width = CoherenceCore.PartKey<Double>("width")
+        public let height = CoherenceCore.PartKey<Double>("height")
+        let name = CoherenceCore.PartKey<String?>("name")
+        }
         public static var compositeParts: [CoherenceCore.Attribute] {
         CoherenceCore.Attribute.parts("width", Double.self)
         + CoherenceCore.Attribute.parts("height", Double.self)
@@ -182,5 +188,24 @@ import Testing
         }
         """
       ])
+  }
+
+  @Test func `the initial values of parts are defaults of the model and of reading`() {
+    expectExpansion(
+      of: "@Composite struct Size { var width = 2.5\n var unit: Unit = .metre\n var origin = Point(x: 1)\n"
+        + "var note: String? = nil }",
+      contains: [
+        "CoherenceCore.Attribute.parts(\"width\", Double.self, default: 2.5 as Double)",
+        "CoherenceCore.Attribute.parts(\"unit\", Unit.self, default: .metre as Unit)",
+        "CoherenceCore.Attribute.parts(\"origin\", Point.self, default: Point(x: 1) as Point)",
+        "CoherenceCore.Attribute.parts(\"note\", String?.self)",
+        "self.width = parts.read(default: 2.5 as Double)", "self.note = parts.read()",
+      ])
+  }
+
+  @Test func `a private part has no key, and a generic composite no stored table`() {
+    let text = expansion(of: "@Composite struct Pair<Value> { private var first: Int\n fileprivate var second: Int }")
+    #expect(text.contains("static var table: Parts { Parts() } fileprivate let second = "))
+    #expect(!text.contains("let first"))
   }
 }

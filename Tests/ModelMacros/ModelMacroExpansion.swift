@@ -65,7 +65,35 @@ private func offset(of node: Syntax, in source: String, _ context: BasicMacroExp
 private func expandedContext(of file: SourceFileSyntax) -> BasicMacroExpansionContext {
   let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "test.swift")])
   _ = expand(file, context)
+  AccessorExpander(context).walk(file)
   return context
+}
+
+/// Expands the accessors of stored properties. The expander of swift-syntax finds no macro by a name with its module,
+/// which is the name that `@Entity` writes.
+private final class AccessorExpander: SyntaxVisitor {
+  private let context: BasicMacroExpansionContext
+
+  init(_ context: BasicMacroExpansionContext) {
+    self.context = context
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind {
+    guard let marker = node.marker("Entity") ?? node.marker("Subentity") else { return .visitChildren }
+    for member in node.memberBlock.members {
+      do {
+        let attributes = try EntityMacro.expansion(
+          of: marker, attachedTo: node, providingAttributesFor: member.decl, in: context)
+        for attribute in attributes {
+          _ = try StoredMacro.expansion(of: attribute, providingAccessorsOf: member.decl, in: context)
+        }
+      } catch {
+        context.addDiagnostics(from: error, node: member)
+      }
+    }
+    return .visitChildren
+  }
 }
 
 private func expand(_ file: SourceFileSyntax, _ context: BasicMacroExpansionContext) -> Syntax {

@@ -62,6 +62,32 @@ import Testing
     #expect(corrected("@Published var title = \"\"", by: "remove '@Published'") == "var title = \"\"")
   }
 
+  @Test(arguments: ["@MainActor", "@DatabaseActor"])
+  func `a property of an actor is diagnosed`(actor: String) {
+    let member = "\(actor) var title = \"\""
+    #expect(
+      complaints(about: member) == [
+        "2 | The stored property 'title' cannot be isolated to an actor, because its accessors run where the object's "
+          + "context runs; remove '\(actor)', or mark the variable '@Transient'. | remove '\(actor)' "
+          + "| mark the variable '@Transient'"
+      ])
+    #expect(corrected(member, by: "remove '\(actor)'") == "var title = \"\"")
+    #expect(complaints(about: "@Transient \(member)") == [])
+  }
+
+  @Test(arguments: ["@available(*, deprecated, message: \"old\")", "@available(macOS 26, *)"])
+  func `a stored property of limited availability is diagnosed, and a computed one is not`(attribute: String) {
+    let member = "\(attribute) var title = \"\""
+    #expect(
+      complaints(about: member) == [
+        "2 | The members that the macro writes use the stored property 'title' in every build, so that it has no "
+          + "'@available'; declare the property under another name, with 'formerNames' for the stored values, and this "
+          + "name as a computed property. | remove '@available' | mark the variable '@Transient'"
+      ])
+    #expect(corrected(member, by: "remove '@available'") == "var title = \"\"")
+    #expect(complaints(about: "\(attribute) var heading: String { \"\" }") == [])
+  }
+
   @Test func `several variables in one declaration are diagnosed`() {
     #expect(
       complaints(about: "var title: String, artist: String") == [

@@ -85,7 +85,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   // MARK: Settings
 
-  /// A name for logs.
+  /// A name for logs and messages; `nil` for none. May be read and set on any thread.
   public final var name: String? {
     get { settings.withLock { $0.name } }
     set { settings.withLock { $0.name = newValue } }

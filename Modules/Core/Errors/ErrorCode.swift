@@ -23,6 +23,8 @@ extension ErrorCode {
   public static let modelNotFound = ErrorCode("modelNotFound")
   /// The model has no such entity.
   public static let unknownEntity = ErrorCode("unknownEntity")
+  /// No transformer of that name is registered.
+  public static let unknownTransformer = ErrorCode("unknownTransformer")
   /// The entity has no such property.
   public static let unknownProperty = ErrorCode("unknownProperty")
 }

@@ -23,7 +23,7 @@ public struct Entity: Sendable {
   public var uniqueness: [[String]]
   /// Lists of property names that stores keep an index for.
   public var indexes: [[String]]
-  /// The names that the entity had in earlier models, the latest first. A store that has the entity under one of these
+  /// The names of the entity in earlier models, the latest first. A store with the entity under one of these
   /// names keeps its records, whichever of the models opened it before.
   ///
   /// A program with an earlier model finds the records when it attaches the store again. While programs with both
@@ -76,7 +76,7 @@ public struct Attribute: PropertyDeclaration {
   public var isOptional: Bool
   /// The value of a new object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
-  /// The rule by which saves compute the value; `nil` for an attribute that is assigned.
+  /// The rule by which saves compute the value; `nil` for an assigned attribute.
   public var derived: Derivation?
   /// The rules that a save checks.
   public var validation: [ValidationRule]
@@ -172,7 +172,7 @@ public struct Relationship: PropertyDeclaration {
   /// ``RelationshipDescription/isConstrained``.
   public var inverse: String?
   /// Whether the model finds the inverse when ``inverse`` is `nil`: the relationship of the destination that names this
-  /// relationship as its inverse. Without such a relationship, there is no inverse.
+  /// relationship as its inverse. Without such a relationship, the inverse stays `nil`.
   public var infersInverse = false
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule

@@ -12,6 +12,10 @@ import Foundation
 /// assigned: the attempt is an ``ErrorCode/invalidValue``. A derived attribute is always optional,
 /// because a new object has no value before its first save.
 ///
+/// A value depends on the record's own attributes only. Counts and sums over relationships, and values over paths to
+/// other records, are no rules: an edit of another record would have to write this record too. Conditions compute them,
+/// as in `$0.tracks.count > 10`.
+///
 /// A store with records that gets a derived attribute, or another rule for it, computes the values when it is attached.
 /// So does a store that a program with another model has opened in between.
 public enum Derivation: Sendable, Hashable {

@@ -7,7 +7,7 @@ struct InverseInference {
     var path: String { "'\(entity).\(name)'" }
   }
 
-  /// The declarations, with the inverses that were found.
+  /// The declarations, with the inferred inverses.
   private(set) var entities: [Entity]
   /// A sentence for each relationship that several others name as their inverse.
   private(set) var faults: [String] = []

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The classes of managed objects that model files refer to by name.
 ///
-/// A model file names the class of each entity. A program registers its classes before it reads the file:
+/// A model file names the class of each entity. Swift runs no code of a class before the program uses the class, so that
+/// a class cannot register itself. A program registers its classes before it reads the file:
 ///
 /// ```swift
 /// ManagedObjectClasses.register(Track.self, Album.self)

@@ -16,7 +16,7 @@ public final class ManagedObjectModel: Sendable {
   public var configurations: [String] { members.keys.sorted() }
   /// The version names that the application gave to the model. They do not affect compatibility.
   public let versionIdentifiers: Set<String>
-  /// Sentences about declarations that are valid, but probably mistaken: relationships without an inverse. A model from
+  /// Sentences about valid, but probably mistaken declarations: relationships without an inverse. A model from
   /// a file has a sentence for each part of the file that the model leaves out.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
@@ -150,7 +150,7 @@ extension ManagedObjectModel {
     if let model = registered.withLock({ $0[name] }) { return model }
     if let found = try LinkedModelFiles.locator?.model(named: name) {
       return registered.withLock { known in
-        // Another thread may have read the file meanwhile: a name has one model.
+        // During the read, another thread may have registered a model, and a name has a single model.
         let model = known[name] ?? found
         known[name] = model
         return model

@@ -1,5 +1,5 @@
 extension ModelValidation {
-  /// Finds derived attributes with a rule that cannot be applied, or with settings that a derived value cannot have.
+  /// Finds derived attributes with an inapplicable rule, or with settings that contradict a derived value.
   func derivedFaults(_ entity: Entity) -> [String] {
     entity.properties.flatMap { property -> [String] in
       if let attribute = property as? Attribute { return derivedFaults(attribute, of: entity) }
@@ -25,8 +25,9 @@ extension ModelValidation {
     guard let source = derivation.source else { return faults }
     guard let text = attributes(entity).first(where: { $0.name == source }) else {
       faults.append(
-        "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; paths to other records are not "
-          + "supported.")
+        "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; paths to other records, "
+          + "counts and sums are not supported, because an edit of another record would have to write this one; compute "
+          + "the value in a condition, such as 'tracks.@count > 10'.")
       return faults
     }
     if text.type.storage != .string || text.type == .codable {

@@ -40,7 +40,7 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   public let type: AttributeType
   /// The value of a new object.
   public let defaultValue: AttributeValue
-  /// The rule by which saves compute the value; `nil` for an attribute that is assigned. See ``Derivation``.
+  /// The rule by which saves compute the value; `nil` for an assigned attribute. See ``Derivation``.
   public let derivation: Derivation?
   /// The rules that a save checks.
   public let validation: [ValidationRule]
@@ -132,7 +132,7 @@ public enum RelationshipStorage: Sendable {
 
 /// The links of a many-to-many relationship, or of a to-many relationship without inverse.
 ///
-/// A relationship that is its own inverse has a link in each direction.
+/// A relationship with itself as its inverse has a link in each direction.
 public final class LinkTable: @unchecked Sendable, Hashable {
   // Sendable: immutable once its model is in use.
 

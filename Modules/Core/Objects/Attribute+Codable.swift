@@ -2,7 +2,7 @@ extension Attribute {
   /// Makes a declaration of a `codable` attribute from its Swift type. An attribute of an optional type is optional.
   ///
   /// - Parameter defaultValue: The value of a new object, and of existing records when the attribute is added to a
-  ///   store. A value that cannot be encoded is a fault of the model.
+  ///   store. A value that does not encode is a fault of the model.
   public init<Value: Codable>(
     _ name: String, codable type: Value.Type, default defaultValue: Value? = nil, validation: [ValidationRule] = [],
     renamingIdentifier: String? = nil, formerNames: [String] = [], converting conversion: ValueConversion? = nil,

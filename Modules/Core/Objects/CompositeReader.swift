@@ -42,6 +42,41 @@ public struct CompositeReader {
     return (index < defaults.count ? Value(attributeValue: defaults[index]) : nil) ?? Value.attributeDefault
   }
 
+  /// The value of the next part, with a default of the type's own. A missing part of a required type is the model's
+  /// default, or else the given value.
+  public mutating func read<Value: AttributeConvertible>(
+    _ type: Value.Type = Value.self, default defaultValue: @autoclosure () -> Value
+  ) -> Value {
+    let index = next
+    next += 1
+    let value = value(at: index)
+    if !value.isNull { hasRead = true }
+    if let result = Value(attributeValue: value) { return result }
+    return (index < defaults.count ? Value(attributeValue: defaults[index]) : nil) ?? defaultValue()
+  }
+
+  /// The value of the next parts, which are a composite themselves, with a default. Missing parts of a required type are
+  /// the model's defaults; the given value, when the model has none.
+  public mutating func read<Value: CompositeValue>(
+    _ type: Value.Type = Value.self, default defaultValue: @autoclosure () -> Value
+  ) -> Value {
+    let first = next
+    if let value = readIfPresent(type) { return value }
+    let hasDefaults = (first..<next).contains { $0 < defaults.count && !defaults[$0].isNull }
+    guard hasDefaults else { return defaultValue() }
+    next = first
+    return Value(reading: &self)
+  }
+
+  /// The value of the next parts, which are an optional composite; `nil` when all of them are missing.
+  ///
+  /// - Parameter defaultValue: The value in new objects. A missing composite is `nil` all the same.
+  public mutating func read<Value: CompositeValue>(
+    _ type: Value?.Type = Value?.self, default defaultValue: @autoclosure () -> Value?
+  ) -> Value? {
+    readIfPresent(Value.self)
+  }
+
   /// The value of the next parts, which are a composite themselves.
   public mutating func read<Value: CompositeValue>(_ type: Value.Type = Value.self) -> Value {
     Value(reading: &self)

@@ -20,7 +20,12 @@
 /// ```
 /// The three members name the parts in the same order. A part may be a composite itself; its parts follow in place of
 /// it, by names such as `origin.x`. An optional composite is missing when all its parts are.
+///
+/// A nested table ``Parts`` gives typed expressions the parts: `$0.size.width`. Without it, expressions find the parts by
+/// their names.
 public protocol CompositeValue {
+  /// The table of the parts.
+  associatedtype Parts: CompositeParts = NoCompositeParts
   /// The declarations of the parts, with names relative to the composite.
   static var compositeParts: [Attribute] { get }
   /// Makes the value from the stored parts. Missing parts read as defaults.
@@ -30,11 +35,14 @@ public protocol CompositeValue {
 }
 
 extension Optional: CompositeValue where Wrapped: CompositeValue {
-  /// The parts of the composite, all of them optional.
+  public typealias Parts = Wrapped.Parts
+
+  /// The parts of the composite, all of them optional and without defaults: a new object has no composite.
   public static var compositeParts: [Attribute] {
     Wrapped.compositeParts.map { part in
       var part = part
       part.isOptional = true
+      part.defaultValue = .null
       return part
     }
   }

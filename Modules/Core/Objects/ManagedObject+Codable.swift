@@ -1,12 +1,12 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The value of a `codable` attribute, for typed accessors. Neither throws nor traps: a text that cannot be decoded is
-  /// reported as a failure of accessors, and the key's default is returned.
+  /// The value of a `codable` attribute, for typed accessors. Neither throws nor traps: for an undecodable text, the
+  /// accessor reports a failure and returns the key's default.
   ///
   /// The object keeps the decoded value as long as the stored text stays the same, so that repeated reads compare the
-  /// text and decode nothing. A decoded value that is an instance of a class is the same instance at each read: changes
-  /// of the instance are not saved; assign it again. Each assignment encodes.
+  /// text and decode nothing. A decoded instance of a class is the same instance at each read: a save ignores changes
+  /// of the instance, until it is assigned again. Each assignment encodes.
   public final subscript<Value>(key: CodableKey<Value>) -> Value {
     get {
       let value = accessibleValue(of: key)

@@ -47,7 +47,7 @@ extension ManagedObject {
   /// The value of a composite. Loads a fault.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` when the composite has other parts than the type;
-  ///   the errors of ``value(for:)`` for a record that cannot be loaded.
+  ///   the errors of ``value(for:)`` for an unavailable record.
   public final func composite<Value: CompositeValue>(for name: String, as type: Value.Type = Value.self) throws -> Value
   {
     check()

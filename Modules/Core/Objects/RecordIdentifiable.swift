@@ -1,4 +1,4 @@
-/// An object that is identified by its record.
+/// An object with the identity of its record.
 ///
 /// The identity is a member of this protocol and not of ``ManagedObject``, so that a class may have an attribute named
 /// `id`: `object.id` is then the attribute, and generic code over `Identifiable` sees the record's identifier still.

@@ -82,7 +82,7 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ComparisonOperator {
-  /// The operator that has the same result with exchanged operands; `nil` for operators of texts.
+  /// The operator with the same result for exchanged operands; `nil` for operators of texts.
   package var mirrored: ComparisonOperator? {
     switch self {
     case .equal, .notEqual: self

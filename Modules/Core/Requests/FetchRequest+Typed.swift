@@ -38,7 +38,7 @@ extension FetchRequest where Result: DeclaredEntity {
   }
 
   /// Returns the request with a further, less significant criterion of order: an attribute over to-one relationships,
-  /// such as `\.artist.name`, or an attribute of a subclass.
+  /// such as `\.artist.name`, a part of a composite, such as `\.size.width`, or an attribute of a subclass.
   ///
   /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
   @_disfavoredOverload

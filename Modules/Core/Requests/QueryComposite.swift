@@ -23,12 +23,29 @@ public struct QueryCodable {
 /// A composite in a typed expression.
 ///
 /// ```swift
-/// FetchRequest(Poster.self).filter { $0.size["width", as: Double.self] > 30 }
+/// FetchRequest(Poster.self).filter { $0.size.width > 30 }.sort(\.size.height)
 /// ```
+/// A part is looked up in the table of the composite's type, so that an unknown part is a compile-time error. The parts
+/// of a type without a table are found by their names. A part of a missing composite is missing.
+@dynamicMemberLookup
 public struct QueryComposite<Value: CompositeValue> {
   /// The names of the relationships that lead to the object.
   let names: [String]
   let name: String
+
+  /// A part of the composite.
+  public subscript<Part: AttributeConvertible>(dynamicMember keyPath: KeyPath<Value.Parts, PartKey<Part>>)
+    -> QueryAttribute<Part>
+  {
+    QueryAttribute(expression(Value.Parts.table[keyPath: keyPath].name))
+  }
+
+  /// A part that is a composite itself.
+  public subscript<Part: CompositeValue>(dynamicMember keyPath: KeyPath<Value.Parts, PartKey<Part>>)
+    -> QueryComposite<Part>
+  {
+    QueryComposite<Part>(names: names, name: "\(name).\(Value.Parts.table[keyPath: keyPath].name)")
+  }
 
   /// A part of the composite by its name, with dots for the parts of an inner composite.
   public subscript<Part: AttributeConvertible>(name: String, as type: Part.Type = Part.self) -> QueryAttribute<Part> {

@@ -4,21 +4,21 @@ extension EntitySnapshot {
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` and ``ErrorCode/objectDeleted`` when the record cannot be loaded;
   ///   ``ErrorCode/snapshotMismatch``, ``ErrorCode/unknownProperty`` and ``ErrorCode/wrongType`` when the type does not
-  ///   fit the object's entity; ``ErrorCode/wrongType`` for a coded value that cannot be decoded; errors of the store.
+  ///   fit the object's entity; ``ErrorCode/wrongType`` for a coded value that does not decode; errors of the store.
   public init(_ object: Object) throws { self = try object.makeSnapshot() }
 }
 
 extension ManagedObject {
   /// Writes the values of a snapshot that differ from the object's. Loads a fault.
   ///
-  /// A value that is equal is not written, so that it neither marks the object as changed nor overwrites another
-  /// writer's newer value in a save. A snapshot that was read and never changed writes nothing. To-many relationships
-  /// stay as they are.
+  /// The call writes no equal value, so that an equal value neither marks the object as changed nor overwrites another
+  /// writer's newer value in a save. A snapshot without changes writes nothing. To-many relationships keep their
+  /// members.
   ///
   /// - Parameter snapshot: Of this record, or with `nil` as its ``EntitySnapshot/objectID``.
   /// - Throws: ``ErrorCode/snapshotMismatch`` for the snapshot of another record or entity;
-  ///   ``ErrorCode/objectNotFound``, ``ErrorCode/objectDeleted`` and ``ErrorCode/storeDetached`` for a target that is
-  ///   unknown; ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``; ``ErrorCode/relationshipCrossesStores``;
+  ///   ``ErrorCode/objectNotFound``, ``ErrorCode/objectDeleted`` and ``ErrorCode/storeDetached`` for an unknown
+  ///   target; ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``; ``ErrorCode/relationshipCrossesStores``;
   ///   ``ErrorCode/wrongContext`` for a target in an object without a context; errors of loading the record. A call that
   ///   throws leaves the object unchanged.
   public final func apply<S: EntitySnapshot>(_ snapshot: S) throws {
@@ -41,7 +41,7 @@ extension ManagedObject {
     return snapshot
   }
 
-  /// The object's values as a snapshot, with the coded values that cannot be decoded.
+  /// The object's values as a snapshot, with the coded values that do not decode.
   fileprivate final func readSnapshot<S: EntitySnapshot>(
     _ type: S.Type
   ) throws -> (snapshot: S, failures: [(index: Int, error: CoherenceError)]) {
@@ -95,7 +95,7 @@ extension ManagedObject {
 extension EntitySnapshot {
   /// The values of the fields in their stored form.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` for a value that cannot be encoded.
+  /// - Throws: ``ErrorCode/wrongType`` for a value that does not encode.
   func written(in layout: SnapshotLayout) throws(CoherenceError) -> SnapshotWriter {
     var writer = SnapshotWriter()
     write(to: &writer)

@@ -2,8 +2,8 @@ extension ManagedObjectContext {
   /// Makes a new object with the values of a snapshot, and inserts it.
   ///
   /// The object's entity is the entity of the snapshot's class. It gets an identifier of its own: the identifier of a
-  /// snapshot names a record, and so it is `nil` in values for a new record. The identifier of a record that was
-  /// deleted is accepted, and not used again. The snapshot's values replace the model's defaults, also those that
+  /// snapshot names a record, and so it is `nil` in values for a new record. The identifier of a deleted
+  /// record is accepted, and not used again. The snapshot's values replace the model's defaults, also those that
   /// `awakeFromInsert()` sets.
   ///
   /// ```swift

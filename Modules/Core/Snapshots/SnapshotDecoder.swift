@@ -20,8 +20,7 @@ public struct SnapshotDecoder {
 
   /// Decodes an attribute.
   ///
-  /// - Throws: `DecodingError` for a missing value of a type that is not optional, and for a value that the type
-  ///   refuses.
+  /// - Throws: `DecodingError` for a missing value of a required type, and for a value that the type refuses.
   public func decode<Value>(_ key: AttributeKey<Value>) throws -> Value {
     let name = SnapshotCodingKey(key.name)
     let stored = try container.attributeValue(forKey: name, as: Value.attributeType.storage)

@@ -2,7 +2,7 @@
 /// ``EntitySnapshot/init(reading:)``.
 ///
 /// Missing and unknown values read as typed accessors return them: as the model's default, or else as the type's. A
-/// coded value that cannot be decoded fails the whole read, after the snapshot was made of the key's default.
+/// coded value with an undecodable text fails the whole read, after the snapshot was made of the key's default.
 public struct SnapshotReader {
   /// The record's identifier.
   public let objectID: ManagedObjectID?

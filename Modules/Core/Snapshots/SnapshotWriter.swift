@@ -25,8 +25,8 @@ public struct SnapshotWriter {
     values += parts.values
   }
 
-  /// Writes the value of the next field, a `codable` attribute. A value that cannot be encoded has the insert or the
-  /// application of the snapshot throw.
+  /// Writes the value of the next field, a `codable` attribute. With a value that does not encode, the insert or the
+  /// application of the snapshot throws.
   public mutating func write<Value>(_ value: Value, codable key: CodableKey<Value>) {
     coded[values.count] = value
     do {

@@ -2,16 +2,40 @@ public import Foundation
 
 /// A Swift type for the values of attributes.
 ///
-/// The framework's own conformances cover the model's types; conform an enumeration by declaring
-/// `AttributeConvertible` on a `RawRepresentable` type whose raw value is convertible.
+/// The framework's own conformances cover the model's types, and the optionals of all convertible types. An enumeration
+/// with convertible raw values declares the conformance alone:
+///
+/// ```swift
+/// enum Format: String, CaseIterable, AttributeConvertible { case vinyl, tape }
+/// ```
+/// Any other type is stored as a value of the model's types:
+///
+/// ```swift
+/// struct Percent: AttributeConvertible {
+///   var value: Int16
+///
+///   static var attributeType: AttributeType { .int16 }
+///   static var attributeDefault: Percent { Percent(value: 0) }
+///   var attributeValue: AttributeValue { .int(Int64(value)) }
+///   init(value: Int16) { self.value = value }
+///   init?(attributeValue: AttributeValue) {
+///     guard let value = Int16(attributeValue: attributeValue) else { return nil }
+///     self.value = value
+///   }
+/// }
+/// ```
+/// Both conversions must be inverse to each other, because the framework compares stored forms: to find changes, to
+/// evaluate conditions, and to order records. Accessors convert at each read and write, on the thread of the context.
 public protocol AttributeConvertible: Sendable {
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }
-  /// The value that a typed accessor returns in place of a missing one.
+  /// The value that a typed accessor returns in place of a missing one, when the model has no default: for a record from
+  /// before the attribute was required, and for an object that failed to load.
   static var attributeDefault: Self { get }
   /// The value in its stored form.
   var attributeValue: AttributeValue { get }
-  /// The value from its stored form; `nil` when the stored form is of another type or out of range.
+  /// The value from its stored form; `nil` when the stored form is of another type or out of range. A required type
+  /// refuses `.null`, so that accessors return the default; an optional type makes it `nil`.
   init?(attributeValue: AttributeValue)
 }
 

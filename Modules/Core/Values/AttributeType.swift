@@ -4,8 +4,7 @@ public indirect enum AttributeType: Sendable, Hashable {
   case int16, int32, int64
   /// Truth values.
   case bool
-  /// Floating-point numbers of 32 and 64 bits. Validation refuses a value that is not a number, since no store keeps
-  /// it.
+  /// Floating-point numbers of 32 and 64 bits. Validation refuses not-a-number, since no store keeps it.
   case float, double
   /// Exact decimal numbers, up to 38 significant digits.
   case decimal
@@ -24,7 +23,7 @@ public indirect enum AttributeType: Sendable, Hashable {
   case enumeration(raw: AttributeType, cases: Set<AttributeValue>?)
   /// A `Codable` type, stored as JSON text with sorted keys.
   case codable
-  /// Any type that the named transformer converts to data and back.
+  /// Any type that the named transformer converts to data and back; see ``AttributeTransformers``.
   case transformable(String)
 
   /// The representation of the type's values in rows and stores.

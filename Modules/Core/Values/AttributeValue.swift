@@ -34,6 +34,8 @@ public enum AttributeValue: Sendable {
 }
 
 extension AttributeValue: Hashable {
+  /// Whether two values are of one kind and equal. An integer never equals a double or a decimal of the same number;
+  /// ``order(to:)`` compares numbers of different kinds.
   public static func == (left: AttributeValue, right: AttributeValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true

@@ -41,7 +41,7 @@ public struct ManagedObjectID: Sendable, Hashable {
   /// Whether the record has no key in a store yet.
   public var isTemporaryID: Bool { unmanagedSpace._withUnsafeGuaranteedRef { $0.isTemporary } }
 
-  /// The store that has the record; `nil` for a temporary identifier.
+  /// The store of the record; `nil` for a temporary identifier.
   public var storeIdentifier: StoreIdentifier? { space.store }
 
   /// The root of the record's entity hierarchy. The record itself may be of a subentity.
@@ -140,5 +140,6 @@ public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// Makes an identifier of a text, which a store keeps: two stores with one text cannot be attached to one
   /// coordinator.
   public init(_ rawValue: String) { self.rawValue = rawValue }
+  /// The text of the identifier, as the texts of record identifiers contain it.
   public var description: String { rawValue }
 }

@@ -2,7 +2,7 @@
 ///
 /// A ``ManagedObjectID`` belongs to a model in this process: it leads to the description of its entity, and two of them
 /// are compared by address. A text from another process cannot know that model. A stored identifier is such a text,
-/// parsed: it is decoded, compared and passed on in a process that has the store not attached, or not yet.
+/// parsed: it is decoded, compared and passed on in a process without the attached store.
 /// `PersistentStoreCoordinator.objectID(for:)` returns the identifier that contexts use.
 ///
 /// ```swift
@@ -13,7 +13,7 @@
 /// The text `x-coherence://<store>/<entity>/p<key>` stays the same from release to release. A slash and a percent sign
 /// in a name are percent-encoded. `Codable` as this text. May be used on any thread.
 public struct StoredObjectID: Sendable, Hashable {
-  /// The store that has the record.
+  /// The store of the record.
   public let storeIdentifier: StoreIdentifier
   /// The name of the root of the record's entity hierarchy. The record itself may be of a subentity.
   public let entityName: String
@@ -35,7 +35,7 @@ public struct StoredObjectID: Sendable, Hashable {
 
   /// Parses the text of an identifier.
   ///
-  /// - Throws: ``ErrorCode/invalidIdentifier`` for any text that is not the ``description`` of a stored identifier.
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for any other text than the ``description`` of a stored identifier.
   public init(text: String) throws(CoherenceError) {
     guard let id = StoredObjectID(text) else {
       throw CoherenceError(

@@ -74,8 +74,8 @@ extension DeclarationBuilder {
     attribute.isOptional = true
     guard let derivation = DerivationText.derivation(expression), attribute.type == derivation.type else {
       warnings.append(
-        "Attribute '\(path)' is not derived by '\(expression)': the framework does not compute the expression, "
-          + "and the attribute is an ordinary optional one.")
+        "Attribute '\(path)' is not derived by '\(expression)': the framework derives values from texts of the same "
+          + "record and from the time of the save, and the attribute is an ordinary optional one.")
       return
     }
     if !attribute.defaultValue.isNull || !attribute.validation.isEmpty {
@@ -198,8 +198,8 @@ extension DeclarationBuilder {
 }
 
 extension ModelFile {
-  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for an attribute
-  /// that is no composite, and for an unknown type.
+  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for other
+  /// kinds of attributes, and for an unknown type.
   public func parts(of attribute: Attribute) -> [Attribute]? {
     guard attribute.kind == .composite else { return nil }
     return attribute.parts.isEmpty ? compositeType(of: attribute)?.parts : attribute.parts

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Makes Core's declarations from the parts of a file, and collects faults and the parts that are left out.
+/// Makes Core's declarations from the parts of a file, and collects faults and the omitted parts.
 struct DeclarationBuilder {
   let file: ModelFile
   /// The former names of entities and properties in earlier versions of the package, by `Entity` and `Entity.property`.

@@ -18,8 +18,8 @@ public struct EntityClasses: Sendable, ExpressibleByArrayLiteral {
   /// The classes that the program registered; see ``/CoherenceCore/ManagedObjectClasses``.
   public static let registered = EntityClasses(.registry)
 
-  /// `ManagedObject` for every entity, whatever class the file names: for programs that read and write values by the
-  /// names of properties.
+  /// `ManagedObject` for every entity, in place of the classes of the file: for programs that read and write values by
+  /// the names of properties.
   public static let generic = EntityClasses(.generic)
 
   /// The given classes, found by their names. The registry is not used.

@@ -12,7 +12,7 @@ extension ModelFile {
   ///   - result: The class of the objects.
   ///   - variables: The values of the template's variables by name, without the `$`.
   /// - Throws: ``/CoherenceCore/ErrorCode/invalidFetchRequest`` for an unknown template or a variable without a value;
-  ///   ``/CoherenceCore/ErrorCode/invalidPredicate`` for a predicate that cannot be read.
+  ///   ``/CoherenceCore/ErrorCode/invalidPredicate`` for an unreadable predicate.
   public func fetchRequest<Result: ManagedObject>(
     named name: String, for result: Result.Type = ManagedObject.self,
     substituting variables: [String: (any Sendable)?] = [:]

@@ -6,8 +6,8 @@ extension ModelFile {
   /// The model's `warnings` begin with ``warnings``. Its version hashes equal those of the same model declared in code.
   ///
   /// - Parameter classes: The classes of the entities.
-  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel``, naming every fault: a class that is not registered, a type
-  ///   that models do not have, a default that is no value of its type, a missing destination.
+  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel``, naming every fault: an unregistered class, a type
+  ///   unknown to models, a default of another type than its attribute, a missing destination.
   public func model(classes: EntityClasses = .registered) throws -> ManagedObjectModel {
     try ManagedObjectModel(file: self, classes: classes)
   }

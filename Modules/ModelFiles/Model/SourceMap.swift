@@ -2,7 +2,7 @@
 ///
 /// All maps are equal: the location is no part of a ``ModelFile``'s value.
 struct SourceMap: Sendable, Hashable {
-  /// The file; `nil` for a ``ModelFile`` that was made in code.
+  /// The file; `nil` for a ``ModelFile`` made in code.
   var path: String?
   /// The lines by `Entity`, `Entity.property`, or the name of a composite type and its part.
   var lines: [String: Int] = [:]

@@ -2,11 +2,11 @@ import CoherenceCore
 public import Foundation
 
 extension ModelFile {
-  /// Reads a model from an `.xcdatamodeld` package, whose current version is taken, an `.xcdatamodel` package, or a file
-  /// with the text of a model.
+  /// Reads a model from the current version of an `.xcdatamodeld` package, from an `.xcdatamodel` package, or from a
+  /// file with the text of a model.
   ///
   /// - Throws: ``/CoherenceCore/ErrorCode/modelNotFound`` for a missing file; ``/CoherenceCore/ErrorCode/invalidModel``
-  ///   for a file that cannot be read, naming the file, the line and the element.
+  ///   for an unreadable file, naming the file, the line and the element.
   public init(contentsOf url: URL) throws {
     switch url.pathExtension {
     case "xcdatamodeld": self = try ModelPackage(contentsOf: url).current

@@ -39,7 +39,7 @@ public struct ModelPackage: Sendable, Hashable {
   /// Reads an `.xcdatamodeld` package with all of its versions.
   ///
   /// - Throws: ``/CoherenceCore/ErrorCode/modelNotFound`` for a missing package or a package without versions;
-  ///   ``/CoherenceCore/ErrorCode/invalidModel`` for a version that cannot be read.
+  ///   ``/CoherenceCore/ErrorCode/invalidModel`` for an unreadable version.
   public init(contentsOf url: URL) throws {
     guard PackageFiles.isDirectory(url) else {
       throw CoherenceError(.modelNotFound, "The model package '\(url.path)' does not exist, or is no directory.")

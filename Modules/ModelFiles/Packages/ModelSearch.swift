@@ -5,9 +5,9 @@ import Foundation
 struct ModelSearch {
   /// The name of the model.
   let name: String
-  /// The greatest depth of the directories of resources that are searched.
+  /// The greatest depth of the searched directories of resources.
   private static let depth = 4
-  /// The greatest number of directories that are searched in a bundle.
+  /// The greatest number of searched directories in a bundle.
   private static let limit = 2000
 
   /// The package in a bundle; `nil` for none.

@@ -1,4 +1,4 @@
-/// Reads the attributes of an element and keeps those that nobody asked for.
+/// Reads the attributes of an element and keeps the unread ones, which the reader of a model reports.
 struct ElementReader {
   let node: XMLNode
   private let path: String

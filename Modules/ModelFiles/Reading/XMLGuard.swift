@@ -1,4 +1,4 @@
-/// Refuses XML that is larger or more deeply nested than any model, before a parser sees it.
+/// Refuses XML with a greater size or depth than any model, before a parser sees it.
 ///
 /// One pass over the bytes, in constant memory. The parser of the platform expands entities, takes quadratic time for
 /// elements with very many attributes, and has no bound on the depth. Models need no document type, so that the guard

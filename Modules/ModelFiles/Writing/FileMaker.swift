@@ -52,7 +52,7 @@ struct FileMaker {
     entity.composites.first { $0.value.contains(attribute.slot) }?.key
   }
 
-  /// An attribute of a composite type that is made from some parts. Parts with longer names become composites again.
+  /// An attribute of a composite type with the given parts. Parts with longer names become composites again.
   private mutating func composite(
     _ name: String, _ parts: [AttributeDescription], type: String, prefix: String
   ) -> ModelFile.Attribute {

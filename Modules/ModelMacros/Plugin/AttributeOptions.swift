@@ -10,7 +10,7 @@ struct AttributeOptions {
   }
 
   private(set) var options: [Option] = []
-  /// The arguments that are no options in plain form.
+  /// The arguments in another form than `.name` and `.name(arguments)`.
   private(set) var unreadable: [ExprSyntax] = []
   private let labelled: [String: ExprSyntax]
 

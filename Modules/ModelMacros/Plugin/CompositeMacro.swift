@@ -17,7 +17,8 @@ struct CompositeMacro: ExtensionMacro {
     }
     var problems: [Diagnostic] = []
     let parts = structure.memberBlock.members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
-      .flatMap { CompositePart.all(of: $0, problems: &problems) }
+      .flatMap { CompositePart.all(of: $0, in: structure.name.text, problems: &problems) }
+    problems += handwrittenTables(in: structure)
     for problem in problems { context.diagnose(problem) }
     guard !parts.isEmpty || !problems.isEmpty else {
       throw Problem(
@@ -26,17 +27,21 @@ struct CompositeMacro: ExtensionMacro {
     }
     let levels = Set(structure.modifiers.map(\.name.text))
     let access = ["public", "package"].first { levels.contains($0) }.map { "\($0) " } ?? ""
-    let list = parts.map { "CoherenceCore.Attribute.parts(\"\($0.name)\", \($0.type).self)" }
+    let table = isGeneric(structure, in: context) ? "var table: Parts { Parts() }" : "let table = Parts()"
     return [
       try ExtensionDeclSyntax(
         """
         extension \(type.trimmed)\(raw: protocols.isEmpty ? "" : ": CoherenceCore.CompositeValue") {
+        \(raw: access)struct Parts: CoherenceCore.CompositeParts {
+        \(raw: (["\(access)static \(table)"] + parts.compactMap(\.key)).joined(separator: "\n"))
+        }
+
         \(raw: access)static var compositeParts: [CoherenceCore.Attribute] {
-        \(raw: list.joined(separator: "\n+ "))
+        \(raw: parts.map(\.declaration).joined(separator: "\n+ "))
         }
 
         \(raw: access)init(reading parts: inout CoherenceCore.CompositeReader) {
-        \(raw: parts.map { "self.\($0.identifier) = parts.read()" }.joined(separator: "\n"))
+        \(raw: parts.map(\.reading).joined(separator: "\n"))
         }
 
         \(raw: access)func write(to parts: inout CoherenceCore.CompositeWriter) {
@@ -46,46 +51,22 @@ struct CompositeMacro: ExtensionMacro {
         """)
     ]
   }
-}
 
-/// A stored property of a composite.
-private struct CompositePart {
-  let identifier: String
-  let type: String
-
-  var name: String { identifier.filter { $0 != "`" } }
-
-  /// The parts in a declaration of variables or constants.
-  static func all(of declaration: VariableDeclSyntax, problems: inout [Diagnostic]) -> [CompositePart] {
-    guard !declaration.modifiers.contains(where: { ["static", "class"].contains($0.name.text) }) else { return [] }
-    var type: TypeSyntax?
-    var parts: [CompositePart] = []
-    // The variables before an annotation have its type: `var width, height: Double`.
-    for binding in declaration.bindings.reversed() {
-      if binding.isComputed { continue }
-      guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
-        problems.append(
-          Problem("tuple", "The variables of a tuple have no parts of their own; declare them one by one.")
-            .diagnostic(at: binding.pattern))
-        continue
-      }
-      let value = binding.initializer.map { DefaultValue(expression: $0.value.trimmed) }
-      type = binding.typeAnnotation?.type.trimmed ?? (value == nil ? type : value?.inferredType)
-      guard let type else {
-        problems.append(VariableChecks.missingType(binding, pattern))
-        continue
-      }
-      if value != nil, declaration.bindingSpecifier.tokenKind == .keyword(.let) {
-        problems.append(
-          Problem(
-            "initialisedConstant",
-            "The constant '\(pattern.identifier.text)' cannot be read from a store, because it has its value already; "
-              + "make it a variable, or static."
-          ).diagnostic(at: declaration.bindingSpecifier, fixes: [declaration.asVariable]))
-        continue
-      }
-      parts.insert(CompositePart(identifier: pattern.identifier.text, type: type.trimmedDescription), at: 0)
+  /// Whether the structure or a type around it has generic parameters. Types within a generic type have no stored static
+  /// variables.
+  private static func isGeneric(_ structure: StructDeclSyntax, in context: some MacroExpansionContext) -> Bool {
+    ([Syntax(structure)] + context.lexicalContext).contains {
+      $0.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
     }
-    return parts
+  }
+
+  /// The problem of a nested type with the name of the table that the macro writes.
+  private static func handwrittenTables(in structure: StructDeclSyntax) -> [Diagnostic] {
+    structure.memberBlock.members.compactMap { member in
+      guard let type = member.decl.asProtocol((any NamedDeclSyntax).self), type.name.text == "Parts" else { return nil }
+      return Problem(
+        "handwritten", "'@Composite' writes 'Parts' for '\(structure.name.text)'; give this type another name."
+      ).diagnostic(at: type.name)
+    }
   }
 }

@@ -3,7 +3,7 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The checks of a class that is declared with `@Entity`.
+/// The checks of a class with the macro `@Entity`.
 struct EntityChecks {
   private let entity: EntityClass
 
@@ -11,7 +11,7 @@ struct EntityChecks {
 
   // MARK: - The class
 
-  /// The problem of a declaration that is no class.
+  /// The problem of a structure, an enumeration, an actor or an extension with the macro.
   static func noClass(_ declaration: some DeclGroupSyntax, _ node: AttributeSyntax) -> Diagnostic {
     guard let structure = declaration.as(StructDeclSyntax.self) else {
       return Problem(
@@ -103,10 +103,10 @@ struct EntityChecks {
 
   // MARK: - The members
 
-  /// The problems that the expansion can leave out.
+  /// The problems that the expansion can leave out. The accessors of each property report the property's own problems.
   var memberProblems: [Diagnostic] {
     entity.propertyProblems + argumentProblems + conditionalProblems
-      + entity.properties.flatMap { PropertyChecks($0).problems } + inverseProblems
+      + inverseProblems
       + (entity.lists("Index") + entity.lists("Unique")).flatMap(listProblems)
       + handwrittenProblems + entity.properties.filter(entity.hidesInherited).map(hidingProblem)
   }
@@ -210,7 +210,7 @@ struct EntityChecks {
     return .replacing(marker, by: marker.without("inverse"), "remove the argument 'inverse'")
   }
 
-  /// Elements of a list that are no properties of the class.
+  /// Elements of a list that name no property of the class.
   private func listProblems(_ list: PropertyList) -> [Diagnostic] {
     guard list.node.is(ArrayExprSyntax.self), !list.names.isEmpty else {
       return [
@@ -235,7 +235,7 @@ struct EntityChecks {
     }
   }
 
-  /// Members written by hand that the macro writes too.
+  /// Members of the source that the macro writes too.
   private var handwrittenProblems: [Diagnostic] {
     let written: Set = ["Properties", "entityName", "entityDeclaration", "propertyNames"]
     let hasDefaults = entity.properties.contains { $0.objectDefault != nil }

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A class that is declared with `@Entity`.
+/// A class with the macro `@Entity`.
 struct EntityClass {
   let declaration: ClassDeclSyntax
   let marker: AttributeSyntax
@@ -51,7 +51,7 @@ struct EntityClass {
 
   var isFinal: Bool { declaration.modifiers.contains { $0.name.text == "final" } }
 
-  /// The access modifier of members that are as visible as the class, with a trailing space.
+  /// The access modifier of members with the visibility of the class, with a trailing space.
   var access: String {
     let levels = Set(declaration.modifiers.map(\.name.text))
     return ["public", "open", "package"].first { levels.contains($0) }.map { $0 == "open" ? "public " : "\($0) " } ?? ""
@@ -89,7 +89,7 @@ struct EntityClass {
 struct PropertyList {
   let macro: String
   let node: ExprSyntax
-  /// The names of the properties; `nil` for an element that is no key path of properties.
+  /// The names of the properties; `nil` for an element of another form than a key path of properties.
   let names: [(name: String?, node: ExprSyntax)]
 
   init(_ expression: ExprSyntax, of macro: String) {

@@ -62,17 +62,17 @@ extension EntityMacro: ExtensionMacro {
   }
 }
 
-/// Writes the accessors of a stored property. `@Entity` adds the attribute to each stored property.
+/// Writes the accessors of a stored property, and reports the problems of the property. `@Entity` adds the attribute to
+/// each stored property.
 struct StoredMacro: AccessorMacro {
   static func expansion(
     of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) throws -> [AccessorDeclSyntax] {
     guard let property = declaration.as(VariableDeclSyntax.self).flatMap({ StoredProperty($0) }) else { return [] }
-    guard PropertyChecks(property).problems.isEmpty else {
-      // The diagnostic of the property ends the compilation.
-      return ["get { fatalError() }", "set { fatalError() }"]
-    }
+    let problems = PropertyChecks(property).problems
+    // An expansion that fails leaves the property without accessors, and the compiler adds no error of its own.
+    guard problems.isEmpty else { throw DiagnosticsError(diagnostics: problems) }
     let place = "self[Properties.table.\(property.identifier)]"
     let getter: AccessorDeclSyntax = "get { \(raw: place) }"
     return property.isReadOnly ? [getter] : [getter, "set { \(raw: place) = newValue }"]

@@ -162,7 +162,7 @@ private struct SnapshotMember {
 
   /// The parameter of the memberwise initialiser, with the property's default.
   ///
-  /// - Parameter isExported: Whether a default that is no literal is a member of the structure.
+  /// - Parameter isExported: Whether a computed default is a member of the structure.
   func parameter(isExported: Bool) -> String {
     let parameter = "\(identifier): \(type)"
     if property.kind == .toOne { return "\(parameter) = nil" }
@@ -173,7 +173,7 @@ private struct SnapshotMember {
     return property.options.contains("derived") ? "\(parameter) = \(type).attributeDefault" : parameter
   }
 
-  /// The default that is no literal; `nil` for none.
+  /// The text of a computed default; `nil` for a literal, and without a default.
   var ownDefault: String? {
     guard property.kind != .toOne, let value = property.initialValue, !value.isLiteral else { return nil }
     return value.text(in: className)

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The checks that tell whether a variable of an entity's class is stored by the model.
+/// The checks that find out whether the model stores a variable of an entity's class.
 struct VariableChecks {
   private let declaration: VariableDeclSyntax
 
@@ -32,6 +32,10 @@ struct VariableChecks {
       return false
     }
     if let problem = unfit {
+      problems.append(problem)
+      return false
+    }
+    if let problem = isolation ?? availability {
       problems.append(problem)
       return false
     }
@@ -85,9 +89,34 @@ struct VariableChecks {
     return nil
   }
 
-  /// An attribute that is probably a property wrapper or a macro of another module.
+  /// The problem of an actor, which the members that the macro writes do not wait for.
+  private var isolation: Diagnostic? {
+    let attributes = declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
+    guard let actor = attributes.first(where: { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }) else {
+      return nil
+    }
+    return Problem(
+      "isolation",
+      "The stored property '\(names)' cannot be isolated to an actor, because its accessors run where the object's "
+        + "context runs; remove '\(actor.trimmedName)', or mark the variable '@Transient'."
+    ).diagnostic(at: actor, fixes: [.removing(actor, from: declaration), makeTransient])
+  }
+
+  /// The problem of a limited availability: the table, the names and the snapshot use the property in every build, and the
+  /// compiler would warn about each use.
+  private var availability: Diagnostic? {
+    guard let available = declaration.markers("available").first else { return nil }
+    return Problem(
+      "availability",
+      "The members that the macro writes use the stored property '\(names)' in every build, so that it has no "
+        + "'@available'; declare the property under another name, with 'formerNames' for the stored values, and this name "
+        + "as a computed property."
+    ).diagnostic(at: available, fixes: [.removing(available, from: declaration), makeTransient])
+  }
+
+  /// An attribute with the name of a type: probably a property wrapper or a macro of another module.
   private var wrapper: AttributeSyntax? {
-    let known: Set = ["Attribute", "Relationship", "Transient", "MainActor"]
+    let known: Set = ["Attribute", "Relationship", "Transient"]
     return declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { attribute in
       guard let name = attribute.attributeName.nominal?.name, let first = name.first else { return false }
       return first.isUppercase && !known.contains(name)

@@ -66,7 +66,7 @@ public protocol PersistentContainer: AnyObject, Sendable {
 
 extension PersistentContainer {
   /// The view context for code on the main actor, which uses the context and its objects without `perform`. The compiler
-  /// refuses the property in code that is not isolated to the main actor.
+  /// refuses the property in code outside of the main actor.
   @MainActor public var mainContext: ManagedObjectContext { viewContext }
 }
 

@@ -2,7 +2,7 @@ import Coherence
 import CoherenceModelMacros
 import Testing
 
-@Entity final class Invoice: ManagedObject, PropertyValidating {
+@Entity final class Invoice: ManagedObject, TypedPropertyValidating {
   var number: Int
   var sum = 0
   var isSent = false
@@ -17,9 +17,9 @@ import Testing
     if isSent { throw Refusal(description: "a sent invoice cannot be deleted") }
   }
 
-  func validate(_ value: AttributeValue, for property: PropertyDescription) throws {
-    if property.name == "sum", case .int(let sum) = value, sum % 5 != 0 {
-      throw Refusal(description: "is no multiple of five cents")
+  func validate(_ property: ValidatedProperty<Properties>) throws {
+    try property.check(\.sum) { sum in
+      if sum % 5 != 0 { throw Refusal(description: "is no multiple of five cents") }
     }
   }
 }

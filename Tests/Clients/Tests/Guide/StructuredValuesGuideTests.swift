@@ -18,6 +18,48 @@ struct StructuredValuesGuideTests {
     @Attribute(.codable) var tags: [String] = []
   }
 
+  struct Color: Equatable {
+    var red: UInt8
+    var green: UInt8
+    var blue: UInt8
+  }
+
+  struct ColorError: Error {}
+
+  struct ColorTransformer: AttributeTransformer {
+    func data(from color: Color) -> Data { Data([color.red, color.green, color.blue]) }
+    func value(from data: Data) throws -> Color {
+      let bytes = Array(data)
+      guard bytes.count == 3 else { throw ColorError() }
+      return Color(red: bytes[0], green: bytes[1], blue: bytes[2])
+    }
+  }
+
+  @Entity final class Label: ManagedObject {
+    @Attribute(.transformable("color")) var colorData: Data?
+
+    private static let colorKey = TransformableKey<Color>("colorData")
+    var color: Color? {
+      get { self[Self.colorKey] }
+      set { self[Self.colorKey] = newValue }
+    }
+  }
+
+  @Test func `a registered transformer gives an accessor its values`() async throws {
+    AttributeTransformers.register(ColorTransformer(), named: "color")
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Labels", managedObjectModel: try ManagedObjectModel(Label.self))
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await container.performBackgroundTask { context in
+      let label = try Label(context: context)
+      label.color = Color(red: 1, green: 2, blue: 3)
+      try context.save()
+      context.refreshAll()
+      #expect(label.color == Color(red: 1, green: 2, blue: 3))
+      #expect(label.colorData == Data([1, 2, 3]))
+    }
+  }
+
   @Test func `a poster has a size, tags and a derived title`() async throws {
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(
       name: "Posters", managedObjectModel: try ManagedObjectModel(Poster.self))
@@ -32,6 +74,8 @@ struct StructuredValuesGuideTests {
       #expect(poster.titleFold == "el nino")
       #expect(poster.size == Size(width: 0.5, height: 0.7))
       #expect(poster.tags == ["film"])
+      let wide = FetchRequest(Poster.self).filter { $0.size.width > 0.4 }.sort(\.size.height)
+      #expect(try context.fetch(wide).map(\.title) == ["Él Niño"])
     }
   }
 }

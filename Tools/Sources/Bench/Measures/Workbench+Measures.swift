@@ -7,7 +7,8 @@ extension Workbench {
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
       actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
-      accessorMeasure(), toManyMeasure(), smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
+      accessorMeasure(), toManyMeasure(), declaredReadMeasure(), declaredWriteMeasure(), modelFileMeasure(),
+      smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
     ]
     if let postgreSQL {
       all += [

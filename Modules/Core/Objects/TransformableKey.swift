@@ -1,0 +1,19 @@
+/// Names a transformable attribute for a typed accessor.
+///
+/// ```swift
+/// static let colorKey = TransformableKey<Color>("color")
+/// var color: Color? {
+///   get { self[Self.colorKey] }
+///   set { self[Self.colorKey] = newValue }
+/// }
+/// ```
+/// The model names the transformer of the attribute, and ``AttributeTransformers`` has it. May be shared between threads.
+public final class TransformableKey<Value>: PropertyKey, @unchecked Sendable {
+  // Sendable: as its superclass, which is all it has.
+  public override init(_ name: String) { super.init(name) }
+
+  override func location(in entity: EntityDescription) -> Location? {
+    guard let attribute = entity.attribute(named: name), case .transformable = attribute.type else { return nil }
+    return Location(index: attribute.slot, entity: attribute.entity)
+  }
+}
