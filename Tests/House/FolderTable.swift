@@ -13,6 +13,7 @@ enum FolderTable {
     "Modules/Actions": [
       "Action": ["Context", "Lifecycle", "Options", "Scheduling", "States", "Statistics"],
       "Connect": ["Action", "Context", "Dispatching", "Entities", "Events", "States"],
+      "Connectivity": [],
       "Context": ["Entities", "Statistics"],
       "Dispatching": ["Action", "Entities", "Events", "Options", "Scheduling"],
       "Entities": [],
@@ -23,6 +24,7 @@ enum FolderTable {
       "Scheduling": ["Options"],
       "States": [],
       "Statistics": [],
+      "Timing": [],
     ],
     "Modules/Core": [
       "Changes": ["Errors", "Model", "Values"],
