@@ -73,7 +73,8 @@ struct ScheduleTimeZoneTests {
       ])
   }
 
-  @Test func `a search agrees with a look at every minute, for random expressions around changes of the clock`() throws {
+  @Test func `a search agrees with a look at every minute, for random expressions around changes of the clock`() throws
+  {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)
     let zones = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "GMT"]
