@@ -19,6 +19,8 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)
     activityObserver = counter
+    // An action may be a refresh, whose own fetches must not ask for another.
+    reportsFetches = false
   }
 
   /// The counts and times of the work done in this context so far. May be read from any thread.

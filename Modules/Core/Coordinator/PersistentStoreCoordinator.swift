@@ -18,6 +18,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let saves = SaveCount()
   /// The streams of changes by entity.
   let entityChangeFeed = EntityChangeFeed()
+  /// The observers of the fetches of the coordinator's contexts.
+  let fetchObservers = FetchObservers()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
