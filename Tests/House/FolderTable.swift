@@ -100,6 +100,13 @@ enum FolderTable {
       ".": ["Tables"],
       "Tables": [],
     ],
+    "Modules/Refresh": [
+      "Refresher": ["Requests", "Scopes", "Settings", "Status"],
+      "Requests": ["Status"],
+      "Scopes": ["Requests", "Settings", "Status"],
+      "Settings": [],
+      "Status": [],
+    ],
     "Modules/Strategies": [
       "Container": ["Context", "Strategy"],
       "Context": [],

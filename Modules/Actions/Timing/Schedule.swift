@@ -88,7 +88,8 @@ public struct Schedule: Sendable, Hashable {
     return next + (jitter / .seconds(1)) * Double.random(in: 0...1, using: &generator)
   }
 
-  private func undelayedDate(after date: Date) -> Date? {
+  /// Returns the first date of the schedule that is later than the given one, without a delay.
+  package func undelayedDate(after date: Date) -> Date? {
     guard date.timeIntervalSince1970.isFinite else { return nil }
     switch kind {
     case .every(let interval): return date + interval / .seconds(1)
