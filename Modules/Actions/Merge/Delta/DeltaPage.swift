@@ -1,5 +1,3 @@
-public import CoherenceCore
-
 /// A page of the changes of an entity since a cursor: records that are new or changed, and the keys of deleted records.
 ///
 /// ```swift
