@@ -94,7 +94,7 @@ public struct ServerEvents: AsyncSequence, Sendable {
       // A connection that brought events and ended is the way of some servers.
       if error == nil, hasEvents { return }
       failureCount += 1
-      guard let maximum = options.maximumFailures, failureCount >= max(maximum, 1) else { return }
+      guard let maximum = options.maximumFailures, failureCount >= Swift.max(maximum, 1) else { return }
       throw error ?? HTTPFailure(to: request).broken("the stream of events ended")
     }
 

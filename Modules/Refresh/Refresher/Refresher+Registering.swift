@@ -1,5 +1,6 @@
 public import CoherenceActions
 public import CoherenceCore
+import CoherenceStrategies
 
 extension Refresher {
   /// Registers the refresh of all records of an entity, or of a part of them.

@@ -1,5 +1,6 @@
 public import CoherenceActions
-public import CoherenceCore
+import CoherenceCore
+import CoherenceStrategies
 import Synchronization
 
 /// Keeps the records of entities as new as their source, by registered refreshes that run by themselves.
@@ -12,7 +13,7 @@ import Synchronization
 ///     try request.context.merge(records: songs, for: request.entity, options: .replaceAll)
 ///   }
 /// }
-/// refresher.start()
+/// await refresher.start()
 /// ```
 ///
 /// A list refreshes the records of a scope: on the start when they are stale, at the dates of its schedule, after a fetch
@@ -53,9 +54,9 @@ public final class Refresher: Sendable {
 
   // MARK: Starting and stopping
 
-  /// Begins the automatic attempts of all lists, those registered later included. Returns at once; does nothing when
-  /// started.
-  public func start() {
+  /// Begins the automatic attempts of all lists, those registered later included. Does not wait for the attempts; does
+  /// nothing when started.
+  public func start() async {
     let lists = scopes.setStarted(true)
     stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
     online.withLock { online in
@@ -69,7 +70,7 @@ public final class Refresher: Sendable {
         }
       }
     }
-    for scope in lists { Task { await scope.start() } }
+    for scope in lists { await scope.start() }
   }
 
   /// Ends the automatic attempts, cancels running ones, and waits for their end. The statuses stay in the stores.

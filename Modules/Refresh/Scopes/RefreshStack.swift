@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 import Synchronization
 

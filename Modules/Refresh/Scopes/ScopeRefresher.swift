@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 
 /// Refreshes one scope: one attempt at a time, at the registered dates and for the reasons that come.

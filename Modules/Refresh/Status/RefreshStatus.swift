@@ -1,4 +1,4 @@
-public import CoherenceCore
+import CoherenceCore
 public import Foundation
 
 /// The state of the refresh of one entity and scope, as the store keeps it.
