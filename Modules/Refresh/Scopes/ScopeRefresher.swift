@@ -24,6 +24,8 @@ actor ScopeRefresher {
   private var isStarted = false
   private var current: Task<Outcome, any Error>?
   private var timer: Task<Void, Never>?
+  /// The date of the next attempt by the timer, as the last attempt has planned it.
+  private var dueDate: Date?
 
   /// - Parameter scope: The scope of the status; for a read, the key.
   init(_ registration: RefreshRegistration, scope: String?, in stack: RefreshStack) {
@@ -100,7 +102,11 @@ actor ScopeRefresher {
 
   private func begin(_ reason: RefreshReason) -> Task<Outcome, any Error> {
     let task = Task {
-      defer { current = nil }
+      defer {
+        current = nil
+        // After the end, so that the timer of a past date finds no attempt.
+        setTimer(to: dueDate)
+      }
       return try await attempt(reason)
     }
     current = task
@@ -186,23 +192,23 @@ actor ScopeRefresher {
 
   // MARK: The next attempt
 
-  /// Sets the timer, and the date until which fetches need no check, from the status after an attempt.
+  /// Sets the due date, and the date until which fetches need no check, from the status after an attempt.
   ///
   /// - Parameter notBefore: The end of the reason for which no attempt began.
   private func plan(after status: RefreshStatus?, notBefore: Date?) {
     let now = stack.now
     if let notBefore {
       watch.endCheck(quietUntil: notBefore, at: now)
-      return setTimer(to: notBefore)
-    }
-    if status?.lastSyncStatus == .failed {
+      dueDate = notBefore
+    } else if status?.lastSyncStatus == .failed {
       watch.endCheck(quietUntil: status?.nextAttemptTime, at: now)
-      return setTimer(to: status?.nextAttemptTime)
+      dueDate = status?.nextAttemptTime
+    } else {
+      watch.endCheck(
+        quietUntil: status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) }, at: now)
+      let last = min(status?.lastAttemptTime ?? now, now)
+      dueDate = registration.schedule.flatMap { stack.nextDate(of: $0, after: last) }
     }
-    let end = status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) }
-    watch.endCheck(quietUntil: end, at: now)
-    let last = min(status?.lastAttemptTime ?? now, now)
-    setTimer(to: registration.schedule.flatMap { stack.nextDate(of: $0, after: last) })
   }
 
   private func setTimer(to date: Date?) {
