@@ -1,5 +1,6 @@
 public import CoherenceActions
 public import HTTPTypes
+import Synchronization
 
 /// A connectivity that sends a request to an address, and is online when a reply comes.
 ///
@@ -11,7 +12,6 @@ public import HTTPTypes
 /// failure that the program reports with ``noteFailure()``, and while offline, after each interval. Without a failure, an
 /// online connectivity sends nothing. The release ends the requests.
 public final class ProbeConnectivity: Connectivity {
-  private let state = ManualConnectivity()
   private let probe: Probe
   /// Wakes the task that sends requests while offline.
   private let wake: AsyncStream<Void>.Continuation
@@ -33,13 +33,12 @@ public final class ProbeConnectivity: Connectivity {
     let probe = Probe(request: request, client: client, isOnline: isOnline)
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.probe, self.wake) = (probe, wake)
-    task = Task { [state] in
-      state.isOnline = await probe.send()
-      if !state.isOnline { wake.yield() }
+    task = Task {
+      if await !probe.send() { wake.yield() }
       for await _ in wakes {
-        while !state.isOnline {
+        while !probe.state.isOnline {
           do { try await clock.wait(for: interval) } catch { return }
-          if await probe.send() { state.isOnline = true }
+          await probe.send()
         }
       }
     }
@@ -50,16 +49,13 @@ public final class ProbeConnectivity: Connectivity {
     wake.finish()
   }
 
-  public var isOnline: Bool { state.isOnline }
-  public var changes: AsyncStream<Bool> { state.changes }
+  public var isOnline: Bool { probe.state.isOnline }
+  public var changes: AsyncStream<Bool> { probe.state.changes }
 
   /// Sends the request now, and returns the new state.
   @discardableResult
   public func check() async -> Bool {
     let isOnline = await probe.send()
-    // A canceled request says nothing about the server.
-    if Task.isCancelled { return state.isOnline }
-    state.isOnline = isOnline
     if !isOnline { wake.yield() }
     return isOnline
   }
@@ -68,14 +64,41 @@ public final class ProbeConnectivity: Connectivity {
   public func noteFailure() { Task { await check() } }
 }
 
-/// The request of a connectivity.
-private struct Probe: Sendable {
-  let request: HTTPRequest
-  let client: any HTTPClient
-  let isOnline: @Sendable (HTTPReply) -> Bool
+/// The request of a connectivity, and the state by its replies.
+private final class Probe: Sendable {
+  let state = ManualConnectivity()
+  private let request: HTTPRequest
+  private let client: any HTTPClient
+  private let isOnline: @Sendable (HTTPReply) -> Bool
+  /// The number of the next request, and that of the latest request with a reply.
+  private let order = Mutex((next: 1, latest: 0))
 
-  /// Sends the request, and returns whether the server can be reached.
+  init(request: HTTPRequest, client: any HTTPClient, isOnline: @escaping @Sendable (HTTPReply) -> Bool) {
+    self.request = request
+    self.client = client
+    self.isOnline = isOnline
+  }
+
+  /// Sends the request, and returns whether the server can be reached. A late reply does not count against that of a later
+  /// request.
+  @discardableResult
   func send() async -> Bool {
-    do { return isOnline(try await client.send(request, body: nil)) } catch { return false }
+    let number = order.withLock { order in
+      defer { order.next += 1 }
+      return order.next
+    }
+    var isReached = false
+    do {
+      isReached = isOnline(try await client.send(request, body: nil))
+    } catch {
+      // A canceled request says nothing about the server.
+      if Task.isCancelled { return state.isOnline }
+    }
+    return order.withLock { order in
+      guard number > order.latest else { return state.isOnline }
+      order.latest = number
+      state.isOnline = isReached
+      return isReached
+    }
   }
 }
