@@ -73,7 +73,7 @@ struct ServerEventParserTests {
     }
   }
 
-  @Test func `bytes that are no UTF-8 are replaced`() throws {
+  @Test func `invalid UTF-8 is replaced`() throws {
     var parser = ServerEventParser()
     let events = try parser.read(Array("data: a".utf8) + [0xFF] + Array("b\n\n".utf8))
     #expect(events == [ServerEvent(data: "a\u{FFFD}b")])

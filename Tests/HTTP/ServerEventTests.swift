@@ -82,7 +82,7 @@ struct ServerEventTests {
   }
 
   @Test(arguments: [401, 404, 301])
-  func `a status that is not worth another request ends the stream`(status: Int) async throws {
+  func `a status of a permanent failure ends the stream`(status: Int) async throws {
     let client = StubClient { _, request in .make(to: request, status) }
     await #expect { try await collect(client.events(.get(url), options: options(TestClock()))) } throws: {
       ErrorCode.httpStatus ~= $0
@@ -90,7 +90,7 @@ struct ServerEventTests {
     #expect(client.requests.count == 1)
   }
 
-  @Test func `a reply that is no stream of events is refused`() async throws {
+  @Test func `a reply of another content type is refused`() async throws {
     let client = StubClient { _, request in
       .make(to: request, 200, ["Content-Type": "text/html"], "data: a\n\n")
     }

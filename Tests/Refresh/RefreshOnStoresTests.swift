@@ -83,7 +83,7 @@ struct RefreshOnStoresTests {
   }
 
   @Test(arguments: Backend.available.filter { $0 != .inMemory })
-  func `a restarted program knows the statuses, and refreshes nothing that is new enough`(
+  func `a restarted program knows the statuses, and refreshes no new data`(
     backend: Backend
   ) async throws {
     let (place, source) = (try Place(backend), Source())

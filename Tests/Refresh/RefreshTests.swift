@@ -65,7 +65,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a schedule that was missed for a week refreshes once`() async throws {
+  @Test func `a schedule missed for a week refreshes once`() async throws {
     let place = try Place()
     let program = try place.program()
     try program.refresher.register(
@@ -128,7 +128,7 @@ struct RefreshTests {
 
   // MARK: Switches
 
-  @Test func `with the switch off nothing runs by itself, and calls and the next start do`() async throws {
+  @Test func `with the switch off no refresh runs by itself, and calls still refresh`() async throws {
     let place = try Place()
     let program = try place.program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
@@ -146,7 +146,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `offline nothing runs by itself, and a regained connection refreshes data that is stale`() async throws {
+  @Test func `offline no refresh runs by itself, and a regained connection refreshes stale data`() async throws {
     let place = try Place(isOnline: false)
     let program = try place.program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }

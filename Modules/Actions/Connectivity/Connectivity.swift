@@ -26,7 +26,7 @@ extension Connectivity {
   }
 }
 
-/// A connectivity that is online at all times. Its streams end after the first element.
+/// A connectivity without an offline state. Its streams end after the first element.
 public struct AlwaysOnline: Connectivity {
   /// Makes the connectivity.
   public init() {}
@@ -42,6 +42,6 @@ public struct AlwaysOnline: Connectivity {
 }
 
 extension Connectivity where Self == AlwaysOnline {
-  /// The connectivity that is online at all times.
+  /// The connectivity without an offline state.
   public static var alwaysOnline: AlwaysOnline { AlwaysOnline() }
 }

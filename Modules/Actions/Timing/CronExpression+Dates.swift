@@ -7,7 +7,7 @@ extension CronExpression {
   /// The days of the longest search: no combination of fields repeats later than after 40 years.
   private static let searchedYears = 40
 
-  /// Returns the first due date that is later than the given one.
+  /// Returns the first due date after the given date.
   func nextDate(after date: Date, in timeZone: TimeZone) -> Date? {
     let seconds = date.timeIntervalSince1970
     // Some thousand years, within which the calculation cannot overflow.
@@ -36,7 +36,7 @@ extension CronExpression {
     return firstMinute(from: passed < 0 ? 0 : passed / 60 + 1).map { clock.day.start + $0 * 60 - offset }
   }
 
-  /// The first due instant of a day that is near a change of the clock.
+  /// The first due instant of a day near a change of the clock.
   private func firstInstant(onChanging clock: DayClock, after instant: Int) -> Int? {
     let localTimes = hours.numbers.flatMap { hour in minutes.numbers.map { clock.day.start + (hour * 60 + $0) * 60 } }
     return localTimes.flatMap { dueInstants(at: $0, clock) }.filter { $0 > instant }.min()

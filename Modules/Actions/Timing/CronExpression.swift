@@ -11,7 +11,7 @@ struct CronExpression: Hashable, Sendable {
   let weekdays: NumberSet
   /// Whether the hour field begins with a number, so that a time stands for one run a day.
   let hasFixedHours: Bool
-  /// Whether the field of the days of the month is restricted, that is, does not begin with `*`.
+  /// Whether the field of the days of the month is restricted: a field without a `*` at its beginning.
   let restrictsDays: Bool
   /// Whether the field of the days of the week is restricted.
   let restrictsWeekdays: Bool

@@ -6,7 +6,7 @@ struct NumberSet: Hashable, Sendable {
 
   func contains(_ number: Int) -> Bool { first(from: number) == number }
 
-  /// Returns the smallest number of the set that is not smaller than the given one.
+  /// Returns the smallest number of the set from the given number on.
   func first(from number: Int) -> Int? {
     guard number < 64 else { return nil }
     let rest = bits & (UInt64.max << UInt64(max(0, number)))

@@ -23,7 +23,7 @@ public struct Schedule: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - interval: The time from one run to the next. An interval below one millisecond counts as one millisecond.
-  ///   - jitter: The longest random delay that is added to each date, so that many clients do not return together.
+  ///   - jitter: The longest random delay after each date, so that many clients do not return together.
   public static func every(_ interval: Duration, jitter: Duration = .zero) -> Schedule {
     Schedule(kind: .every(max(interval, .milliseconds(1))), jitter: max(jitter, .zero))
   }
@@ -53,7 +53,7 @@ public struct Schedule: Sendable, Hashable {
   /// - Parameters:
   ///   - expression: The text.
   ///   - timeZone: The time zone of the wall clock.
-  ///   - jitter: The longest random delay that is added to each date.
+  ///   - jitter: The longest random delay after each date.
   /// - Throws: ``ErrorCode/invalidSchedule`` with the position of the fault in the text, also for days that no month of the
   ///   expression has.
   public static func cron(
@@ -65,15 +65,15 @@ public struct Schedule: Sendable, Hashable {
   /// One date.
   public static func at(_ date: Date) -> Schedule { Schedule(kind: .at(date), jitter: .zero) }
 
-  /// Returns the first date of the schedule that is later than the given one, with a random delay up to the jitter.
+  /// Returns the first date of the schedule after the given date, with a random delay up to the jitter.
   ///
-  /// - Returns: `nil` after the date of ``at(_:)``, and for dates that are thousands of years away.
+  /// - Returns: `nil` after the date of ``at(_:)``, and for dates thousands of years away.
   public func nextDate(after date: Date) -> Date? {
     var generator = SystemRandomNumberGenerator()
     return nextDate(after: date, using: &generator)
   }
 
-  /// Returns the first date of the schedule that is later than the given one, with a delay from a source of random numbers.
+  /// Returns the first date of the schedule after the given date, with a delay from a source of random numbers.
   ///
   /// An interval costs an addition. A cron expression costs at most a look at each day of the months in question, up to
   /// some years for the last day of February.
@@ -81,14 +81,14 @@ public struct Schedule: Sendable, Hashable {
   /// - Parameters:
   ///   - date: The date of the last run, or the present date.
   ///   - generator: The source of the delay. Unused without a jitter.
-  /// - Returns: `nil` after the date of ``at(_:)``, and for dates that are thousands of years away.
+  /// - Returns: `nil` after the date of ``at(_:)``, and for dates thousands of years away.
   public func nextDate(after date: Date, using generator: inout some RandomNumberGenerator) -> Date? {
     guard let next = undelayedDate(after: date) else { return nil }
     guard jitter > .zero else { return next }
     return next + (jitter / .seconds(1)) * Double.random(in: 0...1, using: &generator)
   }
 
-  /// Returns the first date of the schedule that is later than the given one, without a delay.
+  /// Returns the first date of the schedule after the given date, without a delay.
   package func undelayedDate(after date: Date) -> Date? {
     guard date.timeIntervalSince1970.isFinite else { return nil }
     switch kind {

@@ -4,7 +4,7 @@ public struct ServerEvent: Sendable, Hashable {
   public var type: String
   /// The lines of the event's data, joined by line feeds.
   public var data: String
-  /// The identifier of the last event that had one, up to and including this event; empty when none had.
+  /// The identifier of this event, or of the last earlier event with an identifier; empty without such an event.
   public var id: String
 
   /// Makes an event.

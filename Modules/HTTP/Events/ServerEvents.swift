@@ -57,8 +57,8 @@ public struct ServerEvents: AsyncSequence, Sendable {
 
     /// Waits for the next event; `nil` after the server has ended the stream with the status 204.
     ///
-    /// - Throws: ``ErrorCode/httpStatus`` for a status that is not worth another request; ``ErrorCode/httpUnreadable`` for a
-    ///   reply that is no stream of events; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error
+    /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a
+    ///   reply of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error
     ///   after the maximum number of failures; `CancellationError` when the task is canceled. The sequence has ended then.
     public mutating func next() async throws -> ServerEvent? {
       while !isAtEnd {

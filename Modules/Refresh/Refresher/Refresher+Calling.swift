@@ -5,7 +5,7 @@ extension Refresher {
   /// with the switch off.
   ///
   /// - Parameters:
-  ///   - onlyIfStale: Whether records that are not stale are left as they are, and a delay after a failure counts.
+  ///   - onlyIfStale: Whether the call leaves new records unchanged and respects the delay after a failure.
   /// - Returns: The status after the attempt; with `onlyIfStale`, the status without an attempt.
   /// - Throws: The error of the attempt, which the status has as text; ``ErrorCode/refreshInProgress`` when another process
   ///   refreshes the scope; ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the store.
@@ -21,7 +21,7 @@ extension Refresher {
   ///
   /// - Parameters:
   ///   - key: The key of the record as text, the scope of the read's status.
-  ///   - onlyIfStale: Whether a record that is not stale is left as it is, and a delay after a failure counts.
+  ///   - onlyIfStale: Whether the call leaves a new record unchanged and respects the delay after a failure.
   /// - Returns: The status after the attempt; with `onlyIfStale`, the status without an attempt.
   /// - Throws: As ``refresh(_:entityName:scope:onlyIfStale:)``.
   @discardableResult

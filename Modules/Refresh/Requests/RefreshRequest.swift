@@ -22,7 +22,7 @@ public struct RefreshRequest: Sendable {
 extension RefreshRequest {
   /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
   ///
-  /// A refresh that is registered by its changes merges its pages by itself.
+  /// A refresh of changes, `register(changesOf:)`, merges its pages by itself.
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.

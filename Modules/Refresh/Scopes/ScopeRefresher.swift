@@ -26,6 +26,8 @@ actor ScopeRefresher {
   private var timer: Task<Void, Never>?
   /// The date of the next attempt by the timer, as the last attempt has planned it.
   private var dueDate: Date?
+  /// The number of failures of the store itself since its last success.
+  private var storeFailureCount = 0
 
   /// - Parameter scope: The scope of the status; for a read, the key.
   init(_ registration: RefreshRegistration, scope: String?, in stack: RefreshStack) {
@@ -60,7 +62,7 @@ actor ScopeRefresher {
     Task { await self.trigger(.staleFetch) }
   }
 
-  /// Begins an automatic attempt, unless one is running or none is allowed.
+  /// Begins an automatic attempt, unless the scope has a running attempt or the switches forbid attempts.
   func trigger(_ reason: RefreshReason) {
     guard current == nil else { return }
     guard isStarted, stack.allowsAttempts else { return watch.endCheck(quietUntil: nil, at: stack.now) }
@@ -85,7 +87,7 @@ actor ScopeRefresher {
       case .refreshed(let status): return status
       case .unneeded(let status?) where isOwn && onlyIfStale: return status
       case .leased where isOwn: throw inProgressError
-      // An automatic attempt that was not needed. Its task has ended, and the next one is this call's own.
+      // The joined automatic attempt was not needed. Its task has ended, and this call begins an attempt of its own.
       default: continue
       }
     }
@@ -129,7 +131,8 @@ actor ScopeRefresher {
       throw error.underlying
     } catch {
       // The store itself fails, and cannot keep the failure.
-      let retry = stack.now + stack.retryDelay(afterFailures: 1) / .seconds(1)
+      storeFailureCount += 1
+      let retry = stack.now + stack.retryDelay(afterFailures: storeFailureCount) / .seconds(1)
       plan(after: nil, notBefore: retry)
       if reason != .request, !Task.isCancelled { stack.connect.errorHandler(error) }
       throw error
@@ -141,6 +144,7 @@ actor ScopeRefresher {
   ) async throws -> RefreshStatus {
     let failure = await execute(reason, lease, status)
     let end = try await finish(lease, failure)
+    storeFailureCount = 0
     plan(after: end, notBefore: nil)
     if let failure { throw AttemptFailure(underlying: failure) }
     guard let end else {

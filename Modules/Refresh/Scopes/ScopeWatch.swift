@@ -13,7 +13,7 @@ final class ScopeWatch: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins a check, if one is due and none is running.
+  /// Begins a check, if a check is due and no other check is running.
   func beginCheck(at now: Date) -> Bool {
     state.withLock { state in
       guard !state.isChecking else { return false }

@@ -15,7 +15,7 @@ extension EntityDescription {
   public static let stalenessSetting = "stalenessInterval"
 
   /// The time after which data of the entity is stale: ``userInfo`` with ``stalenessSetting`` of the entity or its nearest
-  /// ancestor with the setting. `nil` without the setting, and for a text that is no positive number of seconds.
+  /// ancestor with the setting. `nil` without the setting, and for other texts than a positive number of seconds.
   public var stalenessInterval: Duration? {
     guard let text = userInfo[Self.stalenessSetting] else { return superentity?.stalenessInterval }
     guard let seconds = Double(text), seconds > 0, seconds < 1e12 else { return nil }

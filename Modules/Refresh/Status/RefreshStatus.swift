@@ -48,7 +48,7 @@ public struct RefreshStatus: Sendable, Hashable {
   /// The position of the last stored page of changes; see `DeltaPage`.
   public let cursor: String?
   /// The end of the lease of a running attempt; `nil` when no attempt is running. After this date the attempt counts as
-  /// dead, and another one may begin.
+  /// dead, and another attempt may begin.
   public let leaseEnd: Date?
 }
 

@@ -73,7 +73,7 @@ final class RefreshStatusRecord: ManagedObject {
     get { self[Self.cursorKey] }
     set { self[Self.cursorKey] = newValue }
   }
-  /// The attempt that has the lease; `nil` when no attempt is running.
+  /// The running attempt; `nil` when no attempt is running.
   var owner: UUID? {
     get { self[Self.ownerKey] }
     set { self[Self.ownerKey] = newValue }

@@ -6,7 +6,7 @@ import Foundation
 /// Every change is a save of one record with its version, so that of several processes one changes the record, and the
 /// others read it again.
 struct StatusTable: Sendable {
-  /// The answer to a wish for a lease.
+  /// The answer to a request for a lease.
   enum Claim {
     /// The attempt may begin, with the status before it.
     case granted(RefreshStatus)
@@ -102,7 +102,7 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Gives the lease back without a result, for an attempt that was canceled.
+  /// Ends a canceled attempt without a result.
   func release(_ name: StatusName, _ lease: Lease) async throws -> RefreshStatus? {
     try await retrying { context in
       guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }

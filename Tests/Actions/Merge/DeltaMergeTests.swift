@@ -72,7 +72,7 @@ struct DeltaMergeTests {
   }
 
   @Test(arguments: [MergeKey(), MergeKey(1, 2), MergeKey(Int?.none)])
-  func `a tombstone that is no key is refused, and nothing is merged`(key: MergeKey) throws {
+  func `a tombstone without a complete key is refused, and no record is merged`(key: MergeKey) throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(artists(1), into: "Artist")
     #expect { try merge(DeltaPage(records: artists(5), tombstones: [1, key]), stack) } throws: {

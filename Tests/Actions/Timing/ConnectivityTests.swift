@@ -27,7 +27,7 @@ struct ConnectivityTests {
     #expect(states == [false, true])
   }
 
-  @Test func `a connectivity that is always online has one state`() async throws {
+  @Test func `a connectivity without an offline state sends one state`() async throws {
     let connectivity: some Connectivity = .alwaysOnline
     var states: [Bool] = []
     for await state in connectivity.changes { states.append(state) }

@@ -49,7 +49,7 @@ struct ScheduleTests {
     }
   }
 
-  @Test func `a schedule that was missed for a week is due once, and then counts from the present`() throws {
+  @Test func `a schedule missed for a week is due once, and then counts from the present`() throws {
     let schedule = try Schedule.cron("0 5 * * *")
     let lastRun = try Date("2026-03-01T05:00:00Z", strategy: .iso8601)
     let now = try Date("2026-03-08T12:00:00Z", strategy: .iso8601)
@@ -57,7 +57,7 @@ struct ScheduleTests {
     #expect(try #require(schedule.nextDate(after: now)) > now)
   }
 
-  @Test func `dates that cannot be counted from have no next date`() throws {
+  @Test func `infinite and absurd dates have no next date`() throws {
     let schedule = try Schedule.cron("0 5 * * *")
     for seconds in [Double.infinity, -.infinity, .nan, 1e300, -1e300] {
       #expect(schedule.nextDate(after: Date(timeIntervalSince1970: seconds)) == nil)

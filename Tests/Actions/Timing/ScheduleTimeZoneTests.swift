@@ -38,14 +38,14 @@ struct ScheduleTimeZoneTests {
   }
 
   // In Berlin, 3:00 became 2:00 on 25 October 2026.
-  @Test func `a fixed time that comes twice is due at the first time`() throws {
+  @Test func `a fixed time within a repeated hour is due at the first of its two times`() throws {
     #expect(
       try dates("30 2 * * *", in: "Europe/Berlin", after: "2026-10-24T12:00:00Z", 2) == [
         "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z",
       ])
   }
 
-  @Test func `with a star for the hour, a time that comes twice is due both times`() throws {
+  @Test func `with a star for the hour, a time within a repeated hour is due at both of its times`() throws {
     #expect(
       try dates("30 * * * *", in: "Europe/Berlin", after: "2026-10-25T00:00:00Z", 3) == [
         "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:30:00Z",

@@ -1,4 +1,4 @@
-/// A page of the changes of an entity since a cursor: records that are new or changed, and the keys of deleted records.
+/// A page of the changes of an entity since a cursor: new and changed records, and the keys of deleted records.
 ///
 /// ```swift
 /// let page = DeltaPage(
