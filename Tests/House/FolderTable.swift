@@ -59,7 +59,7 @@ enum FolderTable {
       "Client": ["Files", "Messages"],
       "Connectivity": ["Client", "Messages", "Timing"],
       "Errors": [],
-      "Events": ["Body", "Client", "Errors", "Messages", "Timing"],
+      "Events": ["Body", "Client", "Errors", "Timing"],
       "Files": [],
       "Messages": ["Body", "Errors"],
       "Paging": ["Client", "Errors", "Messages", "Redirects"],

@@ -16,7 +16,7 @@ final class FetchObservers: Sendable {
 
   func add(_ observer: any FetchObserver) {
     entries.withLock { entries in
-      entries.removeAll { $0.observer == nil }
+      entries.removeAll { $0.observer == nil || $0.observer === observer }
       entries.append(Entry(observer: observer))
       areAny.store(true, ordering: .releasing)
     }
