@@ -11,7 +11,7 @@ extension Refresher {
   ///   - scope: The name of the part, for example of a project's records; `nil` for all records. Each scope of an entity has
   ///     a registration and a status of its own.
   ///   - stalenessInterval: The time after which the records are stale; by default the entity's
-  ///     ``CoherenceCore/EntityDescription/stalenessInterval``, and else that of the options.
+  ///     `stalenessInterval`, and else that of the options.
   ///   - schedule: The dates of attempts beside those of other reasons; `nil` for none.
   ///   - timeLimit: The longest time of an attempt; by default that of the options.
   ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. An error is the

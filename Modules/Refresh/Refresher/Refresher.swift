@@ -35,7 +35,7 @@ public final class Refresher: Sendable {
   ///
   /// - Parameters:
   ///   - connect: The Connect whose stores have the records, of a model with
-  ///     ``CoherenceCore/ManagedObjectModel/addingRefreshStatus()``.
+  ///     `ManagedObjectModel.addingRefreshStatus()`.
   ///   - connectivity: No automatic attempt begins while the connectivity is offline.
   ///   - options: The common settings.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.

@@ -11,10 +11,10 @@ extension ManagedObjectModel {
 }
 
 extension EntityDescription {
-  /// The key of ``userInfo`` with the number of seconds after which the entity's data is stale.
+  /// The key of `userInfo` with the number of seconds after which the entity's data is stale.
   public static let stalenessSetting = "stalenessInterval"
 
-  /// The time after which data of the entity is stale: ``userInfo`` with ``stalenessSetting`` of the entity or its nearest
+  /// The time after which data of the entity is stale: `userInfo` with `stalenessSetting` of the entity or its nearest
   /// ancestor with the setting. `nil` without the setting, and for other texts than a positive number of seconds.
   public var stalenessInterval: Duration? {
     guard let text = userInfo[Self.stalenessSetting] else { return superentity?.stalenessInterval }

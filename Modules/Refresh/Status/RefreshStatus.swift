@@ -6,7 +6,7 @@ public import Foundation
 /// The status outlives the program, and all processes with the store share it. A stream of
 /// `coordinator.entityChanges(of: RefreshStatus.entityName)` reports its changes.
 public struct RefreshStatus: Sendable, Hashable {
-  /// The name of the entity of the statuses, in models with ``CoherenceCore/ManagedObjectModel/addingRefreshStatus()``.
+  /// The name of the entity of the statuses, in models with `ManagedObjectModel.addingRefreshStatus()`.
   public static let entityName = "CoherenceRefreshStatus"
 
   /// The kind of a refresh.
