@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
     .plugin(name: "CoherenceModelPlugin", targets: ["CoherenceModelPlugin"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
+    .library(name: "CoherenceRefresh", targets: ["CoherenceRefresh"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
@@ -122,8 +123,12 @@ let package = Package(
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
       path: "Modules/Mapping", swiftSettings: strict),
     .target(
-      name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
+      name: "CoherenceHTTP",
+      dependencies: ["CoherenceCore", "CoherenceActions", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
+    .target(
+      name: "CoherenceRefresh", dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
+      path: "Modules/Refresh", swiftSettings: strict),
     .target(
       name: "CoherenceService",
       dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", lifecycle, logging],
@@ -238,6 +243,13 @@ let package = Package(
         "CoherenceSQLite", "TestSupport", logging,
       ],
       path: "Tests/Mapping", swiftSettings: strict),
+    .testTarget(
+      name: "RefreshTests",
+      dependencies: [
+        "CoherenceRefresh", "CoherenceActions", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory",
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestRandom", "TestSupport", logging,
+      ],
+      path: "Tests/Refresh", swiftSettings: strict),
     .testTarget(
       name: "ServiceTests",
       dependencies: [

@@ -21,6 +21,7 @@ struct BehaviourTableTests {
 
   static let tables = [
     Table(catalogue: "Actions/Actions.docc"), Table(catalogue: "Strategies/Strategies.docc"),
+    Table(catalogue: "Refresh/CoherenceRefresh.docc"),
     Table(catalogue: "Mapping/CoherenceMapping.docc", folders: ["Pinned", "Faults", "Mappings"]),
   ]
 

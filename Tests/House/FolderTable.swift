@@ -13,6 +13,7 @@ enum FolderTable {
     "Modules/Actions": [
       "Action": ["Context", "Lifecycle", "Options", "Scheduling", "States", "Statistics"],
       "Connect": ["Action", "Context", "Dispatching", "Entities", "Events", "States"],
+      "Connectivity": [],
       "Context": ["Entities", "Statistics"],
       "Dispatching": ["Action", "Entities", "Events", "Options", "Scheduling"],
       "Entities": [],
@@ -23,6 +24,7 @@ enum FolderTable {
       "Scheduling": ["Options"],
       "States": [],
       "Statistics": [],
+      "Timing": [],
     ],
     "Modules/Core": [
       "Changes": ["Errors", "Model", "Values"],
@@ -55,7 +57,9 @@ enum FolderTable {
       "Body": ["Files"],
       "Caching": ["Client", "Messages"],
       "Client": ["Files", "Messages"],
+      "Connectivity": ["Client", "Messages", "Timing"],
       "Errors": [],
+      "Events": ["Body", "Client", "Errors", "Timing"],
       "Files": [],
       "Messages": ["Body", "Errors"],
       "Paging": ["Client", "Errors", "Messages", "Redirects"],
@@ -97,6 +101,13 @@ enum FolderTable {
     "Modules/Reconciliation": [
       ".": ["Tables"],
       "Tables": [],
+    ],
+    "Modules/Refresh": [
+      "Refresher": ["Requests", "Scopes", "Settings", "Status"],
+      "Requests": ["Status"],
+      "Scopes": ["Requests", "Settings", "Status"],
+      "Settings": [],
+      "Status": [],
     ],
     "Modules/Strategies": [
       "Container": ["Context", "Strategy"],

@@ -15,7 +15,8 @@ enum ImportTable {
     "Modules/ModelCode": ["CoherenceCore", "CoherenceModelFiles"],
     "Modules/ModelTool": ["CoherenceCore", "CoherenceModelCode"],
     "Modules/ModelPlugin": [],
-    "Modules/HTTP": ["CoherenceCore"],
+    "Modules/HTTP": ["CoherenceCore", "CoherenceActions"],
+    "Modules/Refresh": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Service": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Telemetry": ["CoherenceCore"],
     // The face, which alone knows backends.

@@ -23,6 +23,8 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
     super.init(concurrencyType: concurrencyType)
     activityObserver = counter
     recordsChanges = false
+    // An action may be a refresh, whose own fetches must not ask for another.
+    reportsFetches = false
   }
 
   /// The counts and times of the work done in this context so far. May be read from any thread.

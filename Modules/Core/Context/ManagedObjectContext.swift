@@ -35,6 +35,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   final var lease = ReadLease()
   /// Receives the activities of the context. Set before the context's first use.
   package final var activityObserver: (any ContextActivityObserver)?
+  /// Whether the coordinator's fetch observers are called. Set before the context's first use.
+  package final var reportsFetches = true
 
   /// The properties for any thread.
   struct Settings {

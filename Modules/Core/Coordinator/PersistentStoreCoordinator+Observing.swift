@@ -1,4 +1,11 @@
 extension PersistentStoreCoordinator {
+  /// Calls an observer for each later fetch of a context with ``ManagedObjectContext/reportsFetches``. The coordinator does
+  /// not retain the observer.
+  package final func addFetchObserver(_ observer: any FetchObserver) { fetchObservers.add(observer) }
+
+  /// Ends the calls of an observer.
+  package final func removeFetchObserver(_ observer: any FetchObserver) { fetchObservers.remove(observer) }
+
   /// The present scope of the stack's observer, to be restored when work continues on another thread.
   package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
 

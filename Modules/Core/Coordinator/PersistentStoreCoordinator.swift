@@ -20,6 +20,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let entityChangeFeed = EntityChangeFeed()
   /// The participants of saves.
   let participants = EntityObservers()
+  /// The observers of the fetches of the coordinator's contexts.
+  let fetchObservers = FetchObservers()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 

@@ -23,6 +23,10 @@ public final class ManagedObjectModel: Sendable {
   /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
   let hasDerivedAttributes: Bool
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
+  /// The declarations that the model was built from, with the inverses that were found.
+  let declarations: [Entity]
+  /// The warnings of the reader of the declarations.
+  let notes: [String]
 
   /// Builds a model.
   ///
@@ -64,6 +68,8 @@ public final class ManagedObjectModel: Sendable {
     let linked = ModelLinker(declarations).link()
     let byName = Dictionary(uniqueKeysWithValues: linked.map { ($0.name, $0) })
     self.name = name
+    self.declarations = declarations
+    self.notes = notes
     self.entities = linked
     self.entitiesByName = byName
     self.hasDerivedAttributes = linked.contains { !$0.checked.derived.isEmpty }

@@ -17,8 +17,10 @@ extension ManagedObjectContext {
 
   private final func plan<R: ManagedObject>(_ request: FetchRequest<R>) throws -> FetchPlan {
     let unsaved = request.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
-    return try FetchPlan(
-      request, in: try coordinator(), permanentIDs: storage.permanentIDs, unsaved: unsaved)
+    let coordinator = try coordinator()
+    let plan = try FetchPlan(request, in: coordinator, permanentIDs: storage.permanentIDs, unsaved: unsaved)
+    if reportsFetches { coordinator.fetchObservers.notify(of: plan.query.entity) }
+    return plan
   }
 
   // MARK: Cursors

@@ -32,10 +32,30 @@ extension ManagedObjectContext {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: saved) {
-        try saveChanges(&saved)
+        try saveJoining(&saved)
       } as: { _ in
         saved
       }
+    }
+  }
+
+  /// Saves, and leaves inserted objects out that join an equal record in a store; see ``JoiningEqualRecord``.
+  private final func saveJoining(_ saved: inout ContextActivity) throws {
+    while true {
+      do {
+        return try saveChanges(&saved)
+      } catch let error as CoherenceError where error.code == .uniquenessViolated {
+        // Each attempt leaves an object out, so that the attempts end.
+        guard let joining = joiningObject(of: error) else { throw error }
+        delete(joining)
+      }
+    }
+  }
+
+  private final func joiningObject(of error: CoherenceError) -> ManagedObject? {
+    let refused = error.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
+    return refused.first { object in
+      object.pending?.kind == .inserted && (object as? any JoiningEqualRecord)?.joinsEqualRecord == true
     }
   }
 

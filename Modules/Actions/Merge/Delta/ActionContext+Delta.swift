@@ -1,0 +1,61 @@
+public import CoherenceCore
+
+extension ActionContext {
+  /// Updates and inserts the records of a page, deletes the records of its tombstones, and saves, in one merge.
+  ///
+  /// A merge of the same page again writes nothing, so that a client that lost a cursor may ask for the page once more.
+  /// Tombstones delete records of subentities too. The page's ``DeltaPage/cursor`` is not stored: the caller stores the
+  /// cursor in the same context before the merge, and one transaction has both.
+  ///
+  /// For races with other writers, threads and cost, see
+  /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``. The tombstones cost one more condition of the
+  /// read, so that pages of some hundred tombstones are best.
+  ///
+  /// - Parameters:
+  ///   - ignoreAttributes: The attributes and relationships that existing records keep.
+  ///   - subsetFilter: Limits the deletion of a complete page to the records of its scope. Tombstones need no limit.
+  ///   - condition: Protects stored records that do not satisfy the condition from being changed or deleted.
+  ///   - options: The page decides the mode. The maximum deleted share counts for a complete page alone.
+  /// - Returns: The counts of the merge.
+  /// - Throws: ``ErrorCode/invalidMergeKey`` also for a tombstone with another number of values than the key, or without a
+  ///   value; the errors of merges of records.
+  @discardableResult
+  public func merge(
+    _ page: DeltaPage, for entity: EntityDescription, ignoreAttributes: [String] = [],
+    subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
+    options: MergeOptions = MergeOptions()
+  ) throws -> MergeResult {
+    var options = options
+    var deleted: FetchPredicate?
+    if page.isComplete {
+      options.mode = .replace
+      deleted = subsetFilter
+    } else if page.tombstones.isEmpty {
+      options.mode = .upsertOnly
+    } else {
+      options.mode = .replace
+      options.includesSubentities = true
+      options.maximumDeletedShare = 1
+      deleted = try self.predicate(of: page.tombstones, entity)
+    }
+    return try merge(
+      records: page.records, for: entity, ignoreAttributes: ignoreAttributes, subsetFilter: deleted,
+      condition: condition, options: options)
+  }
+
+  /// The condition that the records of some keys satisfy.
+  private func predicate(of keys: [MergeKey], _ entity: EntityDescription) throws -> FetchPredicate {
+    // The merge refuses an unmanaged entity in its own words.
+    guard let names = managed.uniquenessAttributes(of: entity) else { return .constant(false) }
+    guard keys.allSatisfy({ $0.values.count == names.count && !$0.isIncomplete }) else {
+      throw CoherenceError(
+        .invalidMergeKey,
+        "A tombstone of '\(entity.name)' lacks a value for the key \(names.joined(separator: ", ")); give each tombstone "
+          + "all values of the key.")
+    }
+    let paths = names.map { FetchExpression.path(PropertyPath(names: [$0])) }
+    if paths.count == 1 { return .membership(paths[0], in: keys.map { $0.values[0] }) }
+    return .or(
+      keys.map { key in .and(zip(paths, key.values).map { .comparison($0, .equal, .value($1)) }) })
+  }
+}

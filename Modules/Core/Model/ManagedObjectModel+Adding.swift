@@ -1,0 +1,25 @@
+extension ManagedObjectModel {
+  /// Returns a model with further entities, which belong to every configuration.
+  ///
+  /// For modules that keep records of their own in the stores of a program. An entity that the model has already, by its
+  /// name and class, is left as it is: a model that has all of the entities is returned itself.
+  ///
+  /// - Throws: ``ErrorCode/invalidModel`` when the model has another entity of the same name, and for faults of the
+  ///   declarations.
+  package func adding(_ additions: [Entity]) throws -> ManagedObjectModel {
+    let missing = try additions.filter { addition in
+      guard let present = entitiesByName[addition.name] else { return true }
+      guard present.objectClass == addition.objectClass else {
+        throw CoherenceError(
+          .invalidModel,
+          "The model has an entity '\(addition.name)' of its own, which is a name of the framework; rename the entity.")
+      }
+      return false
+    }
+    guard !missing.isEmpty else { return self }
+    let names = missing.map(\.name)
+    return try ManagedObjectModel(
+      notes: notes, name: name, entities: declarations + missing,
+      configurations: members.mapValues { $0.map(\.name) + names }, versionIdentifiers: versionIdentifiers)
+  }
+}

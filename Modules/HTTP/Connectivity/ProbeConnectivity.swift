@@ -1,0 +1,104 @@
+public import CoherenceActions
+public import HTTPTypes
+import Synchronization
+
+/// A connectivity that sends a request to an address, and is online when a reply comes.
+///
+/// ```swift
+/// let connectivity = ProbeConnectivity(HTTPRequest(method: .head, url: url), client: http)
+/// ```
+///
+/// The state is online at first. The connectivity sends the request at the beginning, with each ``check()``, after each
+/// failure that the program reports with ``noteFailure()``, and while offline, after each interval. Without a failure, an
+/// online connectivity sends nothing. The release ends the requests.
+public final class ProbeConnectivity: Connectivity {
+  private let probe: Probe
+  /// Wakes the task that sends requests while offline.
+  private let wake: AsyncStream<Void>.Continuation
+  private let task: Task<Void, Never>
+
+  /// Makes a connectivity, and sends the first request.
+  ///
+  /// - Parameters:
+  ///   - request: A request that costs the server little, such as a `HEAD`. Its reply must not come from a cache.
+  ///   - client: Sends the request, best with a time limit and without retries.
+  ///   - interval: The time between two requests while offline.
+  ///   - clock: Waits for the interval.
+  ///   - isOnline: Whether a reply means that the server can be reached; by default every status below 500 does. Use a
+  ///     stricter test where a network of a hotel may send a page of its own.
+  public init(
+    _ request: HTTPRequest, client: any HTTPClient, interval: Duration = .seconds(10), clock: any HTTPClock = .system,
+    isOnline: @escaping @Sendable (HTTPReply) -> Bool = { $0.status.code < 500 }
+  ) {
+    let probe = Probe(request: request, client: client, isOnline: isOnline)
+    let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.probe, self.wake) = (probe, wake)
+    task = Task {
+      if await !probe.send() { wake.yield() }
+      for await _ in wakes {
+        while !probe.state.isOnline {
+          do { try await clock.wait(for: interval) } catch { return }
+          await probe.send()
+        }
+      }
+    }
+  }
+
+  deinit {
+    task.cancel()
+    wake.finish()
+  }
+
+  public var isOnline: Bool { probe.state.isOnline }
+  public var changes: AsyncStream<Bool> { probe.state.changes }
+
+  /// Sends the request now, and returns the new state.
+  @discardableResult
+  public func check() async -> Bool {
+    let isOnline = await probe.send()
+    if !isOnline { wake.yield() }
+    return isOnline
+  }
+
+  /// Reports that a request of the program has failed. Sends the request in the background.
+  public func noteFailure() { Task { await check() } }
+}
+
+/// The request of a connectivity, and the state by its replies.
+private final class Probe: Sendable {
+  let state = ManualConnectivity()
+  private let request: HTTPRequest
+  private let client: any HTTPClient
+  private let isOnline: @Sendable (HTTPReply) -> Bool
+  /// The number of the next request, and that of the latest request with a reply.
+  private let order = Mutex((next: 1, latest: 0))
+
+  init(request: HTTPRequest, client: any HTTPClient, isOnline: @escaping @Sendable (HTTPReply) -> Bool) {
+    self.request = request
+    self.client = client
+    self.isOnline = isOnline
+  }
+
+  /// Sends the request, and returns whether the server can be reached. A late reply does not count against that of a later
+  /// request.
+  @discardableResult
+  func send() async -> Bool {
+    let number = order.withLock { order in
+      defer { order.next += 1 }
+      return order.next
+    }
+    var isReached = false
+    do {
+      isReached = isOnline(try await client.send(request, body: nil))
+    } catch {
+      // A canceled request says nothing about the server.
+      if Task.isCancelled { return state.isOnline }
+    }
+    return order.withLock { order in
+      guard number > order.latest else { return state.isOnline }
+      order.latest = number
+      state.isOnline = isReached
+      return isReached
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import CoherenceCore
+import Foundation
+
+/// Parses a stream of server-sent events, `text/event-stream`, after the HTML standard (WHATWG, 9.2.6).
+///
+/// The parser takes the bytes in parts of any size, as they arrive. ``HTTPClient/events(_:options:)`` uses the parser for a
+/// connection; use the parser alone for a stream of another origin.
+public struct ServerEventParser: Sendable {
+  /// The identifier to send after a reconnection: that of the last event that ended, or of its predecessors. Empty for
+  /// none.
+  public private(set) var lastEventID: String
+  /// The last reconnection time that the server asked for; `nil` for none.
+  public private(set) var reconnectionTime: Duration?
+
+  private let limit: Int
+  /// The bytes of the present line.
+  private var line = Data()
+  /// Whether the last byte was a carriage return, which a line feed may follow.
+  private var endsWithReturn = false
+  private var isFirstLine = true
+  private var type = ""
+  private var data = ""
+  private var hasData = false
+  /// The identifier of the present event, which counts when the event ends.
+  private var pendingID: String
+
+  /// Makes a parser for the beginning of a stream.
+  ///
+  /// - Parameters:
+  ///   - lastEventID: The identifier of the last event of an earlier connection.
+  ///   - limit: The maximum number of bytes in an event, so that an event without an end does not fill the memory.
+  public init(lastEventID: String = "", limit: Int = 1 << 20) {
+    self.lastEventID = lastEventID
+    self.limit = limit
+    pendingID = lastEventID
+  }
+
+  /// Takes the next bytes of the stream, and returns the events that they complete.
+  ///
+  /// - Throws: ``ErrorCode/httpBodyTooLarge`` for an event above the limit. The parser cannot be used afterwards.
+  public mutating func read(_ bytes: some Sequence<UInt8>) throws -> [ServerEvent] {
+    var events: [ServerEvent] = []
+    for byte in bytes {
+      if byte == UInt8(ascii: "\n"), endsWithReturn {
+        endsWithReturn = false
+        continue
+      }
+      endsWithReturn = byte == UInt8(ascii: "\r")
+      if endsWithReturn || byte == UInt8(ascii: "\n") {
+        if let event = endLine() { events.append(event) }
+      } else {
+        guard line.count + data.utf8.count < limit else { throw tooLarge }
+        line.append(byte)
+      }
+    }
+    return events
+  }
+
+  private var tooLarge: CoherenceError {
+    CoherenceError(
+      .httpBodyTooLarge, "A server-sent event has more than \(limit) bytes; allow more, or check the service.")
+  }
+
+  // MARK: Lines
+
+  private mutating func endLine() -> ServerEvent? {
+    var line = self.line
+    self.line.removeAll(keepingCapacity: true)
+    if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+    isFirstLine = false
+    guard !line.isEmpty else { return endEvent() }
+    let colon = line.firstIndex(of: UInt8(ascii: ":"))
+    // A line that begins with a colon is a comment.
+    if colon == line.startIndex { return nil }
+    var value = colon.map { line[line.index(after: $0)...] } ?? Data()
+    if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+    let name = line[..<(colon ?? line.endIndex)]
+    setField(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+    return nil
+  }
+
+  private mutating func setField(_ name: String, _ value: String) {
+    switch name {
+    case "event": type = value
+    case "data":
+      if hasData { data += "\n" }
+      data += value
+      hasData = true
+    case "id":
+      if !value.utf8.contains(0) { pendingID = value }
+    case "retry":
+      // Numbers that no clock has are ignored like other text.
+      let isNumber = !value.isEmpty && value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      if isNumber, let milliseconds = Int32(value) { reconnectionTime = .milliseconds(milliseconds) }
+    default: return
+    }
+  }
+
+  private mutating func endEvent() -> ServerEvent? {
+    lastEventID = pendingID
+    defer { (type, data, hasData) = ("", "", false) }
+    guard hasData else { return nil }
+    return ServerEvent(type: type.isEmpty ? "message" : type, data: data, id: lastEventID)
+  }
+}

@@ -1,0 +1,147 @@
+import CoherenceCore
+import Foundation
+public import HTTPTypes
+
+extension HTTPClient {
+  /// The events that a server sends at an address, `text/event-stream`.
+  ///
+  /// ```swift
+  /// for try await event in http.events(.init(method: .get, url: url)) where event.type == "song" {
+  ///   try connect.execute(MergeSong(json: event.data))
+  /// }
+  /// ```
+  ///
+  /// The sequence connects with the first read. When the connection ends or breaks, the sequence connects again after the
+  /// server's reconnection time, with the identifier of the last event as `Last-Event-ID`, so that the server can send the
+  /// events in between. The sequence ends after a reply with the status 204.
+  public func events(_ request: HTTPRequest, options: ServerEventOptions = ServerEventOptions()) -> ServerEvents {
+    ServerEvents(request: request, client: self, options: options)
+  }
+}
+
+/// The events that a server sends; see ``HTTPClient/events(_:options:)``.
+public struct ServerEvents: AsyncSequence, Sendable {
+  public typealias Element = ServerEvent
+  public typealias Failure = any Error
+
+  let request: HTTPRequest
+  let client: any HTTPClient
+  let options: ServerEventOptions
+
+  public func makeAsyncIterator() -> Iterator { Iterator(request, client, options) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private var request: HTTPRequest
+    private let client: any HTTPClient
+    private let options: ServerEventOptions
+    private var parser: ServerEventParser
+    /// The body of the present connection.
+    private var body: HTTPBody?
+    /// Complete events, the last of them first.
+    private var events: [ServerEvent] = []
+    private var reconnectionTime: Duration?
+    private var failureCount = 0
+    /// Whether the present connection has brought an event.
+    private var hasEvents = false
+    private var isFirstConnection = true
+    private var isAtEnd = false
+
+    init(_ request: HTTPRequest, _ client: any HTTPClient, _ options: ServerEventOptions) {
+      self.request = request
+      self.client = client
+      self.options = options
+      parser = ServerEventParser(lastEventID: options.lastEventID, limit: options.limit)
+      self.request.headerFields[.accept] = "text/event-stream"
+      self.request.headerFields[.cacheControl] = "no-store"
+    }
+
+    /// Waits for the next event; `nil` after the server has ended the stream with the status 204.
+    ///
+    /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a
+    ///   reply of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error
+    ///   after the maximum number of failures; `CancellationError` when the task is canceled. The sequence has ended then.
+    public mutating func next() async throws -> ServerEvent? {
+      while !isAtEnd {
+        if let event = events.popLast() { return event }
+        do {
+          try await readPart()
+        } catch {
+          isAtEnd = true
+          throw error
+        }
+      }
+      return nil
+    }
+
+    /// Reads the next part of the body, and connects first where necessary.
+    private mutating func readPart() async throws {
+      do {
+        if body == nil { try await connect() }
+        guard let body else { return isAtEnd = true }
+        guard let part = try await nextPart(of: body) else { return try fail(with: nil) }
+        events = try parser.read(part).reversed()
+        reconnectionTime = parser.reconnectionTime ?? reconnectionTime
+        if !events.isEmpty { (failureCount, hasEvents) = (0, true) }
+      } catch let error as CoherenceError where error.isRetryable {
+        try Task.checkCancellation()
+        try fail(with: error)
+      }
+    }
+
+    /// Ends the connection, after which the next read connects again.
+    private mutating func fail(with error: CoherenceError?) throws {
+      body = nil
+      // A connection that brought events and ended is the way of some servers.
+      if error == nil, hasEvents { return }
+      failureCount += 1
+      guard let maximum = options.maximumFailures, failureCount >= Swift.max(maximum, 1) else { return }
+      throw error ?? HTTPFailure(to: request).broken("the stream of events ended")
+    }
+
+    private mutating func connect() async throws {
+      if !isFirstConnection {
+        try await options.clock.wait(for: options.delay(reconnectionTime, failures: failureCount))
+      }
+      isFirstConnection = false
+      let id = parser.lastEventID
+      request.headerFields[.lastEventID] = id.isEmpty ? nil : id
+      let stream = try await client.stream(request, body: nil)
+      guard stream.status != .noContent else { return }
+      try stream.successful()
+      let type = stream.response.headerFields[.contentType]?.split(separator: ";").first ?? ""
+      guard type.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream" else {
+        stream.discard()
+        throw CoherenceError(
+          .httpUnreadable,
+          "\(HTTPFailure(to: request).host) answered with a content that is no 'text/event-stream'; check the address.",
+          underlying: HTTPFailure(to: request, status: stream.status.code))
+      }
+      parser = ServerEventParser(lastEventID: id, limit: options.limit)
+      (body, hasEvents) = (stream.body, false)
+    }
+
+    /// Waits for the next part, until the deadline.
+    private func nextPart(of body: HTTPBody) async throws -> Data? {
+      @Sendable func read() async throws -> Data? {
+        var parts = body.makeAsyncIterator()
+        return try await parts.next()
+      }
+      guard let deadline = options.deadline else { return try await read() }
+      let (clock, request) = (options.clock, self.request)
+      return try await withThrowingTaskGroup(of: Data?.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await read() }
+        group.addTask {
+          try await clock.wait(for: deadline)
+          throw HTTPFailure(to: request).timedOut(after: deadline)
+        }
+        return try await group.next() ?? nil
+      }
+    }
+  }
+}
+
+extension HTTPField.Name {
+  /// The identifier of the last event that a client has received.
+  fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
+}

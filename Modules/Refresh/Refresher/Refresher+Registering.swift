@@ -1,0 +1,111 @@
+public import CoherenceActions
+public import CoherenceCore
+import CoherenceStrategies
+
+extension Refresher {
+  /// Registers the refresh of all records of an entity, or of a part of them.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the entity's objects.
+  ///   - entityName: The name of the entity, for an entity without a class of its own.
+  ///   - scope: The name of the part, for example of a project's records; `nil` for all records. Each scope of an entity has
+  ///     a registration and a status of its own.
+  ///   - stalenessInterval: The time after which the records are stale; by default the entity's
+  ///     `stalenessInterval`, and else that of the options.
+  ///   - schedule: The dates of attempts beside those of other reasons; `nil` for none.
+  ///   - timeLimit: The longest time of an attempt; by default that of the options.
+  ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. An error is the
+  ///     failure of the attempt.
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an entity without a key;
+  ///   ``ErrorCode/invalidRefresh`` when the scope has a registration.
+  public func register(
+    list type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil,
+    stalenessInterval: Duration? = nil, schedule: Schedule? = nil, timeLimit: Duration? = nil,
+    _ body: @escaping @Sendable (RefreshRequest) async throws -> Void
+  ) throws {
+    let entity = try entity(type, entityName)
+    let registration = registration(.list, entity, scope, stalenessInterval, schedule, timeLimit, body)
+    let list = ScopeRefresher(registration, scope: scope, in: stack)
+    if try scopes.add(list, StatusName(entity, .list, scope: scope)) { Task { await list.start() } }
+  }
+
+  /// Registers the refresh of an entity by its changes since a cursor.
+  ///
+  /// The pages are merged one by one, each in one transaction with its cursor, until a page without a next page. After a
+  /// failure the next attempt continues with the last stored cursor.
+  ///
+  /// ```swift
+  /// try refresher.register(changesOf: Song.self) { request in
+  ///   let reply = try await service.changes(since: request.cursor)
+  ///   return DeltaPage(
+  ///     records: reply.songs, tombstones: reply.deleted.map { MergeKey($0) }, cursor: reply.cursor,
+  ///     hasMore: reply.hasMore)
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
+  ///   - mergeOptions: The options of the merges.
+  ///   - source: Returns the page after the request's cursor.
+  /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
+  public func register(
+    changesOf type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil,
+    stalenessInterval: Duration? = nil, schedule: Schedule? = nil, timeLimit: Duration? = nil,
+    subsetFilter: FetchPredicate? = nil, mergeOptions: MergeOptions = MergeOptions(),
+    _ source: @escaping @Sendable (RefreshRequest) async throws -> DeltaPage
+  ) throws {
+    try register(
+      list: type, entityName: entityName, scope: scope, stalenessInterval: stalenessInterval, schedule: schedule,
+      timeLimit: timeLimit
+    ) { request in
+      var request = request
+      while true {
+        let page = try await source(request)
+        try await request.merge(page, subsetFilter: subsetFilter, options: mergeOptions)
+        guard page.hasMore, !page.isComplete else { return }
+        guard let cursor = page.cursor, cursor != request.cursor else {
+          throw CoherenceError(
+            .invalidRefresh,
+            "A page of changes of '\(request.entity.name)' has a next page, and the cursor of the page before; give each page "
+              + "the position after its records.")
+        }
+        request.cursor = cursor
+      }
+    }
+  }
+
+  /// Registers the refresh of single records of an entity, for ``read(_:entityName:key:onlyIfStale:)``.
+  ///
+  /// - Parameters:
+  ///   - body: Loads the record whose key is the scope of the request, and merges it in the context of the request.
+  /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
+  public func register(
+    read type: ManagedObject.Type, entityName: String? = nil, stalenessInterval: Duration? = nil,
+    timeLimit: Duration? = nil, _ body: @escaping @Sendable (RefreshRequest) async throws -> Void
+  ) throws {
+    let entity = try entity(type, entityName)
+    try scopes.add(read: registration(.read, entity, nil, stalenessInterval, nil, timeLimit, body))
+  }
+
+  private func registration(
+    _ type: RefreshStatus.Kind, _ entity: EntityDescription, _ scope: String?, _ stalenessInterval: Duration?,
+    _ schedule: Schedule?, _ timeLimit: Duration?, _ body: @escaping @Sendable (RefreshRequest) async throws -> Void
+  ) -> RefreshRegistration {
+    RefreshRegistration(
+      entity: entity, type: type, scope: scope,
+      stalenessInterval: stalenessInterval ?? entity.stalenessInterval ?? stack.options.stalenessInterval,
+      schedule: schedule, timeLimit: timeLimit ?? stack.options.timeLimit, body: body)
+  }
+
+  func entity(_ type: ManagedObject.Type, _ name: String?) throws -> EntityDescription {
+    let model = stack.connect.managedObjectModel
+    let entity = try name.map { try model.entity(named: $0) } ?? model.entity(for: type)
+    guard !stack.connect.uniquenessAttributes(for: entity).isEmpty, !entity.isAbstract else {
+      throw CoherenceError(
+        .unmanagedEntity,
+        "Entity '\(entity.name)' cannot be refreshed, because it is abstract or its model names no key; name the key with "
+          + "`userInfo[\"\(EntityDescription.keySetting)\"]` or a uniqueness constraint.")
+    }
+    return entity
+  }
+}

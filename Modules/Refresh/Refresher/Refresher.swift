@@ -1,0 +1,97 @@
+public import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Synchronization
+
+/// Keeps the records of entities as new as their source, by registered refreshes that run by themselves.
+///
+/// ```swift
+/// let refresher = try Refresher(connect)
+/// try refresher.register(list: Song.self, schedule: .every(.seconds(3600), jitter: .seconds(60))) { request in
+///   let songs = try await service.songs()
+///   try await request.context.perform {
+///     try request.context.merge(records: songs, for: request.entity, options: .replaceAll)
+///   }
+/// }
+/// await refresher.start()
+/// ```
+///
+/// A list refreshes the records of a scope: on the start when they are stale, at the dates of its schedule, after a fetch
+/// of stale records, which itself returns the stored records at once, and when the ``Connectivity`` is online again. A
+/// failed attempt is repeated after a delay that grows with each failure. A read refreshes a single record when the program
+/// calls it.
+///
+/// Attempts are entity actions of the Connect, which must be started. One attempt for each scope runs at a time, over all
+/// tasks and all processes with the store. The ``RefreshStatus`` of each scope is a record in the store with the entity.
+///
+/// Without a due date, a refresher runs nothing: it has at most one sleeping task for each list. May be used from any
+/// thread. The release of a refresher ends its automatic attempts.
+public final class Refresher: Sendable {
+  let stack: RefreshStack
+  let scopes = ScopeTable()
+  private let online = Mutex<Task<Void, Never>?>(nil)
+
+  /// Makes a refresher without registered refreshes. Nothing runs before ``start()``.
+  ///
+  /// - Parameters:
+  ///   - connect: The Connect whose stores have the records, of a model with
+  ///     `ManagedObjectModel.addingRefreshStatus()`.
+  ///   - connectivity: No automatic attempt begins while the connectivity is offline.
+  ///   - options: The common settings.
+  /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.
+  public init(
+    _ connect: any Connect & ActionManager, connectivity: any Connectivity = .alwaysOnline,
+    options: RefreshOptions = RefreshOptions()
+  ) throws {
+    stack = try RefreshStack(connect, connectivity: connectivity, options: options)
+  }
+
+  deinit {
+    online.withLock { $0?.cancel() }
+    stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
+    for scope in scopes.setStarted(false) { Task { await scope.stop() } }
+  }
+
+  // MARK: Starting and stopping
+
+  /// Begins the automatic attempts of all lists, those registered later included. Does not wait for the attempts; does
+  /// nothing when started.
+  public func start() async {
+    let lists = scopes.setStarted(true)
+    stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
+    online.withLock { online in
+      guard online == nil else { return }
+      let (scopes, changes) = (scopes, stack.connectivity.changes)
+      online = Task {
+        var wasOnline: Bool?
+        for await isOnline in changes {
+          if isOnline, wasOnline == false { for scope in scopes.lists { await scope.trigger(.online) } }
+          wasOnline = isOnline
+        }
+      }
+    }
+    for scope in lists { await scope.start() }
+  }
+
+  /// Ends the automatic attempts, cancels running ones, and waits for their end. The statuses stay in the stores.
+  public func stop() async {
+    stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
+    online.withLock { online in
+      online?.cancel()
+      online = nil
+    }
+    for scope in scopes.setStarted(false) { await scope.stop() }
+  }
+
+  /// The switch of all automatic attempts; on by default. Switching off lets running attempts end, and begins no other one.
+  /// Switching on again refreshes stale scopes. Calls of ``refresh(_:entityName:scope:onlyIfStale:)`` do not depend on the
+  /// switch.
+  public var isEnabled: Bool {
+    get { stack.isEnabled }
+    set {
+      stack.isEnabled = newValue
+      guard newValue else { return }
+      for scope in scopes.lists { Task { await scope.trigger(.start) } }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import CoherenceCore
+import Synchronization
+
+/// The registered refreshes of a refresher, and the observer of the fetches of their entities.
+final class ScopeTable: FetchObserver {
+  private struct State {
+    var lists: [(name: StatusName, scope: ScopeRefresher)] = []
+    var reads: [String: RefreshRegistration] = [:]
+    /// The running reads, by their names.
+    var running: [StatusName: ScopeRefresher] = [:]
+    /// The lists that read an entity's records, by the entity's name. Made at the first fetch of each entity.
+    var byEntity: [String: [ScopeRefresher]] = [:]
+    var isStarted = false
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: Registering
+
+  /// - Returns: Whether the refresher is started, so that the scope is to be started too.
+  /// - Throws: ``ErrorCode/invalidRefresh`` for a second list of a scope.
+  func add(_ scope: ScopeRefresher, _ name: StatusName) throws -> Bool {
+    try state.withLock { state in
+      guard !state.lists.contains(where: { $0.name == name }) else { throw Self.registeredTwice(name.entity) }
+      state.lists.append((name, scope))
+      state.byEntity = [:]
+      return state.isStarted
+    }
+  }
+
+  /// - Throws: ``ErrorCode/invalidRefresh`` for a second read of an entity.
+  func add(read registration: RefreshRegistration) throws {
+    try state.withLock { state in
+      guard state.reads[registration.entity.name] == nil else { throw Self.registeredTwice(registration.entity) }
+      state.reads[registration.entity.name] = registration
+    }
+  }
+
+  private static func registeredTwice(_ entity: EntityDescription) -> CoherenceError {
+    CoherenceError(
+      .invalidRefresh,
+      "A refresh of '\(entity.name)' with the same scope is registered already; give the second one another scope.")
+  }
+
+  // MARK: Using
+
+  /// The scopes of all lists.
+  var lists: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) } }
+
+  /// Changes whether the refresher is started, and returns the lists if the state is new.
+  func setStarted(_ isStarted: Bool) -> [ScopeRefresher] {
+    state.withLock { state in
+      guard state.isStarted != isStarted else { return [] }
+      state.isStarted = isStarted
+      return state.lists.map(\.scope)
+    }
+  }
+
+  /// - Throws: ``ErrorCode/invalidRefresh`` for a scope without a list.
+  func list(_ name: StatusName) throws -> ScopeRefresher {
+    let scope = state.withLock { state in state.lists.first { $0.name == name }?.scope }
+    if let scope { return scope }
+    throw CoherenceError(
+      .invalidRefresh,
+      "No list of '\(name.entity.name)' is registered for the scope; register one with `register(list:)` or "
+        + "`register(changesOf:)`.")
+  }
+
+  /// Runs a block with the scope of a read, which concurrent reads of one key share.
+  ///
+  /// - Throws: ``ErrorCode/invalidRefresh`` for an entity without a read.
+  func reading<T: Sendable>(
+    _ name: StatusName, in stack: RefreshStack, _ body: (ScopeRefresher) async throws -> T
+  ) async throws -> T {
+    let scope = try state.withLock { state in
+      guard let registration = state.reads[name.entity.name] else {
+        throw CoherenceError(
+          .invalidRefresh, "No read of '\(name.entity.name)' is registered; register one with `register(read:)`.")
+      }
+      if let running = state.running[name] { return running }
+      let scope = ScopeRefresher(registration, scope: name.scope, in: stack)
+      state.running[name] = scope
+      return scope
+    }
+    // The first end removes the scope. A later call makes another one, and the status in the store keeps the order.
+    defer { state.withLock { if $0.running[name] === scope { $0.running[name] = nil } } }
+    return try await body(scope)
+  }
+
+  // MARK: Fetches
+
+  func willFetch(_ entity: EntityDescription) {
+    for scope in scopes(of: entity) { scope.noteFetch() }
+  }
+
+  private func scopes(of entity: EntityDescription) -> [ScopeRefresher] {
+    state.withLock { state in
+      guard state.isStarted else { return [] }
+      if let known = state.byEntity[entity.name] { return known }
+      let scopes = state.lists.filter { $0.name.entity.isKind(of: entity) || entity.isKind(of: $0.name.entity) }
+        .map(\.scope)
+      state.byEntity[entity.name] = scopes
+      return scopes
+    }
+  }
+}

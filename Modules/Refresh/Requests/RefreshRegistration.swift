@@ -1,0 +1,33 @@
+import CoherenceActions
+import CoherenceCore
+
+/// A registered refresh of one entity.
+struct RefreshRegistration: Sendable {
+  let entity: EntityDescription
+  let type: RefreshStatus.Kind
+  /// The scope of a list; `nil` for all records, and for reads, whose scope is a key.
+  let scope: String?
+  let stalenessInterval: Duration
+  let schedule: Schedule?
+  let timeLimit: Duration
+  let body: @Sendable (RefreshRequest) async throws -> Void
+}
+
+/// The entity action of one attempt, so that attempts take their turn with the other actions on the entity.
+struct RefreshAction: AsyncEntityAction {
+  typealias ManagedObjectType = ManagedObject
+
+  let registration: RefreshRegistration
+  let store: CursorStore
+  let reason: RefreshReason
+  let status: RefreshStatus
+
+  var entityName: String? { registration.entity.name }
+
+  func execute(context: ActionContext) async throws {
+    try await registration.body(
+      RefreshRequest(
+        context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,
+        reason: reason, lastSyncTime: status.lastSyncTime, cursor: status.cursor, store: store))
+  }
+}

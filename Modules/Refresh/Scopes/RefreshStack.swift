@@ -1,0 +1,49 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Synchronization
+
+/// The common part of all scopes of a refresher.
+final class RefreshStack: Sendable {
+  let connect: any Connect & ActionManager
+  let connectivity: any Connectivity
+  let table: StatusTable
+  let options: RefreshOptions
+  private let enabled = Atomic<Bool>(true)
+  private let generator: Mutex<any RandomNumberGenerator & Sendable>
+
+  /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.
+  init(
+    _ connect: any Connect & ActionManager, connectivity: any Connectivity, options: RefreshOptions
+  ) throws {
+    self.connect = connect
+    self.connectivity = connectivity
+    self.options = options
+    table = try StatusTable(connect.persistentStoreCoordinator)
+    generator = Mutex(options.generator)
+  }
+
+  var isEnabled: Bool {
+    get { enabled.load(ordering: .acquiring) }
+    set { enabled.store(newValue, ordering: .releasing) }
+  }
+
+  var now: Date { options.clock.now }
+
+  /// Whether automatic attempts may begin.
+  var allowsAttempts: Bool { isEnabled && connectivity.isOnline }
+
+  /// The time of a lease: the time limit of an attempt, and time for its end.
+  func leaseLength(_ registration: RefreshRegistration) -> Duration { registration.timeLimit + .seconds(30) }
+
+  /// The delay after a number of failures, at least a second.
+  func retryDelay(afterFailures count: Int) -> Duration {
+    generator.withLock { max(options.backoff.delay(afterAttempt: count, using: &$0), .seconds(1)) }
+  }
+
+  /// The next date of a schedule, with its random delay.
+  func nextDate(of schedule: Schedule, after date: Date) -> Date? {
+    generator.withLock { schedule.nextDate(after: date, using: &$0) }
+  }
+}

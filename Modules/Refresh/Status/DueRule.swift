@@ -1,0 +1,58 @@
+import CoherenceActions
+import Foundation
+
+/// Decides from a status whether an attempt may begin.
+///
+/// Dates of the status that the clock cannot have come from, because it was set back since, do not count: a lease or a delay
+/// that is longer than any, and an attempt in the future. The clocks of several processes may differ by a minute.
+struct DueRule: Sendable {
+  /// The accepted difference of clocks, in seconds.
+  private static let clockDifference = 60.0
+
+  enum Decision: Equatable {
+    case run
+    /// No attempt begins. `until` is the end of the reason, if it has one.
+    case wait(until: Date?)
+  }
+
+  let reason: RefreshReason
+  let now: Date
+  let stalenessInterval: Duration
+  let schedule: Schedule?
+  /// The longest lease.
+  let longestLease: Duration
+  /// The longest delay after a failure.
+  let longestDelay: Duration
+
+  func decide(_ status: RefreshStatus?) -> Decision {
+    guard let status else { return .run }
+    if let end = status.leaseEnd, end > now, end <= now + longestLease / .seconds(1) + Self.clockDifference {
+      return .wait(until: end)
+    }
+    // An attempt whose lease has ended without a result died with its process.
+    if reason == .request || status.leaseEnd != nil { return .run }
+    if status.lastSyncStatus == .failed {
+      // The failures were probably those of the connection, which is new.
+      if reason == .online { return .run }
+      guard let next = status.nextAttemptTime, next > now,
+        next <= now + longestDelay / .seconds(1) + Self.clockDifference
+      else { return .run }
+      return .wait(until: next)
+    }
+    if reason == .schedule, isScheduled(status) || schedule == nil && isStale(status) { return .run }
+    if reason != .schedule, isStale(status) { return .run }
+    return .wait(until: nil)
+  }
+
+  /// Whether the last success is longer ago than the staleness interval, or in the future.
+  func isStale(_ status: RefreshStatus) -> Bool {
+    guard let time = status.lastSyncTime, time <= now + Self.clockDifference else { return true }
+    return time + stalenessInterval / .seconds(1) <= now
+  }
+
+  private func isScheduled(_ status: RefreshStatus) -> Bool {
+    guard let schedule else { return false }
+    guard let last = status.lastAttemptTime, last <= now + Self.clockDifference else { return true }
+    return schedule.undelayedDate(after: last).map { $0 <= now } ?? false
+  }
+}

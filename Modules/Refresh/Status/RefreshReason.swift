@@ -1,0 +1,13 @@
+/// The reason of an attempt to refresh.
+public enum RefreshReason: String, Sendable, Hashable, CaseIterable {
+  /// The refresher was started, or enabled again.
+  case start
+  /// A date of the schedule has come, or the delay after a failure has passed.
+  case schedule
+  /// A fetch found stale data.
+  case staleFetch
+  /// The connectivity is online again.
+  case online
+  /// The program called for the refresh.
+  case request
+}

@@ -1,0 +1,91 @@
+import CoherenceCore
+public import Foundation
+
+/// The state of the refresh of one entity and scope, as the store keeps it.
+///
+/// The status outlives the program, and all processes with the store share it. A stream of
+/// `coordinator.entityChanges(of: RefreshStatus.entityName)` reports its changes.
+public struct RefreshStatus: Sendable, Hashable {
+  /// The name of the entity of the statuses, in models with `ManagedObjectModel.addingRefreshStatus()`.
+  public static let entityName = "CoherenceRefreshStatus"
+
+  /// The kind of a refresh.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// The records of a scope, as a whole or by their changes.
+    case list
+    /// A single record; the scope is its key.
+    case read
+  }
+
+  /// The result of the last finished attempt.
+  public enum SyncStatus: Int, Sendable, Hashable, CaseIterable {
+    /// No attempt has finished.
+    case never
+    /// The last attempt succeeded.
+    case succeeded
+    /// The last attempt failed.
+    case failed
+  }
+
+  /// The name of the refreshed entity.
+  public let name: String
+  /// The kind of the refresh.
+  public let type: Kind
+  /// The scope; `nil` for all records of the entity.
+  public let scope: String?
+  /// The text of the last attempt's error, without values of records; `nil` after a success.
+  public let lastSyncError: String?
+  /// The result of the last finished attempt.
+  public let lastSyncStatus: SyncStatus
+  /// The beginning of the last successful attempt. The data is as new as this date.
+  public let lastSyncTime: Date?
+  /// The beginning of the last attempt.
+  public let lastAttemptTime: Date?
+  /// The number of failed attempts since the last success.
+  public let failureCount: Int
+  /// The date before which no automatic attempt follows a failed one.
+  public let nextAttemptTime: Date?
+  /// The position of the last stored page of changes; see `DeltaPage`.
+  public let cursor: String?
+  /// The end of the lease of a running attempt; `nil` when no attempt is running. After this date the attempt counts as
+  /// dead, and another attempt may begin.
+  public let leaseEnd: Date?
+}
+
+extension RefreshStatus {
+  init(_ record: RefreshStatusRecord) {
+    name = record.name
+    type = Kind(rawValue: record.type) ?? .list
+    scope = record.scope.isEmpty ? nil : record.scope
+    lastSyncError = record.lastSyncError
+    lastSyncStatus = SyncStatus(rawValue: record.lastSyncStatus) ?? .never
+    lastSyncTime = record.lastSyncTime
+    lastAttemptTime = record.lastAttemptTime
+    failureCount = record.failureCount
+    nextAttemptTime = record.nextAttemptTime
+    cursor = record.cursor
+    leaseEnd = record.owner == nil ? nil : record.leaseEnd
+  }
+}
+
+/// The name of one status: an entity, a kind and a scope.
+struct StatusName: Sendable, Hashable {
+  let entity: EntityDescription
+  let type: RefreshStatus.Kind
+  /// Empty for all records.
+  let scope: String
+
+  init(_ entity: EntityDescription, _ type: RefreshStatus.Kind, scope: String?) {
+    self.entity = entity
+    self.type = type
+    self.scope = scope ?? ""
+  }
+
+  /// The condition of the status's record.
+  var predicate: FetchPredicate {
+    func equals(_ name: String, _ value: String) -> FetchPredicate {
+      .comparison(.path(PropertyPath(names: [name])), .equal, .value(.string(value)))
+    }
+    return .and([equals("name", entity.name), equals("type", type.rawValue), equals("scope", scope)])
+  }
+}

@@ -1,0 +1,184 @@
+import CoherenceCore
+import Foundation
+
+/// Reads and changes the statuses in the stores of a coordinator.
+///
+/// Every change is a save of one record with its version, so that of several processes one changes the record, and the
+/// others read it again.
+struct StatusTable: Sendable {
+  /// The answer to a request for a lease.
+  enum Claim {
+    /// The attempt may begin, with the status before it.
+    case granted(RefreshStatus)
+    /// No attempt is to begin; the status is the reason. `until` is the end of the reason, if it has one.
+    case refused(RefreshStatus?, until: Date?)
+  }
+
+  /// The lease of an attempt.
+  struct Lease: Sendable {
+    let owner: UUID
+    let start: Date
+    let end: Date
+  }
+
+  /// The number of attempts against other writers of one record.
+  private static let attempts = 16
+
+  private let coordinator: PersistentStoreCoordinator
+
+  /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity.
+  init(_ coordinator: PersistentStoreCoordinator) throws {
+    self.coordinator = coordinator
+    let entity = coordinator.managedObjectModel.entitiesByName[RefreshStatus.entityName]
+    guard entity?.objectClass == RefreshStatusRecord.self else {
+      throw CoherenceError(
+        .invalidModel,
+        "The model has no '\(RefreshStatus.entityName)', so that no status of a refresh can be kept; make the Connect with "
+          + "`model.addingRefreshStatus()`.")
+    }
+  }
+
+  // MARK: Reading
+
+  func status(_ name: StatusName) async throws -> RefreshStatus? {
+    let context = makeContext()
+    return try await context.perform { try record(name, in: context).map(RefreshStatus.init) }
+  }
+
+  func statuses() async throws -> [RefreshStatus] {
+    let context = makeContext()
+    return try await context.perform {
+      let request = FetchRequest(RefreshStatusRecord.self).sort("name").sort("type").sort("scope")
+      return try context.fetch(request).map(RefreshStatus.init)
+    }
+  }
+
+  // MARK: Changing
+
+  /// Gives an attempt the lease of a scope, if the rule allows the attempt in the present status.
+  func claim(_ name: StatusName, _ lease: Lease, by rule: DueRule) async throws -> Claim {
+    try await retrying { context in
+      let record = try record(name, in: context)
+      let status = record.map(RefreshStatus.init)
+      if case .wait(let date) = rule.decide(status) { return .refused(status, until: date) }
+      let claimed = try record ?? insert(name, in: context)
+      claimed.owner = lease.owner
+      claimed.leaseEnd = lease.end
+      claimed.lastAttemptTime = lease.start
+      try context.save()
+      return .granted(status ?? RefreshStatus(claimed))
+    }
+  }
+
+  /// Ends an attempt, and returns the new status.
+  ///
+  /// - Parameters:
+  ///   - error: The error of a failed attempt.
+  ///   - retryDelay: Returns the delay after a number of failures.
+  /// - Returns: `nil` when another attempt has taken over the lease, so that nothing was changed.
+  func end(
+    _ name: StatusName, _ lease: Lease, error: (any Error)?, now: Date,
+    retryDelay: @escaping @Sendable (Int) -> Duration
+  ) async throws -> RefreshStatus? {
+    try await retrying { context in
+      guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }
+      record.owner = nil
+      record.leaseEnd = nil
+      if let error {
+        let count = record.failureCount + 1
+        record.failureCount = count
+        record.lastSyncStatus = RefreshStatus.SyncStatus.failed.rawValue
+        record.lastSyncError = error.logText
+        record.nextAttemptTime = now + retryDelay(count) / .seconds(1)
+      } else {
+        record.failureCount = 0
+        record.lastSyncStatus = RefreshStatus.SyncStatus.succeeded.rawValue
+        record.lastSyncError = nil
+        record.lastSyncTime = lease.start
+        record.nextAttemptTime = nil
+      }
+      try context.save()
+      return RefreshStatus(record)
+    }
+  }
+
+  /// Ends a canceled attempt without a result.
+  func release(_ name: StatusName, _ lease: Lease) async throws -> RefreshStatus? {
+    try await retrying { context in
+      guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }
+      record.owner = nil
+      record.leaseEnd = nil
+      try context.save()
+      return RefreshStatus(record)
+    }
+  }
+
+  /// Sets the cursor of a scope in a context, which saves it together with the page.
+  ///
+  /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
+  func setCursor(_ cursor: String, of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
+    guard let record = try record(name, in: context), record.owner == owner else {
+      throw CoherenceError(
+        .cancelled,
+        "The refresh of '\(name.entity.name)' took longer than its time limit, and another one has taken over; allow it more "
+          + "time.")
+    }
+    record.cursor = cursor
+  }
+
+  // MARK: Records
+
+  /// A context of its own reads the stores themselves, whichever state the program's contexts show.
+  private func makeContext() -> ManagedObjectContext {
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context.reportsFetches = false
+    return context
+  }
+
+  private func retrying<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    var attempt = 1
+    while true {
+      let context = makeContext()
+      do {
+        return try await context.perform { try body(context) }
+      } catch let error as CoherenceError where attempt < Self.attempts && error.isLostRace {
+        attempt += 1
+      }
+    }
+  }
+
+  /// The store with the statuses of an entity: the first that holds the entity.
+  private func store(for entity: EntityDescription) throws -> any PersistentStore {
+    let store = coordinator.persistentStores.first { store in
+      store.environment.entities.contains { $0.name == entity.name }
+    }
+    if let store { return store }
+    throw CoherenceError(
+      .noStore, "No attached store holds '\(entity.name)', which is to be refreshed; attach one first.")
+  }
+
+  private func record(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord? {
+    let store = try store(for: name.entity)
+    return try context.fetch(FetchRequest(RefreshStatusRecord.self).filter(name.predicate))
+      .first { $0.objectID.storeIdentifier == store.identifier }
+  }
+
+  private func insert(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord {
+    let object = try context.insertNewObject(forEntityName: RefreshStatus.entityName)
+    guard let record = object as? RefreshStatusRecord else {
+      throw CoherenceError(.invalidModel, "The model declares '\(RefreshStatus.entityName)' with another class.")
+    }
+    try context.assign(record, to: store(for: name.entity))
+    record.name = name.entity.name
+    record.type = name.type.rawValue
+    record.scope = name.scope
+    return record
+  }
+}
+
+extension CoherenceError {
+  /// Whether another writer changed or inserted the record first.
+  var isLostRace: Bool { code == .versionConflict || code == .uniquenessViolated || isRetryable }
+}

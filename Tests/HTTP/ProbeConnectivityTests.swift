@@ -1,0 +1,75 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("The connectivity that asks an address", .timeLimit(.minutes(5)))
+struct ProbeConnectivityTests {
+  private let request = HTTPRequest(method: .head, scheme: "https", authority: "music.example", path: "/")
+
+  /// A server that fails for some requests, by number.
+  private func client(failing numbers: Set<Int>, _ isAsked: Gate = Gate()) -> StubClient {
+    StubClient { number, request in
+      isAsked.open()
+      if numbers.contains(number) {
+        throw CoherenceError(.httpTransferFailed, "The server is down.", isRetryable: true)
+      }
+      return .make(to: request, 404)
+    }
+  }
+
+  private func untilState(_ isOnline: Bool, of connectivity: ProbeConnectivity) async {
+    for await state in connectivity.changes where state == isOnline { return }
+  }
+
+  @Test func `while the server fails, the address is asked after each interval until a reply comes`() async {
+    let (clock, client) = (TestClock(), self.client(failing: [0, 1, 2]))
+    let connectivity = ProbeConnectivity(request, client: client, interval: .seconds(5), clock: clock)
+    let changes = connectivity.changes
+    var states: [Bool] = []
+    for await state in changes {
+      states.append(state)
+      if client.requests.count >= 4, state { break }
+    }
+    #expect(connectivity.isOnline)
+    #expect(states.last == true)
+    #expect(client.requests.count == 4)
+    #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(5)])
+  }
+
+  @Test func `a check says whether the server replies, and an error of the server counts as offline`() async {
+    let (clock, isAsked) = (GatedClock(), Gate())
+    let client = StubClient { number, request in
+      isAsked.open()
+      return .make(to: request, number == 1 ? 503 : 200)
+    }
+    let connectivity = ProbeConnectivity(request, client: client, clock: clock)
+    await isAsked.wait()
+    #expect(await connectivity.check() == false)
+    #expect(!connectivity.isOnline)
+    clock.ring()
+    await untilState(true, of: connectivity)
+  }
+
+  @Test func `a reported failure asks the address`() async {
+    let (clock, isAsked) = (GatedClock(), Gate())
+    let client = self.client(failing: [1], isAsked)
+    let connectivity = ProbeConnectivity(request, client: client, clock: clock)
+    await isAsked.wait()
+    connectivity.noteFailure()
+    await untilState(false, of: connectivity)
+    clock.ring()
+    await untilState(true, of: connectivity)
+    #expect(client.requests.count == 3)
+  }
+
+  @Test func `the caller's test decides on a reply`() async {
+    let client = StubClient { _, request in .make(to: request, 200, ["Server": "hotel"]) }
+    let connectivity = ProbeConnectivity(request, client: client, clock: GatedClock()) { reply in
+      reply.response.headerFields[.server] != "hotel"
+    }
+    #expect(await connectivity.check() == false)
+  }
+}

@@ -1,0 +1,179 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Server-sent events", .timeLimit(.minutes(5)))
+struct ServerEventTests {
+  private let url = URL(string: "https://music.example/events")!
+  private static let head = HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])
+
+  /// Settings without random delays and without a deadline.
+  private func options(_ clock: any HTTPClock, _ change: (inout ServerEventOptions) -> Void = { _ in })
+    -> ServerEventOptions
+  {
+    var options = ServerEventOptions()
+    options.clock = clock
+    options.random = { 0 }
+    options.deadline = nil
+    change(&options)
+    return options
+  }
+
+  private func events(_ text: String, to request: HTTPRequest) -> HTTPReply {
+    .make(to: request, 200, ["Content-Type": "text/event-stream; charset=utf-8"], text)
+  }
+
+  private func collect(_ events: ServerEvents) async throws -> [String] {
+    var data: [String] = []
+    for try await event in events { data.append(event.data) }
+    return data
+  }
+
+  @Test func `a stream connects again with the last identifier after the server's time, and ends after a 204`()
+    async throws
+  {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0: events("retry: 250\nid: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: lost", to: request)
+      case 1: events(": nothing yet\n\n", to: request)
+      case 2: events("data: c\n\n", to: request)
+      default: .make(to: request, 204)
+      }
+    }
+    #expect(try await collect(client.events(.get(url), options: options(clock))) == ["a", "b", "c"])
+    let name = try #require(HTTPField.Name("Last-Event-ID"))
+    #expect(client.requests.map { $0.headerFields[name] } == [nil, "2", "2", "2"])
+    #expect(client.requests.allSatisfy { $0.headerFields[.accept] == "text/event-stream" })
+    // The connection without an event counts as a failure.
+    #expect(clock.waits == [.milliseconds(250), .milliseconds(250), .milliseconds(250)])
+  }
+
+  @Test func `a stored identifier is sent with the first request`() async throws {
+    let client = StubClient { _, request in .make(to: request, 204) }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.lastEventID = "41" })
+    #expect(try await collect(stream) == [])
+    let name = try #require(HTTPField.Name("Last-Event-ID"))
+    #expect(client.requests[0].headerFields[name] == "41")
+  }
+
+  @Test func `transient failures are repeated after delays that double, up to the longest`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0..<6: .make(to: request, 503)
+      case 6: events("data: a\n\n", to: request)
+      default: .make(to: request, 204)
+      }
+    }
+    let stream = client.events(.get(url), options: options(clock) { $0.longestDelay = .seconds(20) })
+    #expect(try await collect(stream) == ["a"])
+    #expect(clock.waits == [3, 6, 12, 20, 20, 20, 3].map { Duration.seconds($0) })
+  }
+
+  @Test func `the stream ends with the last error after the maximum number of failures`() async throws {
+    let client = StubClient { _, request in .make(to: request, 503) }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.maximumFailures = 3 })
+    await #expect { try await collect(stream) } throws: { ErrorCode.httpStatus ~= $0 }
+    #expect(client.requests.count == 3)
+  }
+
+  @Test(arguments: [401, 404, 301])
+  func `a status of a permanent failure ends the stream`(status: Int) async throws {
+    let client = StubClient { _, request in .make(to: request, status) }
+    await #expect { try await collect(client.events(.get(url), options: options(TestClock()))) } throws: {
+      ErrorCode.httpStatus ~= $0
+    }
+    #expect(client.requests.count == 1)
+  }
+
+  @Test func `a reply of another content type is refused`() async throws {
+    let client = StubClient { _, request in
+      .make(to: request, 200, ["Content-Type": "text/html"], "data: a\n\n")
+    }
+    await #expect { try await collect(client.events(.get(url), options: options(TestClock()))) } throws: {
+      ErrorCode.httpUnreadable ~= $0
+    }
+  }
+
+  @Test func `an event above the limit ends the stream`() async throws {
+    let client = StubClient { _, request in events("data: " + String(repeating: "x", count: 100), to: request) }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.limit = 50 })
+    await #expect { try await collect(stream) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
+  }
+
+  @Test func `an event can be read before the connection ends, and a silent connection is replaced at the deadline`()
+    async throws
+  {
+    let clock = GatedClock()
+    let silent = HTTPBody.makeStream()
+    let client = StreamStub { number, request in
+      guard number == 0 else {
+        return HTTPStream(to: request, response: HTTPResponse(status: .noContent), body: HTTPBody())
+      }
+      silent.writer.write(Data("id: 1\ndata: a\n\n".utf8))
+      return HTTPStream(to: request, response: Self.head, body: silent.body)
+    }
+    let stream = client.events(.get(url), options: options(clock) { $0.deadline = .seconds(60) })
+    var iterator = stream.makeAsyncIterator()
+    #expect(try await iterator.next() == ServerEvent(data: "a", id: "1"))
+    // All waits end now: the deadline passes, and the next connection ends the stream.
+    clock.ring()
+    #expect(try await iterator.next() == nil)
+    #expect(client.count == 2)
+  }
+
+  @Test func `canceling the reader ends the stream and its connection`() async throws {
+    let isCanceled = Gate()
+    let body = HTTPBody.makeStream(onCancel: { isCanceled.open() })
+    let client = StreamStub { _, request in
+      HTTPStream(to: request, response: Self.head, body: body.body)
+    }
+    let stream = client.events(.get(url), options: options(TestClock()))
+    let task = Task { try await collect(stream) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await isCanceled.wait()
+  }
+
+  @Test func `the loop of the article prints the songs of a stream`() async throws {
+    let http: any HTTPClient = StubClient { number, request in
+      number == 0 ? events("event: song\ndata: So What\n\ndata: tick\n\n", to: request) : .make(to: request, 204)
+    }
+    let url = url
+    var titles: [String] = []
+    var options = ServerEventOptions()
+    options.clock = TestClock()
+    options.deadline = nil
+    let request = HTTPRequest(method: .get, url: url)
+    for try await event in http.events(request, options: options) where event.type == "song" {
+      titles.append(event.data)
+    }
+    #expect(titles == ["So What"])
+  }
+}
+
+/// A client whose replies are streams.
+private final class StreamStub: HTTPClient {
+  private let handler: @Sendable (Int, HTTPRequest) -> HTTPStream
+  private let number = Mutex(0)
+
+  init(_ handler: @escaping @Sendable (Int, HTTPRequest) -> HTTPStream) { self.handler = handler }
+
+  var count: Int { number.withLock { $0 } }
+
+  func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
+    try await stream(request, body: body).collected()
+  }
+
+  func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
+    let present = number.withLock { number in
+      defer { number += 1 }
+      return number
+    }
+    return handler(present, request)
+  }
+}

@@ -1,0 +1,136 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceRefresh
+import Foundation
+import Testing
+import TestRandom
+import TestSupport
+
+@Suite("Refreshes on every store", .timeLimit(.minutes(5)))
+struct RefreshOnStoresTests {
+  @Test(arguments: Backend.available)
+  func `a fetch of stale records returns at once, one refresh follows, and the view shows its records`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try place.program()
+    try program.refresher.register(list: Song.self, stalenessInterval: .seconds(600)) { try await source.load($0) }
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    #expect(try await program.status().lastSyncStatus == .succeeded)
+    #expect(try await program.titles() == ["1"])
+
+    source.hold(2)
+    place.clock.advance(by: 601)
+    #expect(try await program.titles() == ["1"])
+    #expect(try await program.titles() == ["1"])
+    await source.untilLoaded(2)
+    #expect(try await program.titles() == ["1"])
+    var changes = try program.connect.persistentStoreCoordinator.entityChanges(of: "Song").makeAsyncIterator()
+    source.open(2)
+    _ = await changes.next()
+    #expect(try await program.titles() == ["2"])
+    #expect(try await program.status().lastSyncTime == place.clock.now)
+    #expect(source.reasons == [.start, .staleFetch])
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `of two processes with one store, one refreshes a scope, and the other waits for its result`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let (one, other) = (try place.program(), try place.program())
+    for program in [one, other] { try program.refresher.register(list: Song.self) { try await source.load($0) } }
+    source.hold(1)
+    await one.refresher.start()
+    await source.untilLoaded(1)
+    await other.refresher.start()
+    // The other process waits for the end of the lease.
+    await place.clock.untilWaiting()
+    await #expect { try await other.refresher.refresh(Song.self) } throws: { ErrorCode.refreshInProgress ~= $0 }
+    source.open(1)
+    #expect(try await one.status().lastSyncStatus == .succeeded)
+    #expect(try await other.status().lastSyncTime == one.status().lastSyncTime)
+    place.clock.advance(by: 331)
+    #expect(try await other.status().lastSyncStatus == .succeeded)
+    #expect(source.reasons == [.start])
+    try await other.end()
+    try await one.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an attempt of a dead process is taken over at the end of its lease, and its late end changes no status`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let (one, other) = (try place.program(), try place.program())
+    for program in [one, other] { try program.refresher.register(list: Song.self) { try await source.load($0) } }
+    source.hold(1)
+    let late = Task { try await one.refresher.refresh(Song.self) }
+    await source.untilLoaded(1)
+    await other.refresher.start()
+    await place.clock.untilWaiting()
+    place.clock.advance(by: 331)
+    await source.untilLoaded(2)
+    let status = try await other.status()
+    #expect(status.lastSyncTime == place.clock.now)
+    source.open(1)
+    await #expect { try await late.value } throws: { ErrorCode.cancelled ~= $0 }
+    #expect(try await other.refresher.status(of: Song.self) == status)
+    try await other.end()
+    try await one.end()
+  }
+
+  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  func `a restarted program knows the statuses, and refreshes no new data`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    var statuses: [RefreshStatus] = []
+    for _ in 0..<2 {
+      let program = try place.program()
+      try program.refresher.register(list: Song.self, scope: "hits") { try await source.load($0) }
+      await program.refresher.start()
+      statuses.append(try await program.refresher.refresh(Song.self, scope: "hits", onlyIfStale: true))
+      #expect(try await program.refresher.statuses() == [statuses[0]])
+      try await program.end()
+    }
+    #expect(statuses[0] == statuses[1])
+    #expect(statuses[0].scope == "hits")
+    #expect(source.reasons == [.start])
+  }
+
+  @Test(arguments: Backend.available)
+  func `pages of changes are merged with their tombstones, and each page's cursor is kept with its records`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let pages = [
+      DeltaPage(
+        records: [1, 2, 3].map { MergeRecord(["id": $0, "title": "\($0)"]) }, cursor: "a", hasMore: true),
+      DeltaPage(records: [MergeRecord(["id": 4, "title": "4"])], tombstones: [2, 9], cursor: "b"),
+      DeltaPage(records: [MergeRecord(["id": 4, "title": "four"])], tombstones: [2], cursor: "b"),
+      DeltaPage(records: [MergeRecord(["id": 7, "title": "7"])], cursor: "c", isComplete: true),
+    ]
+    let program = try place.program()
+    source.fail(2)
+    try program.refresher.register(changesOf: Song.self, mergeOptions: MergeOptions(maximumDeletedShare: 1)) {
+      request in
+      // The second load fails, and the third is its repetition.
+      let number = try await source.enter(request)
+      return pages[number == 1 ? 0 : number - 2]
+    }
+    await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.inputOutput ~= $0 }
+    #expect(try await program.refresher.status(of: Song.self)?.cursor == "a")
+    #expect(try await program.titles() == ["1", "2", "3"])
+    #expect(try await program.refresher.refresh(Song.self).cursor == "b")
+    #expect(try await program.titles() == ["1", "3", "4"])
+    try await program.refresher.refresh(Song.self)
+    #expect(try await program.titles() == ["1", "3", "four"])
+    #expect(try await program.refresher.refresh(Song.self).cursor == "c")
+    #expect(try await program.titles() == ["7"])
+    #expect(source.cursors == [nil, "a", "a", "b", "b"])
+    try await program.end()
+  }
+}

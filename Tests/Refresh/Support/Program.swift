@@ -1,0 +1,80 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceRefresh
+import CoherenceStrategies
+import Foundation
+import TestSupport
+
+typealias TestConnect = GenericConnect<ContextStrategy.Mixed>
+
+final class Song: ManagedObject {
+  static let idKey = AttributeKey<Int>("id")
+  static let titleKey = AttributeKey<String>("title")
+
+  var title: String {
+    get { self[Self.titleKey] }
+    set { self[Self.titleKey] = newValue }
+  }
+}
+
+/// A place where programs with one store run, in turn or at once.
+struct Place {
+  let clock = RefreshTestClock()
+  let connectivity: ManualConnectivity
+  let directory = TemporaryDirectory()
+  private let model: ManagedObjectModel
+  private let configuration: StoreConfiguration
+
+  init(_ backend: Backend = .inMemory, isOnline: Bool = true, staleness: String? = nil) throws {
+    model = try Self.model(staleness: staleness).addingRefreshStatus()
+    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    connectivity = ManualConnectivity(isOnline: isOnline)
+  }
+
+  static func model(staleness: String? = nil) throws -> ManagedObjectModel {
+    var userInfo = ["uniquenessAttributes": "id"]
+    userInfo["stalenessInterval"] = staleness
+    return try ManagedObjectModel {
+      Entity("Song", class: Song.self, userInfo: userInfo) {
+        Attribute("id", .int64)
+        Attribute("title", .string, default: "")
+      }
+      Entity("Note") { Attribute("text", .string, default: "") }
+    }
+  }
+
+  /// Starts a program, as one of several processes.
+  func program(_ change: (inout RefreshOptions) -> Void = { _ in }) throws -> Program {
+    var options = RefreshOptions()
+    options.clock = clock
+    options.backoff = RetryPolicy(initialDelay: .seconds(10), factor: 2, maximumDelay: .seconds(600), jitter: 0)
+    change(&options)
+    let connect = TestConnect(
+      name: "Refresh", managedObjectModel: model, storeLocation: directory.url)
+    try connect.attachPersistentStore(for: configuration)
+    try connect.start()
+    return Program(
+      connect: connect, refresher: try Refresher(connect, connectivity: connectivity, options: options))
+  }
+}
+
+/// A running program.
+struct Program {
+  let connect: TestConnect
+  let refresher: Refresher
+
+  /// The titles of the songs as the view shows them, by their keys.
+  func titles() async throws -> [String] {
+    let view = connect.viewContext
+    return try await view.perform { try view.fetch(FetchRequest(Song.self).sort("id")).map(\.title) }
+  }
+
+  /// Waits for the end of a running attempt, and returns the status. Begins no attempt while the data is new.
+  func status() async throws -> RefreshStatus { try await refresher.refresh(Song.self, onlyIfStale: true) }
+
+  /// Ends the program.
+  func end() async throws {
+    await refresher.stop()
+    try await connect.stop()
+  }
+}
