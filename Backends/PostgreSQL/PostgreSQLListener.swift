@@ -93,7 +93,7 @@ final class PostgreSQLListener: SignalSource {
         defer { PQfreemem(notification) }
         report(String(cString: notification.pointee.extra))
       }
-      if await(PQsocket(connection.raw), for: Self.silence) {
+      if isReadable(PQsocket(connection.raw), for: Self.silence) {
         guard PQconsumeInput(connection.raw) == 1, !connection.isBroken else { throw CoherenceError.connectionLost() }
       } else if !hasEnded {
         // A dead link looks like a quiet one.
@@ -107,14 +107,14 @@ final class PostgreSQLListener: SignalSource {
   private func pause(after failures: Int) {
     let longest = min(0.1 * Double(1 << min(failures, 10)), 30)
     let deadline = ContinuousClock.now + .seconds(.random(in: longest / 2...longest))
-    while !hasEnded, ContinuousClock.now < deadline { _ = await(-1, for: deadline - .now) }
+    while !hasEnded, ContinuousClock.now < deadline { _ = isReadable(-1, for: deadline - .now) }
   }
 
   /// Waits until a socket can be read, or the thread is woken.
   ///
   /// - Parameter socket: A negative number for no socket.
   /// - Returns: Whether the socket can be read, or has failed. `false` at the end of the time, and for a woken thread.
-  private func await(_ socket: Int32, for duration: Duration) -> Bool {
+  private func isReadable(_ socket: Int32, for duration: Duration) -> Bool {
     var descriptors = [
       pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0), pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
     ]
