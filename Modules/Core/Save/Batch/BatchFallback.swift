@@ -116,6 +116,7 @@ struct BatchFallback {
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
   private mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
     for attempt in 1...attempts {
+      // A repeated attempt may find nothing to save.
       added = ParticipantRecords()
       do {
         return try body(&self)

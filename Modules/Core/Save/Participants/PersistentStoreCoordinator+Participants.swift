@@ -5,8 +5,8 @@ extension PersistentStoreCoordinator {
   /// were added. Adding a participant twice does nothing. Calls ``SaveParticipant/observes(_:)`` for each entity of the
   /// model. May be called on any thread; a save that runs already may not call the participant.
   ///
-  /// A save without observed changes costs a comparison for each entity that it changes, and one word is read by a save
-  /// when no participant is added.
+  /// A save without observed changes costs a comparison for each changed record at most, and the read of one word when
+  /// the coordinator has no participant.
   public final func addSaveParticipant(_ participant: any SaveParticipant) {
     var isObserved = [Bool](repeating: false, count: managedObjectModel.entities.count)
     for entity in managedObjectModel.entities { isObserved[entity.position] = participant.observes(entity) }

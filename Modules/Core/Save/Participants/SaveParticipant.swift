@@ -9,11 +9,12 @@
 ///   func observes(_ entity: EntityDescription) -> Bool { entity.name == "Account" }
 ///
 ///   func participate(in save: inout SaveParticipation) throws {
-///     let entry = try save.model.entity(named: "AuditEntry")
-///     guard let subject = entry.attribute(named: "subject") else { return }
+///     let entry = try save.model.entity(named: "Entry")
+///     guard let text = entry.attribute(named: "text") else { return }
 ///     for change in save.changes {
+///       let names = change.changedProperties.map(\.name).joined(separator: ", ")
 ///       var values = entry.defaultValues
-///       values[subject.slot] = .string("\(change.kind) \(change.id)")
+///       values[text.slot] = .string("\(change.kind): \(names)")
 ///       try save.insert(entry, values)
 ///     }
 ///   }
