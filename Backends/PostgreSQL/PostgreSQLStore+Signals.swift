@@ -5,7 +5,7 @@ import CoherenceSQL
 extension PostgreSQLStore: StoreSignaling {
   func signal(_ channel: String) throws {
     try write { connection in
-      try connection.run("SELECT pg_catalog.pg_notify(\(text: notificationName), \(text: channel))")
+      _ = try connection.run("SELECT pg_catalog.pg_notify(\(text: notificationName), \(text: channel))")
     }
   }
 

@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceSQL
 
 /// The stores of one process signal one another through their file. Other processes notice commits, see
 /// ``SQLiteCommitWatch``.
