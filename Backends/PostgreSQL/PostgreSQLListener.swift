@@ -116,7 +116,8 @@ final class PostgreSQLListener: SignalSource {
   /// - Returns: Whether the socket can be read, or has failed. `false` at the end of the time, and for a woken thread.
   private func isReadable(_ socket: Int32, for duration: Duration) -> Bool {
     var descriptors = [
-      pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0), pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
     ]
     let milliseconds = max(1, min(duration / .milliseconds(1), 60_000))
     return poll(&descriptors, 2, Int32(milliseconds)) > 0 && descriptors[1].revents != 0

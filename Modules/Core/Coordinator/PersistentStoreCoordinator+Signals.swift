@@ -43,6 +43,7 @@ extension PersistentStoreCoordinator {
     guard isWrong else { return }
     throw CoherenceError(
       .invalidValue,
-      "The name of a channel of signals is empty, longer than 200 bytes, or has a null character; shorten or correct it.")
+      "The name of a channel of signals is empty, longer than 200 bytes, or has a null character; shorten or correct it."
+    )
   }
 }

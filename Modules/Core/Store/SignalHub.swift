@@ -30,7 +30,8 @@ package final class SignalHub: Sendable {
   ///   - makeSource: Starts the source of signals from elsewhere. Called under the hub's lock; `nil` for a hub without
   ///     a source.
   package func listen(
-    to channel: String, _ receive: @escaping @Sendable () -> Void, startingSource makeSource: () -> (any SignalSource)? = { nil }
+    to channel: String, _ receive: @escaping @Sendable () -> Void,
+    startingSource makeSource: () -> (any SignalSource)? = { nil }
   ) -> SignalListening {
     let (number, source) = state.withLock { state -> (Int?, (any SignalSource)?) in
       guard !state.isClosed else { return (nil, nil) }

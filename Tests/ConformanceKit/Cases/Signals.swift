@@ -27,38 +27,47 @@ extension ConformanceSubject {
     return coordinator
   }
 
+  /// Waits for the next element of a stream, and fails at its end.
+  private static func expectElement(
+    of signals: inout AsyncStream<Void>.Iterator, _ what: String, file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    let element: Void? = await signals.next()
+    try expect(element != nil, what, file: file, line: line)
+  }
+
   @CasesBuilder private static var streams: [Case] {
     both("a stream of signals begins with an element, and has one after each signal") { stack, _ in
       var signals = stack.coordinator.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
       for _ in 1...3 {
         try stack.coordinator.signal("jobs")
-        try expect(await signals.next() != nil, "an element after a signal")
+        try await expectElement(of: &signals, "an element after a signal")
       }
     }
     both("a signal reaches the streams of every coordinator of the store") { stack, type in
       let other = try companion(of: stack, type)
       var signals = stack.coordinator.signals("jobs").makeAsyncIterator()
       var others = other.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
-      try expect(await others.next() != nil, "an element when the other stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
+      try await expectElement(of: &others, "an element when the other stream listens")
       try other.signal("jobs", in: try unwrap(other.persistentStores.first))
-      try expect(await signals.next() != nil, "the signal")
-      try expect(await others.next() != nil, "the signal in the stream of its own coordinator")
+      try await expectElement(of: &signals, "the signal")
+      try await expectElement(of: &others, "the signal in the stream of its own coordinator")
     }
     both("a stream listens to a store that is attached later") { stack, type in
       let other = stack.makeCoordinator()
       var signals = other.signals("jobs").makeAsyncIterator()
       try stack.attach(stack.location, to: other, type: type)
-      try expect(await signals.next() != nil, "an element when the store is attached")
+      try await expectElement(of: &signals, "an element when the store is attached")
       try stack.coordinator.signal("jobs")
-      try expect(await signals.next() != nil, "the signal")
+      try await expectElement(of: &signals, "the signal")
     }
     Case("a stream ends with its coordinator") { stack in
       var coordinator: PersistentStoreCoordinator? = PersistentStoreCoordinator(managedObjectModel: stack.model)
       var signals = try unwrap(coordinator).signals("jobs").makeAsyncIterator()
       coordinator = nil
-      try expect(await signals.next() == nil, "the end")
+      let end: Void? = await signals.next()
+      try expect(end == nil, "the end")
     }
   }
 
@@ -66,28 +75,28 @@ extension ConformanceSubject {
     both("a save signals its channels, and a reader of the stream finds the saved records") { stack, type in
       let other = try companion(of: stack, type)
       var signals = other.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
       try stack.write { context in
         context.signalOnSave("jobs")
         try context.make("Genre", ["name": "jazz"])
       }
-      try expect(await signals.next() != nil, "the signal of the save")
+      try await expectElement(of: &signals, "the signal of the save")
       let reader = ManagedObjectContext(coordinator: other)
       try reader.performAndWait { try expectEqual(try reader.names("Genre"), ["jazz"]) }
     }
     both("a save of many records signals its channel") { stack, _ in
       var signals = stack.coordinator.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
       try stack.write { context in
         context.signalOnSave("jobs")
         for number in 1...600 { try context.make("Album", ["title": "\(number)"]) }
       }
-      try expect(await signals.next() != nil, "the signal of the save")
+      try await expectElement(of: &signals, "the signal of the save")
     }
     both("a save that fails keeps its signal for the next save") { stack, _ in
       try stack.write { try $0.make("Genre", ["name": "jazz"]) }
       var signals = stack.coordinator.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
       try stack.read { context in
         context.signalOnSave("jobs")
         let genre = try context.make("Genre", ["name": "jazz"])
@@ -95,11 +104,11 @@ extension ConformanceSubject {
         try genre.setValue("rock", for: "name")
         try context.save()
       }
-      try expect(await signals.next() != nil, "the signal of the second save")
+      try await expectElement(of: &signals, "the signal of the second save")
     }
     both("a save into a parent passes its signal to the save of the parent") { stack, _ in
       var signals = stack.coordinator.signals("jobs").makeAsyncIterator()
-      try expect(await signals.next() != nil, "an element when the stream listens")
+      try await expectElement(of: &signals, "an element when the stream listens")
       let parent = stack.context()
       let child = ManagedObjectContext(parent: parent)
       try child.performAndWait {
@@ -108,7 +117,7 @@ extension ConformanceSubject {
         try child.save()
       }
       try parent.performAndWait { try parent.save() }
-      try expect(await signals.next() != nil, "the signal of the parent's save")
+      try await expectElement(of: &signals, "the signal of the parent's save")
     }
   }
 

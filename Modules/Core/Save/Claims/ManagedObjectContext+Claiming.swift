@@ -82,7 +82,7 @@ extension ManagedObjectContext {
         do {
           let rows = recording == nil ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
           changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
-        } catch where !changes.refreshed.isEmpty {
+        } catch  where !changes.refreshed.isEmpty {
           break
         }
         added.append(fallback.added)
