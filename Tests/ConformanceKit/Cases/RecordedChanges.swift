@@ -141,7 +141,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Person"), ["Bob"]) }
     }
-    Case("a batch delete of records that nobody observes records the references that it clears", model: Trails.model) {
+    Case("a batch delete of unobserved records is recorded by the references that it clears", model: Trails.model) {
       stack in
       try stack.write { context in
         let ada = try context.make("Person", ["name": "Ada"])
