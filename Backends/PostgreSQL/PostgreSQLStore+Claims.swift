@@ -35,7 +35,7 @@ private struct PostgreSQLClaim {
   /// A claim without records. It rolls back, so that a vain claim writes nothing to the server's log.
   struct NothingFound: Error {}
 
-  /// Locks the first records that nobody has locked, and changes them.
+  /// Locks the first records without a lock, and changes them.
   ///
   /// The transaction reads committed rows: a record that another claim has just released is tested in its present state.
   func run(

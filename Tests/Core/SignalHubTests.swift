@@ -51,7 +51,7 @@ import Testing
     withExtendedLifetime((early, late)) {}
   }
 
-  @Test func `a closed hub calls nobody`() throws {
+  @Test func `a closed hub calls no listener`() throws {
     let hub = SignalHub()
     let calls = Atomic<Int>(0)
     let former = hub.listen(to: "jobs", { calls.add(1, ordering: .relaxed) })
