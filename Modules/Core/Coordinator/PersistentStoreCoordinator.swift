@@ -22,6 +22,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let participants = EntityObservers()
   /// The observers of the fetches of the coordinator's contexts.
   let fetchObservers = FetchObservers()
+  /// The streams of signals.
+  let signalStreams = SignalStreams()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
@@ -106,6 +108,7 @@ public final class PersistentStoreCoordinator: Sendable {
       throw attachedTwice(url)
     }
     if let store = store as? any StateMarking { rowCache.add(store) }
+    signalStreams.storeAdded(store)
     return store
   }
 
@@ -168,6 +171,7 @@ public final class PersistentStoreCoordinator: Sendable {
         .storeDetached, "The store cannot be removed, because it is not attached to this coordinator.")
     }
     rowCache.remove(store)
+    signalStreams.storeRemoved(store)
     store.close()
     AttachedStores.all.remove(store)
   }

@@ -127,7 +127,10 @@ extension ManagedObjectContext {
     if !published.isEmpty { spread(published) }
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
-    if case .success = result { storage.reports.removeAll() }
+    if case .success = result {
+      storage.reports.removeAll()
+      pendingSignals = []
+    }
     awakenLoaded()
     callDidSave(of: saved)
     try result.get()

@@ -22,6 +22,16 @@ struct BatchFallback {
     }
   }
 
+  /// Sets values of the first rows of a query, in place of a store without ``RecordClaiming``. The loser of a race reads
+  /// the rows that are first by then.
+  mutating func claim(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
+    try repeating(upTo: 64) { fallback in
+      let edits = try fallback.context.firstRows(of: query, in: fallback.store).map { Edit(of: $0, setting: values) }
+      try fallback.save(edits)
+      return edits.map(\.row.id)
+    }
+  }
+
   mutating func delete(_ query: StoreQuery) throws -> BatchDeleteOutcome {
     try repeating { fallback in
       let deletes = try fallback.rows(of: query).map { Edit(deleting: $0) }
@@ -97,12 +107,16 @@ struct BatchFallback {
     var request = SavePlan(unit.rows.adding(added)).request
     // Batch requests do not validate, on any store.
     request.memberCounts = []
+    try PersistentStoreCoordinator.checkChannels(added.signals)
+    request.signals = added.signals
     try store.save(request)
+    store.sendSignals(of: request)
   }
 
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
-  private mutating func repeating<T>(_ body: (inout BatchFallback) throws -> T) throws -> T {
-    for attempt in 1...16 {
+  private mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
+    for attempt in 1...attempts {
+      // A repeated attempt may find nothing to save.
       added = ParticipantRecords()
       do {
         return try body(&self)

@@ -72,11 +72,11 @@ extension ManagedObjectContext {
   }
 
   /// The recording of a batch request; `nil` when no participant has to be shown its changes.
-  private final func recording(_ isNeeded: (SaveRecording) -> Bool) throws -> SaveRecording? {
+  final func recording(_ isNeeded: (SaveRecording) -> Bool) throws -> SaveRecording? {
     try SaveRecording(of: self, in: coordinator(), PermanentIDs()).flatMap { isNeeded($0) ? $0 : nil }
   }
 
-  private final func publishBatch(_ changes: ChangeSet) {
+  final func publishBatch(_ changes: ChangeSet) {
     guard !changes.isEmpty else { return }
     _ = inbox.post(changes)
     processInbox()
@@ -85,14 +85,14 @@ extension ManagedObjectContext {
   }
 
   /// Posts the changes of a batch to the streams of changes by entity.
-  private final func announce(_ fill: (inout EntityChangeList) -> Void) {
+  final func announce(_ fill: (inout EntityChangeList) -> Void) {
     guard let feed = persistentStoreCoordinator?.entityChangeFeed, feed.isObserved else { return }
     var list = EntityChangeList()
     fill(&list)
     feed.post(list)
   }
 
-  private final func batchQuery(
+  final func batchQuery(
     _ entity: EntityDescription, _ predicate: FetchPredicate?, includesSubentities: Bool
   ) throws -> StoreQuery {
     let prepared = try predicate.map {
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
     return StoreQuery(entity: entity, includesSubentities: includesSubentities, predicate: prepared?.predicate)
   }
 
-  private final func checkedValues(
+  final func checkedValues(
     _ values: [String: AttributeValue], of entity: EntityDescription
   ) throws -> [Int: AttributeValue] {
     var result: [Int: AttributeValue] = [:]

@@ -55,8 +55,9 @@ struct SaveExecution {
   /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
   private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
     if let recording { attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store) }
-    let request = SavePlan(attempted.unit.rows.adding(attempted.added)).request
+    var request = SavePlan(attempted.unit.rows.adding(attempted.added)).request
     guard !request.steps.isEmpty else { return true }
+    request.signals = try context.signals(addedTo: attempted.added.signals)
     do {
       try coordinator.save(request, in: attempted.store)
       return true

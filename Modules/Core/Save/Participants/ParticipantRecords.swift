@@ -6,6 +6,8 @@ struct ParticipantRecords {
   }
 
   private(set) var groups: [Group] = []
+  /// The channels that participants signal with the save.
+  var signals: Set<String> = []
 
   var isEmpty: Bool { groups.isEmpty }
   var rows: [Row] { groups.flatMap(\.rows) }
@@ -22,6 +24,7 @@ struct ParticipantRecords {
   }
 
   mutating func append(_ others: ParticipantRecords) {
+    signals.formUnion(others.signals)
     if groups.isEmpty { return groups = others.groups }
     for row in others.groups.lazy.flatMap(\.rows) { append(row) }
   }

@@ -54,6 +54,12 @@ public struct SaveParticipation: ~Copyable {
     return id
   }
 
+  /// Signals a channel with the transaction, as ``ManagedObjectContext/signalOnSave(_:)`` does.
+  ///
+  /// - Parameter channel: A text of 1 to 200 bytes in UTF-8; for another text the save throws
+  ///   ``ErrorCode/invalidValue``.
+  public mutating func signal(_ channel: String) { records.signals.insert(channel) }
+
   private func checkIsHeld(_ entity: EntityDescription) throws(CoherenceError) {
     guard store.environment.entities.contains(where: { $0 === entity }) else {
       throw CoherenceError(
