@@ -10,8 +10,8 @@ struct EntryDecoder {
   /// The value of an entry's record.
   ///
   /// - Parameter includesContent: Whether the values over 32 KB are read, from a record of their own.
-  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is not
-  ///   ``OutboxEntry/isReadable`` then.
+  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is
+  ///   not ``OutboxEntry/isReadable`` then.
   func entry(_ object: OutboxEntryRecord, includesContent: Bool = false) throws -> OutboxEntry {
     let entity = coordinator.managedObjectModel.entity(recordedAs: object.entityName)
     let payload = try payload(of: object, includesContent: includesContent)

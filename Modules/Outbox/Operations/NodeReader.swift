@@ -30,7 +30,8 @@ struct NodeReader {
     for state in OutboxEntryState.allCases {
       let page = try page(of: state, count)
       pages += page
-      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its sequence.
+      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its
+      // sequence.
       if page.count == count, let last = page.last { next = min(next, last.sequence - 1) }
     }
     nodes += pages.filter { $0.sequence <= next }
