@@ -171,7 +171,8 @@ extension Outbox {
   private func entriesToDrop(
     with record: OutboxEntryRecord, in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
-    let all = try records(ofKeys: [record.recordKey], rootNames: [record.rootName], in: context)
+    let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
+    let all = try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
       .filter { $0.objectID.storeIdentifier == record.objectID.storeIdentifier }
       .sorted { $0.precedes($1) }
     if record.kind == .insert { return all }

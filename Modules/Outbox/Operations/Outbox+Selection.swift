@@ -71,7 +71,8 @@ extension Outbox {
     var result: [OutboxRecord: [OutboxEntry]] = [:]
     let decoder = EntryDecoder(coordinator: coordinator)
     for (rootName, group) in Dictionary(grouping: records, by: \.rootName) {
-      for object in try self.records(ofKeys: group.map(\.key), rootNames: [rootName], in: context)
+      let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
+      for object in try self.records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
       where object.objectID.storeIdentifier == store {
         let entry = try decoder.entry(object)
         result[entry.record, default: []].append(entry)
