@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceInMemory
-import CoherenceStrategies
 import CoherenceOutbox
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestSupport
