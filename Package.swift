@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
     .library(name: "CoherenceModelMacros", targets: ["CoherenceModelMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
+    .library(name: "CoherenceOutbox", targets: ["CoherenceOutbox"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceModelFiles", targets: ["CoherenceModelFiles"]),
     .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
@@ -118,6 +119,10 @@ let package = Package(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "CoherenceOutbox",
+      dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", logging], path: "Modules/Outbox",
+      swiftSettings: strict),
     .target(
       name: "CoherenceMapping",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
@@ -205,6 +210,13 @@ let package = Package(
         syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
       ],
       path: "Tests/Macros", swiftSettings: strict),
+    .testTarget(
+      name: "OutboxTests",
+      dependencies: [
+        "CoherenceOutbox", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", "CoherencePostgreSQL",
+        "CoherenceSQLite", "TestRandom", "TestSupport", logging,
+      ],
+      path: "Tests/Outbox", swiftSettings: strict),
     .testTarget(
       name: "ModelCodeTests", dependencies: ["CoherenceModelCode", "CoherenceModelFiles", "CoherenceCore"],
       path: "Tests/ModelCode", swiftSettings: strict),

@@ -22,6 +22,10 @@ public final class ManagedObjectModel: Sendable {
   let members: [String: [EntityDescription]]
   /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
   let hasDerivedAttributes: Bool
+  /// The declarations that the model was built from, with inferred inverses.
+  let declarations: [Entity]
+  /// The warnings of the reader of the declarations, without the model's own.
+  let notes: [String]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
   /// The declarations that the model was built from, with the inverses that were found.
   let declarations: [Entity]
