@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
     .plugin(name: "CoherenceModelPlugin", targets: ["CoherenceModelPlugin"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
+    .library(name: "CoherencePersistedActions", targets: ["CoherencePersistedActions"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
@@ -117,6 +118,10 @@ let package = Package(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "CoherencePersistedActions",
+      dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", logging],
+      path: "Modules/PersistedActions", swiftSettings: strict),
     .target(
       name: "CoherenceMapping",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
@@ -225,6 +230,13 @@ let package = Package(
         "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
+    .testTarget(
+      name: "PersistedActionsTests",
+      dependencies: [
+        "CoherencePersistedActions", "CoherenceActions", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory",
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport", logging,
+      ],
+      path: "Tests/PersistedActions", swiftSettings: strict),
     .testTarget(
       name: "HTTPTests",
       dependencies: [
