@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 
 extension PersistedActions {
   /// Cancels an action: at once while it waits, and by a request to its worker while it runs. Does nothing for a finished

@@ -1,6 +1,6 @@
-public import CoherenceCore
+import CoherenceCore
 public import CoherenceStrategies
-public import Foundation
+import Foundation
 
 /// The persisted actions in the stores of a container: lists them, and changes them beside their workers.
 ///

@@ -1,4 +1,4 @@
-public import CoherenceCore
+import CoherenceCore
 public import CoherenceStrategies
 import Foundation
 import Synchronization

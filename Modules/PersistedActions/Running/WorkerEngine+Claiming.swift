@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 // The rounds of a started worker: looking at the store, claiming, and the timer until the next look.
 

@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 // The worker's signs of life, and the requests to cancel its actions.
 

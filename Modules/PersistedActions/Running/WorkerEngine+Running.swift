@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 // The slots in which actions run, and the groups in which their ends are saved.
 
