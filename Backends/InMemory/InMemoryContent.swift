@@ -11,6 +11,8 @@ final class InMemoryContent: Sendable {
   private let writing = Lock()
   /// The thread that holds the lock during an exclusion; zero for none.
   private let excluder = Atomic<UInt>(0)
+  /// The listeners of all stores of the content.
+  let signals = SignalHub()
   /// The next key of each hierarchy. Separate from the state, because a failed save does not return keys.
   private let nextKeys = Locked<[ObjectIdentifier: Int64]>([:])
 

@@ -27,10 +27,7 @@ extension InMemoryStore {
 extension InMemoryTransaction {
   /// Writes some slots of a row, and a new version.
   fileprivate mutating func revise(_ row: Row, values: [Int: AttributeValue]) throws {
-    let revised = Row.make(id: row.id, entity: row.entity, version: row.version + 1) { writer in
-      for slot in 0..<row.count { writer.append(values[slot] ?? row[slot]) }
-    }
-    try setRow(revised, key: row.key, of: row.entity)
+    try setRow(row.revised(setting: values), key: row.key, of: row.entity)
   }
 
   fileprivate mutating func deleteWithLinks(_ row: Row) throws {

@@ -15,6 +15,7 @@ extension InMemoryStore {
       state = next
       for (root, key) in request.lastInsertedKeys { content.retireKeys(through: key, of: root) }
     }
+    content.signals.signal(request.signals)
   }
 }
 

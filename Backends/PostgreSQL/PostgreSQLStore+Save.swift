@@ -79,6 +79,8 @@ private struct PostgreSQLSave {
     /// Clears left-out references to deleted records.
     case clearing
     case count(MemberCountCheck)
+    /// Notifies the listeners of a channel.
+    case notification
   }
 
   init(_ request: StoreSaveRequest, store: PostgreSQLStore, connection: PostgreSQLConnection) {
@@ -108,6 +110,7 @@ private struct PostgreSQLSave {
         }
       }
       try sendCounts()
+      try sendNotifications()
       try receive(in: &transaction)
     }
   }
@@ -201,7 +204,7 @@ private struct PostgreSQLSave {
       var failures = MemberCountFailures()
       for statement in sent {
         switch statement {
-        case .lock, .clearing: _ = try connection.receive()
+        case .lock, .clearing, .notification: _ = try connection.receive()
         case .count(let check): try receiveCounts(check, &failures)
         case .step(let step, let elements):
           let subjects = request.steps[step].subjects(at: elements)
@@ -216,6 +219,13 @@ private struct PostgreSQLSave {
       if isUntold { throw SaveRefusal(subjects: []) }
       if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
       try failures.conclude()
+    }
+  }
+
+  private mutating func sendNotifications() throws {
+    for channel in request.signals.sorted() {
+      try connection.sendNotification(store.notificationName, channel)
+      sent.append(.notification)
     }
   }
 

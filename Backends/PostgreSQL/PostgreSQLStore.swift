@@ -15,6 +15,8 @@ final class PostgreSQLStore: PersistentStore {
   let saveStatements: SaveStatements
   let pool: PostgreSQLPool
   let keys = KeyBlocks()
+  /// The listeners of the store.
+  let signals = SignalHub()
   /// How the rows of a hierarchy are read by key.
   private let rowQueries: [ObjectIdentifier: RowQuery]
 
@@ -58,7 +60,10 @@ final class PostgreSQLStore: PersistentStore {
     return PostgreSQLReader(self)
   }
 
-  func close() { pool.close() }
+  func close() {
+    signals.close()
+    pool.close()
+  }
 
   deinit { pool.close() }
 

@@ -24,6 +24,8 @@ final class SQLiteFile: Sendable {
   private let writing = Lock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
+  /// The listeners of all stores of the file.
+  let signals = SignalHub()
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
   /// The thread that keeps a transaction open, and the lock, until its first save; zero for none.
   private let excluder = Atomic<UInt>(0)

@@ -196,7 +196,7 @@ private struct RowLookup {
 extension [Int64] {
   /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions
   /// to a power of two.
-  fileprivate var chunks: [[Int64]] {
+  var chunks: [[Int64]] {
     let size = 4_096
     return stride(from: 0, to: count, by: size).map { start in
       var chunk = Array(self[start..<Swift.min(start + size, count)])

@@ -5,6 +5,7 @@ import GRDBSQLite
 extension SQLiteStore {
   func save(_ request: StoreSaveRequest) throws {
     try write { session in try save(request, session) {} }
+    sendSignals(of: request)
   }
 
   /// Saves on the connection that writes.

@@ -10,6 +10,7 @@ extension SQLiteStore: StateMarking {
       try save(request, session) { former = states.index.state }
       if let change = states.change(since: former, hasWritten: request.writesRows) { committed(change) }
     }
+    sendSignals(of: request)
   }
 
   /// Runs a block in a transaction that certainly writes, but changes no rows of records: kept rows stay as they are.

@@ -25,6 +25,8 @@ final class SQLiteStore: PersistentStore {
   /// The shared file; `nil` in a store that only reads.
   private let file: Mutex<SQLiteFile?>
   private let isClosed = Atomic<Bool>(false)
+  /// The listeners of a store that only reads.
+  let readerSignals = SignalHub()
 
   /// The statement and the decoder that read rows by key.
   struct RowQuery: Sendable {
@@ -137,6 +139,9 @@ final class SQLiteStore: PersistentStore {
     return file
   }
 
+  /// The shared file; `nil` in a store that only reads or is closed.
+  var openFile: SQLiteFile? { file.withLock { $0 } }
+
   /// Whether the calling thread keeps other writers out of the file.
   var isExcludingWriters: Bool { file.withLock { $0?.isExcludingOthers } == true }
 
@@ -208,6 +213,7 @@ final class SQLiteStore: PersistentStore {
 
   func close() {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    readerSignals.close()
     pool.close()
     file.withLock { $0 = nil }
   }

@@ -24,6 +24,18 @@ package struct BatchStatements: Sendable {
       """
   }
 
+  /// Changes the records of given keys and returns their keys.
+  package func update(_ entity: EntityDescription, of keys: [Int64], values: [Int: AttributeValue]) throws
+    -> SQLFragment
+  {
+    let table = try schema.requireTable(for: entity)
+    let list: SQLFragment = """
+      SELECT \(name: SQLTable.id) FROM \(name: table.name) \
+      WHERE \(name: SQLTable.id) \(list: keys.map(AttributeValue.int), as: .int64)
+      """
+    return try update(entity, keys: list, values: values)
+  }
+
   /// Removes records and returns their keys. Their links are removed too.
   package func delete(_ entity: EntityDescription, keys: SQLFragment) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)

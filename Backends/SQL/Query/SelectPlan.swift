@@ -11,4 +11,7 @@ package struct SelectPlan: Sendable {
   package var isOrderExact: Bool
   /// Whether the statement applies the query's limit and offset.
   package var isRangeExact: Bool
+
+  /// Whether the statement returns exactly the rows of the query.
+  package var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }

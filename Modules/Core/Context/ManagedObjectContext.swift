@@ -33,6 +33,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   final let events = ContextEvents()
   /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
+  /// The channels to signal with the next save into stores.
+  final var pendingSignals: Set<String> = []
   /// Receives the activities of the context. Set before the context's first use.
   package final var activityObserver: (any ContextActivityObserver)?
 
@@ -43,6 +45,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     var parent: ManagedObjectContext?
     var mergePolicy = MergePolicy.error
     var savesThroughParent = false
+    var recordsChanges = true
+    var transactionAuthor: String?
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
     var followsAnother = false

@@ -18,6 +18,10 @@ public final class PersistentStoreCoordinator: Sendable {
   let saves = SaveCount()
   /// The streams of changes by entity.
   let entityChangeFeed = EntityChangeFeed()
+  /// The participants of saves.
+  let participants = EntityObservers()
+  /// The streams of signals.
+  let signalStreams = SignalStreams()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
@@ -102,6 +106,7 @@ public final class PersistentStoreCoordinator: Sendable {
       throw attachedTwice(url)
     }
     if let store = store as? any StateMarking { rowCache.add(store) }
+    signalStreams.storeAdded(store)
     return store
   }
 
@@ -164,6 +169,7 @@ public final class PersistentStoreCoordinator: Sendable {
         .storeDetached, "The store cannot be removed, because it is not attached to this coordinator.")
     }
     rowCache.remove(store)
+    signalStreams.storeRemoved(store)
     store.close()
     AttachedStores.all.remove(store)
   }

@@ -62,8 +62,13 @@ extension PersistentStoreCoordinator {
   /// The statistics of the row cache so far. May be read on any thread.
   public var rowCacheStatistics: RowCacheStatistics { rowCache.statistics }
 
-  /// Saves into a store. The row cache moves to the state that the save makes.
+  /// Saves into a store, and signals the channels of the save. The row cache moves to the state that the save makes.
   func save(_ request: StoreSaveRequest, in store: any PersistentStore) throws {
+    try saveOnly(request, in: store)
+    store.sendSignals(of: request)
+  }
+
+  private func saveOnly(_ request: StoreSaveRequest, in store: any PersistentStore) throws {
     guard let cached = rowCache.beginSave(in: store) else { return try store.save(request) }
     defer { rowCache.endSave(in: cached) }
     try cached.store.save(request) { rowCache.follow($0, request, in: cached) }

@@ -24,11 +24,11 @@ extension BatchDeleteRequest {
   }
 }
 
-/// The new values of a ``BatchUpdateRequest``.
+/// The new values of a ``BatchUpdateRequest`` or of a claim.
 public struct BatchChanges<Root: DeclaredEntity> {
-  fileprivate var values: [String: AttributeValue] = [:]
+  private(set) var values: [String: AttributeValue] = [:]
 
-  fileprivate init() {}
+  init() {}
 
   /// Sets an attribute of all records of the request; `nil` clears an optional attribute. A later value replaces an
   /// earlier value.

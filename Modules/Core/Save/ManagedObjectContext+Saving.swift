@@ -65,6 +65,7 @@ extension ManagedObjectContext {
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     try refuseSaveByPolicy()
+    try refuseSaveByParticipant()
     try refuseSaveByHook()
     processInboxIfUsedDirectly()
     try prepareSave()
@@ -124,7 +125,11 @@ extension ManagedObjectContext {
     if !published.isEmpty { spread(published) }
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
-    if case .success = result { storage.reports.removeAll() }
+    if case .success = result {
+      storage.reports.removeAll()
+      pendingSignals = []
+    }
+    awakenLoaded()
     callDidSave(of: saved)
     try result.get()
   }
@@ -145,6 +150,7 @@ extension ManagedObjectContext {
       }
       outcomes.noteCommit(in: unit.store)
       listed?.add(committed.unit)
+      listed?.add(committed.added)
       saved.reserveCapacity(saved.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
         if let object = change.object { saved.append(object) }

@@ -8,6 +8,8 @@ public struct StoreSaveRequest: Sendable {
   /// The numbers of members to check once the steps are taken, in the same transaction, so that concurrent saves cannot
   /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
+  /// The channels to signal with the commit. Only a ``StoreSignaling`` store signals them; Core does for other stores.
+  public var signals: Set<String> = []
 
   /// Makes a save from its steps and the checks of member counts.
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {

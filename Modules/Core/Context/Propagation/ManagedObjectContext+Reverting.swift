@@ -21,6 +21,7 @@ extension ManagedObjectContext {
     }
     storage.untrackAll()
     storage.reports.removeAll()
+    pendingSignals = []
     for object in inserted {
       object.flags.insert(.detached)
       object.collections = nil
@@ -54,6 +55,7 @@ extension ManagedObjectContext {
   private final func detachAll() {
     let objects = storage.registry.all
     storage.untrackAll()
+    pendingSignals = []
     storage.registry.removeAll()
     storage.kept.removeAll()
     storage.groups.removeAll()

@@ -1,0 +1,61 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLStore: RecordClaiming {
+  func claim(_ query: StoreQuery, setting values: [Int: AttributeValue]) throws -> [Row]? {
+    let plan = try planner.select(query)
+    guard plan.isExact else { return nil }
+    let claim = PostgreSQLClaim(
+      entity: query.entity, values: values, decoder: PostgreSQLRowDecoder(plan.layout, spaces: spaces),
+      statements: BatchStatements(schema: schema),
+      selection: (plan.statement + " FOR UPDATE OF \(name: "t") SKIP LOCKED").rendered(by: PostgreSQLDialect()))
+    do {
+      guard let connection = pool.ownExclusion else {
+        return try write { connection in try claim.run(on: connection, of: pool, in: .fresh) }
+      }
+      try checkIsWritable()
+      let rows = try claim.run(on: connection, of: pool, in: .open)
+      pool.endExclusion()
+      return rows
+    } catch is PostgreSQLClaim.NothingFound {
+      return []
+    }
+  }
+}
+
+/// The transaction of a claim.
+private struct PostgreSQLClaim {
+  let entity: EntityDescription
+  let values: [Int: AttributeValue]
+  let decoder: PostgreSQLRowDecoder
+  let statements: BatchStatements
+  /// Selects and locks the first free records.
+  let selection: SQLStatement
+
+  /// A claim without records. It rolls back, so that a vain claim writes nothing to the server's log.
+  struct NothingFound: Error {}
+
+  /// Locks the first records that nobody has locked, and changes them.
+  ///
+  /// The transaction reads committed rows: a record that another claim has just released is tested in its present state.
+  func run(
+    on connection: PostgreSQLConnection, of pool: PostgreSQLPool, in beginning: PostgreSQLTransaction.Beginning
+  ) throws -> [Row] {
+    try PostgreSQLTransaction.run(on: connection, of: pool, .readCommitted, in: beginning) { transaction in
+      let rows = try connection.timed([selection.text]) {
+        try connection.recovering {
+          try transaction.sendBeginning()
+          try connection.send(selection, clampsDates: true)
+          try connection.synchronize()
+          try transaction.receiveBeginning()
+          let rows = try decoder.rows(connection.receive())
+          try connection.discardResponses()
+          return rows
+        }
+      }
+      guard !rows.isEmpty else { throw NothingFound() }
+      try connection.run(statements.update(entity, of: rows.map(\.key), values: values))
+      return rows.map { $0.revised(setting: values) }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import CoherenceCore
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A thread that looks for commits of other processes, and reports each change as a signal of every channel.
+///
+/// The log of a SQLite file does not say which channels a commit signals.
+final class SQLiteCommitWatch: SignalSource {
+  private let end = DispatchSemaphore(value: 0)
+  private let hasVersion = Atomic<Bool>(false)
+
+  /// The time between two looks.
+  private static let interval = DispatchTimeInterval.milliseconds(100)
+
+  /// Begins to watch.
+  ///
+  /// - Parameters:
+  ///   - signals: Receives the changes, and the beginning of the watch. Not retained.
+  ///   - prepare: Called on the watching thread, until it returns. The returned closure reads a number that differs after
+  ///     a commit of another process, or `nil` when there is nothing to watch any more.
+  init(reportingTo signals: SignalHub, asking prepare: @escaping @Sendable () throws -> (() throws -> Int64?)) {
+    Thread.detachNewThread { [weak self, weak signals, end] in
+      var ask: (() throws -> Int64?)?
+      var last: Int64?
+      repeat {
+        do {
+          let question = try ask ?? prepare()
+          ask = question
+          guard let version = try question() else { return }
+          guard version != last else { continue }
+          last = version
+          self?.hasVersion.store(true, ordering: .releasing)
+          signals?.signalAll()
+        } catch {
+          // A file that cannot be read now is read at the next look. Reads of the store report the fault.
+        }
+      } while end.wait(timeout: .now() + Self.interval) == .timedOut
+    }
+  }
+
+  var isListening: Bool { hasVersion.load(ordering: .acquiring) }
+
+  func stop() { end.signal() }
+}

@@ -1,0 +1,58 @@
+import CoherenceCore
+
+/// The stores of one process signal one another through their file. Other processes notice commits, see
+/// ``SQLiteCommitWatch``.
+extension SQLiteStore: StoreSignaling {
+  func signal(_ channel: String) throws {
+    let file = try writableFile()
+    try file.write { session in
+      // The shortest transaction that other connections notice.
+      func rewrite() throws {
+        let version = try session.integers("PRAGMA user_version").first ?? 0
+        try session.execute("PRAGMA user_version = \(version)")
+      }
+      // The transaction of an exclusion is committed at the end of the exclusion.
+      if session.isInTransaction { try rewrite() } else { try inTransactionBesideRecords(session, rewrite) }
+    }
+    file.signals.signal(channel)
+  }
+
+  func listen(to channel: String, _ receive: @escaping @Sendable () -> Void) throws -> SignalListening {
+    try checkOpen()
+    guard let file = openFile else {
+      return readerSignals.listen(to: channel, receive) { [readerSignals, pool] in
+        SQLiteCommitWatch(reportingTo: readerSignals) {
+          let lease = try SQLiteReaderLease(from: pool)
+          return { try lease.connection.use { try $0.integers("PRAGMA data_version").first } }
+        }
+      }
+    }
+    return file.signals.listen(to: channel, receive) {
+      SQLiteCommitWatch(reportingTo: file.signals) { [weak file] in { try file?.dataVersion() } }
+    }
+  }
+
+  /// Signals the channels of a committed save within the process.
+  func sendSignals(of request: StoreSaveRequest) {
+    guard !request.signals.isEmpty else { return }
+    openFile?.signals.signal(request.signals)
+  }
+}
+
+/// A connection of a pool, returned to the pool with the value.
+private final class SQLiteReaderLease {
+  let connection: SQLiteConnection
+  private let pool: SQLiteReaderPool
+
+  init(from pool: SQLiteReaderPool) throws {
+    connection = try pool.lease()
+    self.pool = pool
+  }
+
+  deinit { pool.give(back: connection) }
+}
+
+extension SQLiteFile {
+  /// A number that changes with each commit of another process, and with no commit of this process.
+  func dataVersion() throws -> Int64? { try write { try $0.integers("PRAGMA data_version").first } }
+}

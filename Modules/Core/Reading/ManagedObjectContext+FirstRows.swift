@@ -1,0 +1,24 @@
+extension ManagedObjectContext {
+  /// The rows that a query asks for, as a store has them, in the query's order and with its limit. Unsaved changes are
+  /// ignored. The query has no offset.
+  final func firstRows(of query: StoreQuery, in store: any PersistentStore) throws -> [Row] {
+    let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
+    let order = try PreparedOrder(query.sortKeys, for: query.entity)
+    let source = StoredRecords(context: self)
+    let limit = query.limit ?? Int.max
+    let fetch = try reader(for: store).fetch(query)
+    var rows: [Row] = []
+    try forEachBatch(of: fetch.cursor, while: { !fetch.isOrderExact || rows.count < limit }) { batch in
+      guard !fetch.isPredicateExact, let predicate else { return rows += batch }
+      rows += try batch.filter { try predicate.matches(RecordState($0), in: source) }
+    }
+    if !fetch.isOrderExact {
+      let decorated = try rows.map { (values: try order.sortValues(of: RecordState($0), in: source), row: $0) }
+      rows = decorated.sorted { left, right in
+        let comparison = order.order(left.values, right.values)
+        return comparison == 0 ? left.row.key < right.row.key : comparison < 0
+      }.map(\.row)
+    }
+    return Array(rows.prefix(limit))
+  }
+}

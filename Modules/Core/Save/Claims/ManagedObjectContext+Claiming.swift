@@ -1,0 +1,129 @@
+extension ManagedObjectContext {
+  /// Takes the first records that satisfy a request, and sets values in them, so that no other claim takes them.
+  ///
+  /// ```swift
+  /// let free = FetchRequest<Job>(entityName: "Job").filter(isFree).sort("enqueued")
+  /// let mine = try context.claim(free, limit: 8, set: ["worker": name, "leaseEnd": now.addingTimeInterval(60)])
+  /// ```
+  ///
+  /// The values must make a record stop satisfying the request. Then no two claims, in any thread or process, take a
+  /// record of the same state. Claims on a PostgreSQL server skip the records of running claims and saves, and wait for
+  /// nobody; on other stores they wait for the running save. A claim that finds fewer records than its limit returns
+  /// fewer.
+  ///
+  /// One transaction for each store. Versions rise, and the objects of this context, its parents and its followers are
+  /// refreshed. Unsaved changes are ignored; values are checked by type, not by validation rules. Stores are asked in
+  /// the order of their attachment, until the limit is reached. When a store fails after another store's claim was
+  /// committed, the claimed records are returned, and the next claim reports the failure.
+  ///
+  /// To be called inside the context. Costs the records claimed, where the store has an index for the request.
+  ///
+  /// - Parameters:
+  ///   - request: The condition and the order. A smaller ``FetchRequest/fetchLimit`` counts in place of the limit.
+  ///   - limit: The greatest number of records.
+  ///   - store: The only store to ask; `nil` for all stores that hold the entity.
+  ///   - values: The new values by the names of their attributes; `nil` for no value.
+  /// - Returns: The identifiers of the claimed records, in the order of the request for each store.
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` for a negative limit, an offset, and a claim without values;
+  ///   ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, ``ErrorCode/missingValue``,
+  ///   ``ErrorCode/noStore``, ``ErrorCode/uniquenessViolated``; ``ErrorCode/versionConflict`` with
+  ///   ``CoherenceError/isRetryable`` set when a store without ``RecordClaiming`` lost every race; errors of participants
+  ///   and of the store. Nothing is claimed then.
+  @discardableResult
+  public final func claim<Result: ManagedObject>(
+    _ request: FetchRequest<Result>, limit: Int, in store: (any PersistentStore)? = nil,
+    set values: [String: (any AttributeConvertible)?]
+  ) throws -> [ManagedObjectID] {
+    try claim(request, limit, store, values.mapValues { $0?.attributeValue ?? .null })
+  }
+
+  /// Takes the first records that satisfy a request of a class, and sets values in them; see
+  /// ``claim(_:limit:in:set:)``.
+  ///
+  /// ```swift
+  /// try context.claim(free, limit: 8) {
+  ///   $0.set(\.worker, to: name)
+  ///   $0.set(\.leaseEnd, to: now.addingTimeInterval(60))
+  /// }
+  /// ```
+  @discardableResult
+  public final func claim<Root: DeclaredEntity>(
+    _ request: FetchRequest<Root>, limit: Int, in store: (any PersistentStore)? = nil,
+    changes: (inout BatchChanges<Root>) -> Void
+  ) throws -> [ManagedObjectID] {
+    var batch = BatchChanges<Root>()
+    changes(&batch)
+    return try claim(request, limit, store, batch.values)
+  }
+
+  private final func claim<Result>(
+    _ request: FetchRequest<Result>, _ limit: Int, _ store: (any PersistentStore)?, _ values: [String: AttributeValue]
+  ) throws -> [ManagedObjectID] {
+    try operating {
+      let entity = try request.entity(in: model())
+      let count = min(limit, request.fetchLimit ?? limit)
+      var query = try claimQuery(request, limit, of: entity)
+      guard !values.isEmpty else {
+        throw CoherenceError(
+          .invalidFetchRequest,
+          "A claim of '\(entity.name)' sets no value, so that another claim would take the same records; set a value.")
+      }
+      var values = try checkedValues(values, of: entity)
+      try DerivedValues().derive(&values, of: entity, request.includesSubentities)
+      lease.endForSave()
+      defer { persistentStoreCoordinator?.saves.rise() }
+      let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
+      var changes = ChangeSet()
+      var added = ParticipantRecords()
+      for store in try claimableStores(of: entity, only: store) {
+        query.limit = count - changes.refreshed.count
+        guard query.limit != 0 else { break }
+        var fallback = BatchFallback(self, store, recording)
+        do {
+          let rows = recording == nil ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
+          changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
+        } catch where !changes.refreshed.isEmpty {
+          break
+        }
+        added.append(fallback.added)
+      }
+      changes.inserted = added.rows
+      publishBatch(changes)
+      announce { list in
+        list.add(batch: changes.refreshed, of: entity, as: .updated)
+        list.add(added)
+      }
+      return changes.refreshed
+    }
+  }
+
+  /// The query of a claim, without its limit.
+  private final func claimQuery<Result>(
+    _ request: FetchRequest<Result>, _ limit: Int, of entity: EntityDescription
+  ) throws -> StoreQuery {
+    guard limit >= 0, request.fetchOffset == 0 else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A claim of '\(entity.name)' has a negative limit or an offset; claim the first records of the order.")
+    }
+    var query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
+    _ = try PreparedOrder(request.sortKeys, for: entity)
+    query.sortKeys = request.sortKeys
+    return query
+  }
+
+  /// The stores that a claim asks, in the order of their attachment.
+  private final func claimableStores(
+    of entity: EntityDescription, only store: (any PersistentStore)?
+  ) throws -> [any PersistentStore] {
+    let stores = try coordinator().stores(holding: entity)
+    guard let store else { return stores }
+    guard stores.contains(where: { $0 === store }) else {
+      throw CoherenceError(
+        .noStore,
+        "The store of a claim is not attached to the context's coordinator, or does not hold '\(entity.name)'; "
+          + "attach it, or name another store.")
+    }
+    return [store]
+  }
+}

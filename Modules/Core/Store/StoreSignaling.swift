@@ -1,0 +1,43 @@
+import Synchronization
+
+/// A store that carries signals between the coordinators and the processes that have it open.
+///
+/// A signal has a channel and no content. It asks its listeners to read the store again. For a store without the
+/// refinement, Core carries signals between the coordinators of the process.
+public protocol StoreSignaling: PersistentStore {
+  /// Signals a channel. A save with ``StoreSaveRequest/signals`` signals their channels with its commit.
+  ///
+  /// - Parameter channel: A text of 1 to 200 bytes.
+  /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``; errors of the store.
+  func signal(_ channel: String) throws
+
+  /// Calls a closure for each signal of a channel from now on, until the listening is cancelled or released.
+  ///
+  /// The first call says that the store listens. More calls than signals may come, and one after the cancellation. A
+  /// store that lost its connection calls the closure when it listens again.
+  ///
+  /// - Parameters:
+  ///   - channel: A text of 1 to 200 bytes.
+  ///   - receive: Called on any thread. Must be quick, and must not use the store.
+  /// - Throws: ``ErrorCode/storeDetached``. A server out of reach is no error: the store tries again.
+  func listen(to channel: String, _ receive: @escaping @Sendable () -> Void) throws -> SignalListening
+}
+
+/// A closure's place among the listeners of a channel. Releasing the value cancels the listening.
+public final class SignalListening: Sendable {
+  private let end: Mutex<(@Sendable () -> Void)?>
+
+  /// Makes a listening that runs a closure once, at its cancellation.
+  public init(cancel: @escaping @Sendable () -> Void) { end = Mutex(cancel) }
+
+  deinit { cancel() }
+
+  /// Ends the listening. Cancelling twice does nothing. Any thread may call it.
+  public func cancel() {
+    let end = end.withLock { end in
+      defer { end = nil }
+      return end
+    }
+    end?()
+  }
+}
