@@ -119,7 +119,7 @@ import Testing
   @Test func `a context without the entities refuses an action and names the function that adds them`() throws {
     let container = ActionStack.Container(name: "Plain", managedObjectModel: ActionStack.plainModel)
     let context = container.newBackgroundContext()
-    try context.performAndWait {
+    context.performAndWait {
       let error = #expect(throws: CoherenceError.self) { try context.enqueue(Mark(board: "none")) }
       #expect(error?.code == .invalidModel)
       #expect(error?.message.contains("addingPersistedActions()") == true)

@@ -20,8 +20,8 @@ final class NoteRecord: ManagedObject {
 struct ActionStack {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
-  static let plainModel = model()
-  static let model = added(to: plainModel)
+  static let plainModel: ManagedObjectModel = makeModel()
+  static let model: ManagedObjectModel = adding(to: plainModel)
 
   let directory = TemporaryDirectory()
   let configuration: StoreConfiguration
@@ -90,7 +90,7 @@ struct ActionStack {
     }
   }
 
-  private static func model() -> ManagedObjectModel {
+  private static func makeModel() -> ManagedObjectModel {
     do {
       return try ManagedObjectModel(name: "Notes") {
         Entity("Note", class: NoteRecord.self) { Attribute("text", .string) }
@@ -100,7 +100,7 @@ struct ActionStack {
     }
   }
 
-  private static func added(to model: ManagedObjectModel) -> ManagedObjectModel {
+  private static func adding(to model: ManagedObjectModel) -> ManagedObjectModel {
     do {
       return try model.addingPersistedActions()
     } catch {
