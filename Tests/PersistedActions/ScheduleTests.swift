@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a changed schedule and a changed action take the place of the former ones`(_ backend: Backend) async throws {
+  func `a changed schedule and a changed action take the place of the former values`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = TestTime()
     try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()

@@ -132,8 +132,8 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Result and progress
 
-  /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. The latest one
-  /// counts.
+  /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. The latest
+  /// result counts.
   ///
   /// - Throws: Errors of encoding the value.
   public func setResult(_ value: some Encodable & Sendable) throws {

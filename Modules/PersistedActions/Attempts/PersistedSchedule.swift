@@ -36,6 +36,11 @@ public struct PersistedSchedule: Sendable {
     self.actionName = A.name
     self.queue = queue ?? A.queue
     self.priority = priority
-    self.encode = { try JSONEncoder().encode(action) }
+    self.encode = {
+      let encoder = JSONEncoder()
+      // Equal actions have equal payloads, so that a worker that starts writes only changes.
+      encoder.outputFormatting = .sortedKeys
+      return try encoder.encode(action)
+    }
   }
 }

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   ///
   /// An action with a unique key joins the unfinished action with the same name and key: no record is inserted, and the
   /// handle names the present action. If another context saves an equal action first, the save of this context leaves
-  /// its own one out and goes on. The other properties of the joined action, its date and its priority are left as they
+  /// its own action out and goes on. The other properties of the joined action, its date and its priority are left as they
   /// are. Finished actions are not joined.
   ///
   /// To be called inside the context. Reads the store once for an action with a unique key, and not otherwise. Workers of

@@ -41,7 +41,7 @@ extension WorkerEngine {
     }
   }
 
-  /// Cancels the running actions whose cancellation was requested, and those that were taken over.
+  /// Cancels the running actions that were taken over, or whose cancellation was requested.
   private func checkOwnActions() async throws {
     // The actions that were running before the read: an action that is claimed during the read may be missing in it.
     let known = running.values.map(\.claim)

@@ -123,8 +123,9 @@ extension WorkerEngine {
         counters.withLock { $0.saves += 1 }
         return
       } catch {
-        guard (error as? CoherenceError)?.isTransient == true, phase != .stopping else {
-          return await saveOneByOne(attempts, error)
+        guard (error as? CoherenceError)?.isTransient == true else { return await saveOneByOne(attempts, error) }
+        guard phase != .stopping else {
+          return log("The ends of persisted actions could not be saved before the stop; their leases run out.", error)
         }
         log("The ends of persisted actions could not be saved; the worker tries again.", error)
         guard (try? await clock.sleep(delay)) != nil else { return }
@@ -138,11 +139,8 @@ extension WorkerEngine {
   private func saveOneByOne(_ attempts: [EndedAttempt], _ error: any Error) async {
     for var attempt in attempts {
       do {
-        if attempts.count > 1 {
-          publish(try await ledger.finish([attempt], at: clock.date()))
-          continue
-        }
-        throw error
+        guard attempts.count > 1 else { throw error }
+        publish(try await ledger.finish([attempt], at: clock.date()))
       } catch {
         attempt.outcome = .parked(text: "The end of the action could not be saved: \(error.logText)")
         do {

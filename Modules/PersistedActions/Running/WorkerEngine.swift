@@ -36,7 +36,7 @@ actor WorkerEngine {
   var saving: [EndedAttempt] = []
   var isSaving = false
   var slotCount = 0
-  /// Whether the last claim has taken all waiting actions. A signal tells of new ones.
+  /// Whether the last claim has taken all waiting actions. A signal announces further actions.
   var isDry = false
   /// The queue from which the next round claims first.
   var firstQueue = 0
@@ -156,7 +156,13 @@ actor WorkerEngine {
     var count = 0
     repeat {
       try await look()
-      count = try await claimPass()
+      do {
+        count = try await claimPass()
+      } catch {
+        // The actions of other queues may run already.
+        await untilIdle()
+        throw error
+      }
       await untilIdle()
     } while count > 0
     return counters.withLock { $0.attempts } - before

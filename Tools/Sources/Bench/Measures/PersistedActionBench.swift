@@ -54,7 +54,7 @@ struct PersistedActionBench {
             }
           }
         }
-        await group.next()
+        _ = await group.next()
         group.cancelAll()
       }
       let duration = ContinuousClock.now - start
