@@ -50,6 +50,7 @@ let package = Package(
     .plugin(name: "CoherenceModelPlugin", targets: ["CoherenceModelPlugin"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceRefresh", targets: ["CoherenceRefresh"]),
+    .library(name: "CoherencePersistedActions", targets: ["CoherencePersistedActions"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
@@ -123,6 +124,10 @@ let package = Package(
       name: "CoherenceOutbox",
       dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", logging], path: "Modules/Outbox",
       swiftSettings: strict),
+    .target(
+      name: "CoherencePersistedActions",
+      dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", logging],
+      path: "Modules/PersistedActions", swiftSettings: strict),
     .target(
       name: "CoherenceMapping",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
@@ -242,6 +247,13 @@ let package = Package(
         "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
+    .testTarget(
+      name: "PersistedActionsTests",
+      dependencies: [
+        "CoherencePersistedActions", "CoherenceActions", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory",
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport", logging,
+      ],
+      path: "Tests/PersistedActions", swiftSettings: strict),
     .testTarget(
       name: "HTTPTests",
       dependencies: [

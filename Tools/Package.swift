@@ -20,6 +20,7 @@ let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package:
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
+let persistedActions = Target.Dependency.product(name: "CoherencePersistedActions", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -62,7 +63,8 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, modelFiles, postgreSQL, logging,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, modelFiles, persistedActions, postgreSQL,
+        logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(

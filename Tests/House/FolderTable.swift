@@ -105,6 +105,14 @@ enum FolderTable {
       "Threads": [],
       "Transactions": ["Mappings", "Records", "Saving", "Sync"],
     ],
+    "Modules/PersistedActions": [
+      "Attempts": ["Records", "Values"],
+      "Enqueueing": ["Attempts", "Records", "Values"],
+      "Operations": ["Attempts", "Records", "Values"],
+      "Records": ["Values"],
+      "Running": ["Attempts", "Records", "Values"],
+      "Values": [],
+    ],
     "Modules/Reconciliation": [
       ".": ["Tables"],
       "Tables": [],

@@ -27,10 +27,6 @@ public final class ManagedObjectModel: Sendable {
   /// The warnings of the reader of the declarations, without the model's own.
   let notes: [String]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
-  /// The declarations that the model was built from, with the inverses that were found.
-  let declarations: [Entity]
-  /// The warnings of the reader of the declarations.
-  let notes: [String]
 
   /// Builds a model.
   ///

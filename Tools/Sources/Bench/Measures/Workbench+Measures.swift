@@ -5,7 +5,8 @@ extension Workbench {
       fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
       smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
-      actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
+      actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(), persistedActionLatencyMeasure(),
+      mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
       accessorMeasure(), toManyMeasure(), declaredReadMeasure(), declaredWriteMeasure(), modelFileMeasure(),
       smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
@@ -14,7 +15,8 @@ extension Workbench {
       all += [
         postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL), mergeMeasure(postgreSQL),
         idleMergeMeasure(postgreSQL), mappingFetchMeasure(postgreSQL), mappingSaveMeasure(postgreSQL),
-        walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL),
+        walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL), persistedActionMeasure(postgreSQL),
+        persistedActionLatencyMeasure(postgreSQL),
       ]
     }
     all += IdentityMapBench().measures()

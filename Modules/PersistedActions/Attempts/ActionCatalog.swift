@@ -1,0 +1,75 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+/// The actions and schedules that a worker knows.
+struct ActionCatalog: Sendable {
+  private let types: [String: ActionType]
+  private let schedules: [String: PersistedSchedule]
+
+  /// - Throws: ``ErrorCode/illegalState`` for two actions or two schedules with one name, and for a schedule of an action
+  ///   that is not listed.
+  init(_ actions: [any PersistedAction.Type], schedules: [PersistedSchedule]) throws {
+    var types: [String: ActionType] = [:]
+    for action in actions {
+      let type = Self.type(of: action)
+      for name in [action.name] + action.formerNames {
+        guard types.updateValue(type, forKey: name) == nil else {
+          throw CoherenceError(.illegalState, "Two persisted actions have the name '\(name)'; give each its own name.")
+        }
+      }
+    }
+    var byName: [String: PersistedSchedule] = [:]
+    for schedule in schedules {
+      guard byName.updateValue(schedule, forKey: schedule.name) == nil else {
+        throw CoherenceError(.illegalState, "Two schedules have the name '\(schedule.name)'; give each its own name.")
+      }
+      guard types[schedule.actionName] != nil else {
+        throw CoherenceError(
+          .illegalState,
+          "The schedule '\(schedule.name)' is of the action '\(schedule.actionName)', which the worker does not know; "
+            + "list the action's type.")
+      }
+    }
+    self.types = types
+    self.schedules = byName
+  }
+
+  /// The names of the known actions.
+  var names: [String] { types.keys.sorted() }
+
+  /// The schedules, by name.
+  var allSchedules: [PersistedSchedule] { schedules.values.sorted { $0.name < $1.name } }
+
+  subscript(name: String) -> ActionType? { types[name] }
+
+  /// The next date of the schedule that a record stands for, with the text of the schedule; `nil` when the record stands
+  /// for none, or for a schedule that is unknown or over.
+  func nextRun(of record: PersistedActionRecord, after date: Date) -> (date: Date, text: String)? {
+    guard record.isRecurring, let schedule = record.scheduleName.flatMap({ schedules[$0] }),
+      schedule.actionName == record.name, let next = schedule.schedule.nextDate(after: date)
+    else { return nil }
+    return (next, schedule.schedule.description)
+  }
+
+  private static func type<A: PersistedAction>(of action: A.Type) -> ActionType { ActionType(action) }
+}
+
+/// A type of actions, behind closures.
+struct ActionType: Sendable {
+  typealias Body = @Sendable (PersistedActionContext) async throws -> Void
+
+  let retry: PersistedRetry
+  let isRetryable: @Sendable (any Error) -> Bool
+  /// Decodes a payload, and returns the work of the action.
+  let decode: @Sendable (Data) throws -> Body
+
+  init<A: PersistedAction>(_ type: A.Type) {
+    retry = A.retry
+    isRetryable = { A.isRetryable($0) }
+    decode = { payload in
+      let action = try JSONDecoder().decode(A.self, from: payload)
+      return { try await action.run(in: $0) }
+    }
+  }
+}

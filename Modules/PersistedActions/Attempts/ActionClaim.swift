@@ -1,0 +1,59 @@
+import CoherenceCore
+import Foundation
+
+/// An action that a worker has claimed, as the values that its attempt needs.
+struct ActionClaim: Sendable {
+  let recordID: ManagedObjectID
+  /// The token of the claim. A record with another token belongs to another worker, or to a later claim.
+  let lease: UUID
+  let handle: PersistedActionHandle
+  let queue: String
+  let payload: Data
+  /// The number of the attempt; the first is 1.
+  let attempt: Int
+  let checkpoint: Data?
+  let enqueuedDate: Date
+  let dueDate: Date
+  let rank: Date
+  let scheduleName: String?
+
+  /// Makes a claim of a record in its context.
+  init(_ record: PersistedActionRecord, lease: UUID) {
+    recordID = record.objectID
+    self.lease = lease
+    handle = record.handle
+    queue = record.queue
+    payload = record.payload
+    attempt = record.attempts + 1
+    checkpoint = record.checkpoint
+    enqueuedDate = record.enqueuedDate
+    dueDate = record.dueDate
+    rank = record.rank
+    scheduleName = record.scheduleName
+  }
+}
+
+/// The progress that an action has reported.
+struct ReportedProgress: Sendable, Hashable {
+  var completed: Int64
+  var total: Int64
+}
+
+/// The end of an attempt.
+struct EndedAttempt: Sendable {
+  enum Outcome: Sendable {
+    case succeeded(result: Data?)
+    /// Another attempt follows, after the delay or by the retry policy, if the error is not final.
+    case failed(text: String, isRetryable: Bool, delay: Duration?)
+    case postponed(until: Date)
+    case parked(text: String)
+    /// The attempt does not count, and the action waits for a worker.
+    case handedBack
+  }
+
+  let claim: ActionClaim
+  var outcome: Outcome
+  let progress: ReportedProgress?
+  /// The policy of the action's type.
+  let retry: PersistedRetry
+}

@@ -1,0 +1,158 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+// The signs of life of workers, and the actions of workers that give none.
+
+/// A claim of a worker, with the worker's latest sign of life. Two equal values that were read one lease apart show a
+/// worker that has stopped: clocks have no part in it.
+struct ObservedLease: Sendable, Hashable {
+  let lease: UUID
+  let worker: UUID?
+  let beats: Int64
+}
+
+/// A running action of the worker itself, as the store has it.
+struct OwnAction: Sendable {
+  let recordID: ManagedObjectID
+  let lease: UUID?
+  let isCancelRequested: Bool
+}
+
+extension ActionLedger {
+  private typealias Workers = FetchRequest<ActionWorkerRecord>
+
+  // MARK: Signs of life
+
+  /// Gives a sign of life. Inserts the record of the worker if there is none: another worker may have deleted it.
+  func beat(at date: Date) async throws {
+    let ledger = self
+    try await changing { context in
+      let workers = try context.fetch(Workers().filter { $0.identifier == ledger.worker }.limit(1))
+      if let record = workers.first {
+        record.beats += 1
+        record.beatDate = date
+        return
+      }
+      let record = try ActionWorkerRecord(context: context)
+      record.identifier = ledger.worker
+      record.name = ledger.workerName
+      record.startedDate = date
+      record.beatDate = date
+    }
+  }
+
+  /// Deletes the record of the worker, which has no actions any more.
+  func removeWorker() async throws {
+    try await changing { [worker] context in
+      for record in try context.fetch(Workers().filter { $0.identifier == worker }) { context.delete(record) }
+    }
+  }
+
+  /// The running actions of the worker.
+  func ownActions() async throws -> [OwnAction] {
+    try await inContext { [worker] context in
+      let request = Records().filter { $0.state == PersistedActionState.running.rawValue && $0.worker == worker }
+      return try context.fetch(request).map {
+        OwnAction(recordID: $0.objectID, lease: $0.lease, isCancelRequested: $0.isCancelRequested)
+      }
+    }
+  }
+
+  /// Stores the progress of running actions. An action whose lease was lost is left alone.
+  func store(_ progress: [(claim: ActionClaim, progress: ReportedProgress)]) async throws {
+    try await changing { context in
+      let records = try Self.records(progress.map(\.claim.recordID), in: context)
+      for (claim, progress) in progress {
+        guard let record = records[claim.recordID], record.isHeld(by: claim) else { continue }
+        record.completedUnits = progress.completed
+        record.totalUnits = progress.total
+      }
+    }
+  }
+
+  // MARK: Workers without a sign of life
+
+  private static let observationLimit = 4096
+
+  /// The claims of running actions, except those that the worker knows as its own.
+  func observedLeases(except known: Set<UUID>) async throws -> Set<ObservedLease> {
+    try await inContext { [queues, worker] context in
+      let own = known.map(UUID?.some)
+      let request = Records().filter {
+        $0.state == PersistedActionState.running.rawValue && $0.queue.isIn(queues) && !$0.lease.isIn(own)
+      }
+      let running = try context.fetch(request.limit(Self.observationLimit))
+      guard !running.isEmpty else { return [] }
+      let ids = Set(running.compactMap(\.worker))
+      let records = try context.fetch(Workers().filter { $0.identifier.isIn(ids) })
+      let beats = Dictionary(records.map { ($0.identifier, $0.beats) }, uniquingKeysWith: max)
+      return Set(
+        running.compactMap { record in
+          record.lease.map { lease in
+            // A claim of this worker that it does not know was lost on the way: the worker's own life proves nothing.
+            let isOwn = record.worker == worker
+            return ObservedLease(
+              lease: lease, worker: record.worker,
+              beats: isOwn ? -1 : record.worker.flatMap { beats[$0] } ?? -1)
+          }
+        })
+    }
+  }
+
+  /// Has the actions of claims wait again, or parks them when their attempts are used up, and forgets their workers.
+  ///
+  /// - Returns: An event for each action.
+  func rescue(_ leases: Set<ObservedLease>, at date: Date) async throws -> [PersistedActionEvent] {
+    try await changing { [worker] context in
+      let tokens = leases.map { UUID?.some($0.lease) }
+      let request = Records().filter {
+        $0.state == PersistedActionState.running.rawValue && $0.lease.isIn(tokens)
+      }
+      let recording = AttemptRecording(ledger: self, context: context, date: date)
+      let events = try context.fetch(request).map { try recording.rescue($0) }
+      let stopped = Set(leases.compactMap(\.worker)).subtracting([worker])
+      for record in try context.fetch(Workers().filter { $0.identifier.isIn(stopped) }) { context.delete(record) }
+      return events
+    }
+  }
+
+  // MARK: Schedules
+
+  /// Makes the record of a schedule, or brings it up to date while it waits for its date.
+  func ensure(_ schedule: PersistedSchedule, at date: Date) async throws {
+    let payload = try schedule.encode()
+    let entity = entity
+    try await changing { context in
+      let key = PersistedActionRecord.key(ofSchedule: schedule.name)
+      let request = Records().filter { $0.name == schedule.actionName && $0.activeKey == key }.limit(1)
+      let text = schedule.schedule.description
+      if let record = try context.fetch(request).first {
+        guard record.state == .scheduled, record.attempts == 0 else { return }
+        if record.payload != payload { record.payload = payload }
+        if record.queue != schedule.queue { record.queue = schedule.queue }
+        guard record.scheduleText != text, let next = schedule.schedule.nextDate(after: date) else { return }
+        record.scheduleText = text
+        record.wait(from: next, now: next)
+        record.state = .scheduled
+        context.signalOnSave(ActionChannel.due)
+        return
+      }
+      guard let next = schedule.schedule.nextDate(after: date) else { return }
+      let record = PersistedActionRecord(entity: entity, insertInto: context)
+      record.identifier = UUID()
+      record.name = schedule.actionName
+      record.queue = schedule.queue
+      record.payload = payload
+      record.key = key
+      record.activeKey = key
+      record.priority = Int16(schedule.priority.rawValue)
+      record.enqueuedDate = date
+      record.scheduleName = schedule.name
+      record.scheduleText = text
+      record.wait(from: next, now: next)
+      record.state = .scheduled
+      context.signalOnSave(ActionChannel.due)
+    }
+  }
+}

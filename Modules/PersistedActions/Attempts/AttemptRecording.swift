@@ -1,0 +1,136 @@
+import CoherenceCore
+import Foundation
+
+/// Writes the ends of attempts into records, in a context that is saved afterwards.
+struct AttemptRecording {
+  let ledger: ActionLedger
+  let context: ManagedObjectContext
+  let date: Date
+
+  /// Writes the end of an attempt.
+  ///
+  /// - Returns: The event to publish once the save has committed.
+  func record(_ attempt: EndedAttempt, in record: PersistedActionRecord) throws -> PersistedActionEvent {
+    if let progress = attempt.progress {
+      record.completedUnits = progress.completed
+      record.totalUnits = progress.total
+    }
+    if case .handedBack = attempt.outcome, !record.isCancelRequested {
+      record.wait(from: record.dueDate, now: record.dueDate)
+      context.signalOnSave(ActionChannel.due)
+      return .rescheduled(attempt.claim.handle, date: record.dueDate)
+    }
+    if record.isCancelRequested {
+      if case .failed(let text, _, _) = attempt.outcome { record.noteFailure(text, at: date) }
+      return try end(record, as: .canceled)
+    }
+    switch attempt.outcome {
+    case .succeeded(let result):
+      record.result = result
+      return try end(record, as: .succeeded)
+    case .failed(let text, let isRetryable, let delay):
+      record.noteFailure(text, at: date)
+      return try retry(record, attempt.retry, isRetryable: isRetryable, delay: delay, text: text)
+    case .parked(let text):
+      record.noteFailure(text, at: date)
+      return try end(record, as: .parked, text: text)
+    case .postponed(let later):
+      record.wait(from: later, now: date)
+      context.signalOnSave(ActionChannel.due)
+      return .rescheduled(attempt.claim.handle, date: later)
+    case .handedBack:
+      return .rescheduled(attempt.claim.handle, date: record.dueDate)
+    }
+  }
+
+  /// Writes that the worker of an action has given no sign of life. The attempt counts, because it may be the action that
+  /// ends its process.
+  func rescue(_ record: PersistedActionRecord) throws -> PersistedActionEvent {
+    let handle = record.handle
+    let text = "The worker stopped during the attempt."
+    record.noteFailure(text, at: date)
+    if record.isCancelRequested { return try end(record, as: .canceled) }
+    let retry = record.ownRetry ?? ledger.catalog[record.name]?.retry ?? .standard
+    guard record.attempts < retry.attempts else { return try end(record, as: .parked, text: text) }
+    record.wait(from: date, now: date)
+    context.signalOnSave(ActionChannel.due)
+    return .rescued(handle)
+  }
+
+  private func retry(
+    _ record: PersistedActionRecord, _ policy: PersistedRetry, isRetryable: Bool, delay: Duration?, text: String
+  ) throws -> PersistedActionEvent {
+    let policy = record.ownRetry ?? policy
+    let attempt = record.attempts
+    guard isRetryable, attempt < policy.attempts else { return try end(record, as: .parked, text: text) }
+    let later = date.addingTimeInterval((delay ?? policy.delay(afterAttempt: attempt)) / .seconds(1))
+    record.wait(from: later, now: date)
+    context.signalOnSave(ActionChannel.due)
+    return .willRetry(record.handle, attempt: attempt, error: text, date: later)
+  }
+
+  /// Ends an action, or returns the record to its schedule and leaves a record of the run.
+  func end(
+    _ record: PersistedActionRecord, as final: PersistedActionState, text: String? = nil
+  ) throws -> PersistedActionEvent {
+    let isKept = final != .succeeded || !ledger.retention.deletesSucceeded
+    context.signalOnSave(ActionChannel.finished)
+    if let next = ledger.catalog.nextRun(of: record, after: date) {
+      let handle = isKept ? try addRun(of: record, as: final) : record.handle
+      record.resume(from: next.date, by: next.text)
+      context.signalOnSave(ActionChannel.due)
+      return .finished(handle, final, error: text)
+    }
+    let handle = record.handle
+    if isKept { record.finish(final, at: date) } else { context.delete(record) }
+    return .finished(handle, final, error: text)
+  }
+
+  /// Inserts the record of a finished run of a schedule.
+  private func addRun(
+    of record: PersistedActionRecord, as final: PersistedActionState
+  ) throws -> PersistedActionHandle {
+    let run = PersistedActionRecord(entity: record.entity, insertInto: context)
+    if let store = record.objectID.storeIdentifier.flatMap(ledger.coordinator.persistentStore(with:)) {
+      try context.assign(run, to: store)
+    }
+    run.identifier = UUID()
+    run.name = record.name
+    run.queue = record.queue
+    run.payload = record.payload
+    run.priority = record.priority
+    run.rank = record.rank
+    run.enqueuedDate = record.enqueuedDate
+    run.dueDate = record.dueDate
+    run.startedDate = record.startedDate
+    run.attempts = record.attempts
+    run.retryText = record.retryText
+    run.failuresText = record.failuresText
+    run.isCancelRequested = record.isCancelRequested
+    run.checkpoint = record.checkpoint
+    run.result = record.result
+    run.completedUnits = record.completedUnits
+    run.totalUnits = record.totalUnits
+    run.scheduleName = record.scheduleName
+    run.scheduleText = record.scheduleText
+    run.finish(final, at: date)
+    return run.handle
+  }
+}
+
+extension PersistedActionRecord {
+  /// Has the record of a schedule wait for its next date, as if it had not run before.
+  fileprivate func resume(from date: Date, by text: String) {
+    attempts = 0
+    failuresText = nil
+    isCancelRequested = false
+    checkpoint = nil
+    result = nil
+    completedUnits = 0
+    totalUnits = 0
+    startedDate = nil
+    scheduleText = text
+    wait(from: date, now: date)
+    state = .scheduled
+  }
+}

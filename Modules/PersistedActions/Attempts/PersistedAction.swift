@@ -1,0 +1,49 @@
+import CoherenceActions
+
+import Foundation
+
+/// Work that is kept in the store until it is done, by any worker of any process that has the store open.
+///
+/// ```swift
+/// struct SendInvoice: PersistedAction {
+///   let number: Int
+///
+///   func run(in context: PersistedActionContext) async throws {
+///     try await mail.send(invoice: number)
+///   }
+/// }
+///
+/// order.isPaid = true
+/// try context.enqueue(SendInvoice(number: order.number))
+/// try context.save()
+/// ```
+/// The properties are the payload, stored as JSON. The action exists if the save of its context commits, and runs at
+/// least once: again after a failure, and again when its process ended in the middle. Work on records of the same store
+/// that runs in ``PersistedActionContext/commit(_:)`` takes effect exactly once.
+public protocol PersistedAction: Codable, Sendable {
+  /// The name that stored actions are found by, unique among the actions of a program; by default the name of the type.
+  static var name: String { get }
+  /// The names that stored actions of earlier versions of the program may have; by default none.
+  static var formerNames: [String] { get }
+  /// The queue of actions that are enqueued without one; by default ``PersistedActionQueue/defaultName``.
+  static var queue: String { get }
+  /// The attempts of actions that are enqueued without a policy of their own; by default ``PersistedRetry/standard``.
+  static var retry: PersistedRetry { get }
+  /// Whether another attempt follows an error. An action whose error is final is parked. By default the rule of
+  /// `RetryPolicy.isTransient`. Called on any thread.
+  static func isRetryable(_ error: any Error) -> Bool
+
+  /// Does the work, in a task of its own. A thrown error fails the attempt; see ``PersistedActionExit`` for errors that
+  /// decide what follows.
+  ///
+  /// - Parameter context: The attempt: checkpoint, progress, result, and contexts of the container.
+  func run(in context: PersistedActionContext) async throws
+}
+
+extension PersistedAction {
+  public static var name: String { "\(Self.self)" }
+  public static var formerNames: [String] { [] }
+  public static var queue: String { PersistedActionQueue.defaultName }
+  public static var retry: PersistedRetry { .standard }
+  public static func isRetryable(_ error: any Error) -> Bool { RetryPolicy.isTransient(error) }
+}

@@ -1,0 +1,215 @@
+public import CoherenceActions
+public import CoherenceCore
+public import CoherenceStrategies
+public import Foundation
+import Synchronization
+
+/// One attempt of a persisted action: its circumstances, and the ways to save its work. May be used from any thread until
+/// the action's ``PersistedAction/run(in:)`` returns.
+public final class PersistedActionContext: Sendable {
+  /// The handle of the action.
+  public var handle: PersistedActionHandle { claim.handle }
+  /// The number of the attempt; the first is 1. Attempts that ended with their process count.
+  public var attempt: Int { claim.attempt }
+  /// The date at which the action was enqueued, by the clock of the program that enqueued it.
+  public var enqueuedDate: Date { claim.enqueuedDate }
+  /// The date from which this attempt was allowed.
+  public var dueDate: Date { claim.dueDate }
+  /// The name of the schedule that the action runs by; `nil` for none.
+  public var scheduleName: String? { claim.scheduleName }
+
+  let claim: ActionClaim
+  let ledger: ActionLedger
+  private let container: any PersistentContainer
+  private let date: @Sendable () -> Date
+  private let onProgress: @Sendable (ReportedProgress) -> Void
+  private let state: Mutex<State>
+
+  private struct State {
+    var isCanceled = false
+    var checkpoint: Data?
+    var result: Data?
+    var progress: ReportedProgress?
+    /// The progress that the store has.
+    var storedProgress: ReportedProgress?
+    /// The event of the completion that `commit` has saved.
+    var committed: PersistedActionEvent?
+  }
+
+  init(
+    _ claim: ActionClaim, ledger: ActionLedger, container: any PersistentContainer,
+    date: @escaping @Sendable () -> Date, onProgress: @escaping @Sendable (ReportedProgress) -> Void
+  ) {
+    self.claim = claim
+    self.ledger = ledger
+    self.container = container
+    self.date = date
+    self.onProgress = onProgress
+    state = Mutex(State(checkpoint: claim.checkpoint))
+  }
+
+  // MARK: Contexts
+
+  /// Makes a background context of the container, for reading and for saves apart from the completion.
+  public func newContext() -> BackgroundContext { container.newBackgroundContext() }
+
+  /// Makes a context that merges records of other sources, of a container that is a `Connect`.
+  ///
+  /// - Throws: ``ErrorCode/illegalState`` for a container that is none.
+  public func newActionContext() throws -> ActionContext {
+    guard let connect = container as? any ActionContextMaking else {
+      throw CoherenceError(
+        .illegalState, "The worker's container is no Connect, whose contexts merge; make the worker with a Connect.")
+    }
+    return connect.newActionContext()
+  }
+
+  // MARK: Cancellation
+
+  /// Whether the action was canceled, has lost its lease, or is to be handed back because its worker stops. The task of
+  /// the action is canceled at the same time.
+  public var isCanceled: Bool { state.withLock { $0.isCanceled } }
+
+  func cancel() { state.withLock { $0.isCanceled = true } }
+
+  // MARK: Checkpoints
+
+  /// The value of the latest checkpoint, of this attempt or an earlier one; `nil` for none.
+  ///
+  /// - Throws: Errors of decoding the value.
+  public func lastCheckpoint<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value? {
+    try state.withLock { $0.checkpoint }.map { try JSONDecoder().decode(Value.self, from: $0) }
+  }
+
+  /// Saves a value with which a later attempt can go on, in a transaction of its own.
+  ///
+  /// - Throws: Errors of encoding the value; ``ErrorCode/leaseLost``; errors of the save.
+  public func checkpoint(_ value: some Encodable & Sendable) async throws {
+    let data = try JSONEncoder().encode(value)
+    let progress = state.withLock { $0.progress }
+    try await ledger.update(claim) { record in
+      record.checkpoint = data
+      progress?.write(to: record)
+    }
+    noteStored(data, progress)
+  }
+
+  /// Saves work on records and the checkpoint behind it in one transaction, so that a later attempt does not repeat the
+  /// work.
+  ///
+  /// - Parameters:
+  ///   - value: The value with which a later attempt can go on.
+  ///   - body: Changes records, in a new background context of the container. The context is saved afterwards, with the
+  ///     merge policy that the block leaves it with.
+  /// - Returns: The result of the block.
+  /// - Throws: Errors of the block and of encoding the value; `CancellationError` for a canceled action;
+  ///   ``ErrorCode/leaseLost``; errors of the save. Nothing was saved then.
+  @discardableResult
+  public func checkpoint<T: Sendable>(
+    _ value: some Encodable & Sendable, saving body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let data = try JSONEncoder().encode(value)
+    let progress = state.withLock { $0.progress }
+    let context = container.newBackgroundContext()
+    let result = try await context.perform { [ledger, claim] in
+      let result = try body(context)
+      try ledger.save(claim, in: context) { record in
+        record.checkpoint = data
+        progress?.write(to: record)
+      }
+      return result
+    }
+    noteStored(data, progress)
+    return result
+  }
+
+  private func noteStored(_ checkpoint: Data, _ progress: ReportedProgress?) {
+    state.withLock { state in
+      state.checkpoint = checkpoint
+      state.storedProgress = progress
+    }
+  }
+
+  // MARK: Result and progress
+
+  /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. The latest
+  /// result counts.
+  ///
+  /// - Throws: Errors of encoding the value.
+  public func setResult(_ value: some Encodable & Sendable) throws {
+    let data = try JSONEncoder().encode(value)
+    state.withLock { $0.result = data }
+  }
+
+  /// Reports progress. Events have it at once; the store gets it with the next checkpoint, sign of life or completion.
+  ///
+  /// - Parameters:
+  ///   - completed: The number of finished units of work.
+  ///   - total: The number of all units of work; zero while the number is not known.
+  public func setProgress(_ completed: Int64, of total: Int64) {
+    let progress = ReportedProgress(completed: completed, total: total)
+    state.withLock { $0.progress = progress }
+    onProgress(progress)
+  }
+
+  // MARK: Completion
+
+  /// Saves work on records and the success of the action in one transaction, so that the work takes effect exactly once:
+  /// whenever the process ends, either both are saved, or neither is and the action runs again.
+  ///
+  /// The action is finished when the call returns; an error that it throws afterwards is only logged. A second call
+  /// throws. The records must be in the store of the action, because a save is atomic for each store only.
+  ///
+  /// - Parameter body: Changes records, in a new background context of the container. The context is saved afterwards,
+  ///   with the merge policy that the block leaves it with.
+  /// - Returns: The result of the block.
+  /// - Throws: Errors of the block; `CancellationError` for a canceled action; ``ErrorCode/leaseLost`` when another worker
+  ///   has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was saved
+  ///   then, except by a save whose outcome is unknown.
+  @discardableResult
+  public func commit<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let (result, progress, isCommitted) = state.withLock { ($0.result, $0.progress, $0.committed != nil) }
+    guard !isCommitted else {
+      throw CoherenceError(.illegalState, "The action has committed its work already; commit once, at the end.")
+    }
+    let context = container.newBackgroundContext()
+    let date = date()
+    let (value, event) = try await context.perform { [ledger, claim] in
+      let value = try body(context)
+      let event = try ledger.save(claim, in: context) { record in
+        let recording = AttemptRecording(ledger: ledger, context: context, date: date)
+        record.result = result
+        progress?.write(to: record)
+        return try recording.end(record, as: .succeeded)
+      }
+      return (value, event)
+    }
+    state.withLock { $0.committed = event }
+    return value
+  }
+
+  // MARK: For the worker
+
+  /// The event of the completion that `commit` has saved; `nil` without a completion.
+  var committed: PersistedActionEvent? { state.withLock { $0.committed } }
+  var result: Data? { state.withLock { $0.result } }
+  var progress: ReportedProgress? { state.withLock { $0.progress } }
+
+  /// Returns the progress that the store does not have yet, and counts it as stored.
+  func takeUnstoredProgress() -> ReportedProgress? {
+    state.withLock { state in
+      guard state.progress != state.storedProgress else { return nil }
+      state.storedProgress = state.progress
+      return state.progress
+    }
+  }
+}
+
+extension ReportedProgress {
+  fileprivate func write(to record: PersistedActionRecord) {
+    record.completedUnits = completed
+    record.totalUnits = total
+  }
+}

@@ -1,0 +1,49 @@
+import CoherenceCore
+import Foundation
+
+/// The record of a worker, whose changes show that the worker is alive.
+final class ActionWorkerRecord: ManagedObject, DeclaredEntity {
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let identifier = AttributeKey<UUID>("identifier")
+    let name = AttributeKey<String>("name")
+    let beats = AttributeKey<Int64>("beats")
+    let beatDate = AttributeKey<Date>("beatDate")
+    let startedDate = AttributeKey<Date>("startedDate")
+  }
+
+  static var entityName: String { "CoherenceActionWorker" }
+
+  static var entityDeclaration: Entity {
+    Entity(entityName, class: ActionWorkerRecord.self, uniqueness: [["identifier"]]) {
+      Attribute("identifier", .uuid)
+      Attribute("name", .string)
+      Attribute("beats", .int64, default: 0)
+      Attribute("beatDate", .date)
+      Attribute("startedDate", .date)
+    }
+  }
+
+  var identifier: UUID {
+    get { self[Properties.table.identifier] }
+    set { self[Properties.table.identifier] = newValue }
+  }
+  var name: String {
+    get { self[Properties.table.name] }
+    set { self[Properties.table.name] = newValue }
+  }
+  /// The number of heart-beats. Observers compare it with an earlier one, so that clocks have no part in the decision
+  /// whether a worker is alive.
+  var beats: Int64 {
+    get { self[Properties.table.beats] }
+    set { self[Properties.table.beats] = newValue }
+  }
+  var beatDate: Date {
+    get { self[Properties.table.beatDate] }
+    set { self[Properties.table.beatDate] = newValue }
+  }
+  var startedDate: Date {
+    get { self[Properties.table.startedDate] }
+    set { self[Properties.table.startedDate] = newValue }
+  }
+}

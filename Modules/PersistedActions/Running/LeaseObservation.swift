@@ -1,0 +1,33 @@
+/// The claims of other workers, with the time since which they have shown no sign of life.
+///
+/// Times are of the worker's own clock: neither a date that is set forward nor one that is set back makes a living worker
+/// seem stopped.
+struct LeaseObservation {
+  private var firstSeen: [ObservedLease: Duration] = [:]
+  /// The time of the last look.
+  private(set) var lastLook: Duration?
+
+  /// Whether a look at the store has left the claims of others out.
+  private var isSkipped = false
+
+  /// Whether another look is needed: claims of others were seen, or may have been made since the last look.
+  var needsLook: Bool { isSkipped || !firstSeen.isEmpty }
+
+  /// Notes that a look at the store has left the claims of others out, because the last look at them is recent.
+  mutating func skip() { isSkipped = true }
+
+  /// Notes the claims of others.
+  ///
+  /// - Returns: The claims without a sign of life for a whole lease.
+  mutating func note(_ leases: Set<ObservedLease>, at time: Duration, leaseLength: Duration) -> Set<ObservedLease> {
+    lastLook = time
+    isSkipped = false
+    firstSeen = Dictionary(uniqueKeysWithValues: leases.map { ($0, firstSeen[$0] ?? time) })
+    return leases.filter { lease in firstSeen[lease].map { time - $0 >= leaseLength } ?? false }
+  }
+
+  /// Forgets claims that were taken over.
+  mutating func remove(_ leases: Set<ObservedLease>) {
+    for lease in leases { firstSeen[lease] = nil }
+  }
+}

@@ -1,0 +1,165 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+// The slots in which actions run, and the groups in which their ends are saved.
+
+extension WorkerEngine {
+  // MARK: Slots
+
+  /// Begins as many slots as there are actions for.
+  func startSlots() {
+    while slotCount < options.concurrency, slotCount < running.count + buffer.count {
+      slotCount += 1
+      Task { await self.runSlot() }
+    }
+  }
+
+  /// Runs one action after the other, until none is left.
+  private func runSlot() async {
+    while let claim = buffer.popLast() {
+      // Half of the actions that were claimed ahead are left: the next claim comes while they run.
+      if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
+      let attempt = await run(claim)
+      running[claim.recordID] = nil
+      if let attempt {
+        ended.append(attempt)
+        startSaving()
+      }
+    }
+    slotCount -= 1
+    if !isDry, phase == .started { bell.ring(looking: false) }
+    resumeIdleWaiters()
+  }
+
+  /// Runs an attempt.
+  ///
+  /// - Returns: The end of the attempt; `nil` when the action has saved its completion itself.
+  private func run(_ claim: ActionClaim) async -> EndedAttempt? {
+    guard let type = ledger.catalog[claim.handle.name] else {
+      return ending(claim, .parked(text: "The worker knows no action named '\(claim.handle.name)'."))
+    }
+    let body: ActionType.Body
+    do {
+      body = try type.decode(claim.payload)
+    } catch {
+      return ending(claim, .parked(text: "The payload of the action cannot be decoded: \(error.logText)."))
+    }
+    let handle = claim.handle
+    let context = PersistedActionContext(claim, ledger: ledger, container: container, date: clock.date) {
+      [events] progress in
+      events.send { .progressed(handle, completed: progress.completed, total: progress.total) }
+    }
+    counters.withLock { $0.attempts += 1 }
+    events.send { .started(handle, attempt: claim.attempt) }
+    let start = clock.elapsed()
+    let task = Task.detached { [coordinator = ledger.coordinator] in
+      try await coordinator.observed(StackOperation(.action, handle.name)) { try await body(context) }
+    }
+    running[claim.recordID] = RunningAction(claim: claim, context: context, task: task)
+    let result = await task.result
+    pacing.note(clock.elapsed() - start)
+    if let event = context.committed {
+      if case .failure(let error) = result {
+        log("A persisted action threw an error after it had committed its work.", error)
+      }
+      publish([event])
+      return nil
+    }
+    return EndedAttempt(
+      claim: claim, outcome: outcome(of: result, context, type), progress: context.progress, retry: type.retry)
+  }
+
+  private func ending(_ claim: ActionClaim, _ outcome: EndedAttempt.Outcome) -> EndedAttempt {
+    EndedAttempt(claim: claim, outcome: outcome, progress: nil, retry: .standard)
+  }
+
+  private func outcome(
+    of result: Result<Void, any Error>, _ context: PersistedActionContext, _ type: ActionType
+  ) -> EndedAttempt.Outcome {
+    switch result {
+    case .success: return .succeeded(result: context.result)
+    case .failure(let error):
+      if running[context.claim.recordID]?.isHandedBack == true { return .handedBack }
+      switch error as? PersistedActionExit {
+      case .retry(let delay)?: return .failed(text: error.logText, isRetryable: true, delay: max(.zero, delay))
+      case .postpone(let date)?: return .postponed(until: date)
+      case .park(let text)?: return .parked(text: text)
+      case nil: return .failed(text: error.logText, isRetryable: type.isRetryable(error), delay: nil)
+      }
+    }
+  }
+
+  // MARK: Saving ends
+
+  private func startSaving() {
+    guard !isSaving else { return }
+    isSaving = true
+    Task { await self.saveEnds() }
+  }
+
+  /// Saves the ends of attempts until none is left. The ends that come during a save are the group of the next one.
+  private func saveEnds() async {
+    while !ended.isEmpty {
+      saving = ended
+      ended = []
+      await save(saving)
+      saving = []
+      if !isDry, phase == .started { bell.ring(looking: false) }
+    }
+    isSaving = false
+    resumeIdleWaiters()
+  }
+
+  private static let longestSaveDelay = Duration.seconds(30)
+
+  /// Saves a group of ends. While the store fails the save is tried again: the signs of life, which need the store too,
+  /// decide whether another worker takes over.
+  private func save(_ attempts: [EndedAttempt]) async {
+    var delay = Duration.milliseconds(100)
+    while true {
+      do {
+        publish(try await ledger.finish(attempts, at: clock.date()))
+        counters.withLock { $0.saves += 1 }
+        return
+      } catch {
+        guard (error as? CoherenceError)?.isTransient == true else { return await saveOneByOne(attempts, error) }
+        guard phase != .stopping else {
+          return log("The ends of persisted actions could not be saved before the stop; their leases run out.", error)
+        }
+        log("The ends of persisted actions could not be saved; the worker tries again.", error)
+        guard (try? await clock.sleep(delay)) != nil else { return }
+        delay = min(delay * 2, Self.longestSaveDelay)
+      }
+    }
+  }
+
+  /// Saves the ends of a refused group one by one, so that one of them does not keep the others from being saved. An end
+  /// that is refused alone, for its result for example, parks its action.
+  private func saveOneByOne(_ attempts: [EndedAttempt], _ error: any Error) async {
+    for var attempt in attempts {
+      do {
+        guard attempts.count > 1 else { throw error }
+        publish(try await ledger.finish([attempt], at: clock.date()))
+      } catch {
+        attempt.outcome = .parked(text: "The end of the action could not be saved: \(error.logText)")
+        do {
+          publish(try await ledger.finish([attempt], at: clock.date()))
+        } catch {
+          log("The end of a persisted action could not be saved; its lease runs out.", error)
+        }
+      }
+    }
+  }
+}
+
+extension CoherenceError {
+  /// Whether the store may accept the save later, as it is.
+  fileprivate var isTransient: Bool {
+    let codes: Set<ErrorCode> = [
+      .versionConflict, .serverUnreachable, .tooManyConnections, .connectionLost, .storeBusy, .storeFull, .inputOutput,
+      .authenticationFailed,
+    ]
+    return isRetryable || codes.contains(code)
+  }
+}

@@ -1,0 +1,202 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Logging
+import Synchronization
+
+/// The work of a ``PersistedActionWorker``: claims actions, runs them in a number of slots, and saves their ends in groups.
+///
+/// The loop wakes by the ``WorkerBell``. An action is in one place at a time: in `buffer` from its claim, in `running`
+/// during its attempt, in `ended` until its end is saved.
+actor WorkerEngine {
+  enum Phase {
+    case stopped
+    case started
+    /// `runDueActions` runs the actions.
+    case inline
+    case stopping
+  }
+
+  nonisolated let ledger: ActionLedger
+  nonisolated let bell = WorkerBell()
+  nonisolated let events = Broadcast<PersistedActionEvent>()
+  nonisolated let counters = Mutex(PersistedActionStatistics())
+  let container: any PersistentContainer
+  let options: PersistedActionOptions
+  let clock: PersistedActionClock
+  let logger: Logger
+
+  var phase = Phase.stopped
+  var pacing: ClaimPacing
+  /// The claimed actions that wait for a slot, the next one last.
+  var buffer: [ActionClaim] = []
+  var running: [ManagedObjectID: RunningAction] = [:]
+  var ended: [EndedAttempt] = []
+  /// The attempts whose ends are being saved.
+  var saving: [EndedAttempt] = []
+  var isSaving = false
+  var slotCount = 0
+  /// Whether the last claim has taken all waiting actions. A signal announces further actions.
+  var isDry = false
+  /// The queue from which the next round claims first.
+  var firstQueue = 0
+  var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  var loop: Task<Void, Never>?
+  var timer: Task<Void, Never>?
+  var beating: Task<Void, Never>?
+  var nextDueDate: Date?
+  var observation = LeaseObservation()
+  var lastPruning: Duration?
+
+  init(
+    container: any PersistentContainer, ledger: ActionLedger, options: PersistedActionOptions,
+    clock: PersistedActionClock
+  ) {
+    self.container = container
+    self.ledger = ledger
+    self.options = options
+    self.clock = clock
+    logger = ledger.coordinator.logger
+    pacing = ClaimPacing(concurrency: options.concurrency, maximum: options.maximumClaimedAhead)
+  }
+
+  // MARK: Starting and stopping
+
+  func start() async throws {
+    guard phase == .stopped else {
+      throw CoherenceError(.illegalState, "The worker is running due actions, or is stopping; start it afterwards.")
+    }
+    phase = .started
+    do {
+      try await ensureSchedules()
+      try await ledger.beat(at: clock.date())
+    } catch {
+      phase = .stopped
+      throw error
+    }
+    isDry = false
+    let rings = bell.rings
+    bell.ring()
+    loop = Task { [weak self] in
+      for await _ in rings {
+        guard await self?.round() == true else { return }
+      }
+    }
+  }
+
+  private func ensureSchedules() async throws {
+    for schedule in ledger.catalog.allSchedules { try await ledger.ensure(schedule, at: clock.date()) }
+  }
+
+  func stop(_ mode: PersistedActionStop, within limit: Duration?) async {
+    guard phase == .started else { return }
+    phase = .stopping
+    timer?.cancel()
+    timer = nil
+    // Not canceled: a claim that is in progress comes to its end, and is handed back.
+    bell.ring(looking: false)
+    await loop?.value
+    loop = nil
+    await handBackBuffer()
+    if mode == .handBack { handBackRunning() }
+    let deadline = limit.map { limit in
+      Task { [clock] in
+        try await clock.sleep(limit)
+        self.handBackRunning()
+      }
+    }
+    await untilIdle()
+    deadline?.cancel()
+    beating?.cancel()
+    beating = nil
+    do {
+      try await ledger.removeWorker()
+    } catch {
+      log("The record of a worker could not be deleted; other workers delete it.", error)
+    }
+    phase = .stopped
+  }
+
+  private func handBackBuffer() async {
+    let claims = buffer
+    buffer = []
+    await handBack(claims)
+    resumeIdleWaiters()
+  }
+
+  /// Has claimed actions wait for another worker.
+  func handBack(_ claims: [ActionClaim]) async {
+    guard !claims.isEmpty else { return }
+    let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
+    do {
+      publish(try await ledger.finish(attempts, at: clock.date()))
+    } catch {
+      log("Claimed actions could not be handed back; their lease runs out.", error)
+    }
+  }
+
+  private func handBackRunning() {
+    for id in running.keys {
+      running[id]?.isHandedBack = true
+      running[id]?.cancel()
+    }
+  }
+
+  // MARK: Due actions at once
+
+  func runDueActions() async throws -> Int {
+    guard phase == .stopped else {
+      throw CoherenceError(
+        .illegalState, "A started worker runs due actions by itself; call `runDueActions` of a stopped worker.")
+    }
+    phase = .inline
+    defer { phase = .stopped }
+    let before = counters.withLock { $0.attempts }
+    try await ensureSchedules()
+    var count = 0
+    repeat {
+      try await look()
+      do {
+        count = try await claimPass()
+      } catch {
+        // The actions of other queues may run already.
+        await untilIdle()
+        throw error
+      }
+      await untilIdle()
+    } while count > 0
+    return counters.withLock { $0.attempts } - before
+  }
+
+  // MARK: Idleness
+
+  /// The number of actions that the worker has claimed.
+  var outstanding: Int { buffer.count + running.count + ended.count + saving.count }
+
+  private var isIdle: Bool { outstanding == 0 && slotCount == 0 && !isSaving }
+
+  private func untilIdle() async {
+    guard !isIdle else { return }
+    await withCheckedContinuation { idleWaiters.append($0) }
+  }
+
+  /// To be called after each change that may leave the worker without an action.
+  func resumeIdleWaiters() {
+    guard isIdle else { return }
+    beating?.cancel()
+    beating = nil
+    let waiters = idleWaiters
+    idleWaiters = []
+    for waiter in waiters { waiter.resume() }
+  }
+
+  // MARK: Reporting
+
+  func publish(_ list: [PersistedActionEvent]) {
+    for event in list { events.send { event } }
+  }
+
+  func log(_ message: String, _ error: any Error) {
+    logger.error("\(message)", metadata: ["worker": "\(options.workerName)", "error": "\(error.logText)"])
+  }
+}

@@ -1,0 +1,176 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct AttemptTests {
+  private static let twice = PersistedRetry(attempts: 2, initialDelay: .seconds(10), jitter: 0)
+
+  @Test(arguments: Backend.available)
+  func `a failed action is tried again after its delay, parked after its last attempt, and retried on request`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time)
+    let handle = try stack.enqueue(Fail(board: stack.boardName, times: 2), retry: Self.twice)
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await stack.state(of: handle) == .scheduled)
+    time.advance(by: .seconds(9))
+    #expect(try await worker.runDueActions() == 0)
+    time.advance(by: .seconds(1))
+    #expect(try await worker.runDueActions() == 1)
+
+    let info = try #require(try await stack.actions.action(handle))
+    #expect(info.state == .parked)
+    #expect(info.failures.map(\.attempt) == [1, 2])
+
+    #expect(try await stack.actions.retry(handle))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await stack.state(of: handle) == .scheduled)
+  }
+
+  @Test func `the texts of failures have no values of errors`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(Fail(board: stack.boardName, times: 9), retry: .never)
+    try await stack.worker(TestTime()).runDueActions()
+    let failures = try #require(try await stack.actions.action(handle)).failures
+    #expect(failures.map(\.text) == ["Failure.broken"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action whose error is final is parked at once`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Fail(board: stack.boardName, times: 1, isFinal: true))
+    #expect(try await stack.worker(TestTime()).runDueActions() == 1)
+    #expect(try await stack.state(of: handle) == .parked)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action asks for a delay, for a date or to be parked`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time)
+    let later = try stack.enqueue(Leave(board: stack.boardName + "later", way: .later))
+    let postponed = try stack.enqueue(
+      Leave(board: stack.boardName + "postponed", way: .postponed, date: time.date.addingTimeInterval(60)))
+    let parked = try stack.enqueue(Leave(board: stack.boardName + "parked", way: .parked))
+    #expect(try await worker.runDueActions() == 3)
+    #expect(try await stack.actions.action(parked)?.failures.map(\.text) == ["The order was closed."])
+    #expect(try await stack.state(of: parked) == .parked)
+
+    time.advance(by: .seconds(60))
+    #expect(try await worker.runDueActions() == 1)
+    // A postponed attempt does not count.
+    #expect(Board.named(stack.boardName + "postponed").marks == ["attempt 1", "attempt 1"])
+    #expect(try await stack.state(of: postponed) == .succeeded)
+
+    time.advance(by: .seconds(30))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(Board.named(stack.boardName + "later").marks == ["attempt 1", "attempt 2"])
+    #expect(try await stack.state(of: later) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a later attempt goes on from the checkpoint, and a step that fails saves nothing`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time)
+    let handle = try stack.enqueue(Walk(board: stack.boardName, steps: 4, stumblesBefore: 3), retry: Self.twice)
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try stack.notes() == ["step 1", "step 2"])
+    time.advance(by: .seconds(10))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["step 1", "step 2", "step 3", "step 4"])
+    #expect(try stack.notes() == ["step 1", "step 2", "step 3", "step 4"])
+
+    let info = try #require(try await stack.actions.action(handle))
+    #expect(info.state == .succeeded)
+    #expect(info.progress?.completedUnitCount == 4)
+    #expect(info.failedAttempts == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `work that is committed finishes the action, whatever the action throws afterwards`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(TestTime())
+    let handle = try stack.enqueue(WriteNote(text: "once", failsAfterwards: true))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try stack.notes() == ["once"])
+    #expect(try await stack.state(of: handle) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a result is kept with the action`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Answer(number: 42))
+    try await stack.worker(TestTime()).runDueActions()
+    #expect(try await stack.actions.result(of: handle, as: [String: Int].self) == ["number": 42])
+    #expect(try await stack.actions.action(handle)?.progress?.fractionCompleted == 0.5)
+  }
+
+  // MARK: Actions without code
+
+  /// Knows the name `Mark` with another payload.
+  private struct Changed: PersistedAction {
+    static let name = "Mark"
+    let number: Int
+    func run(in context: PersistedActionContext) async throws {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action without code, and an action whose payload cannot be decoded, are parked`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let unreadable = try stack.enqueue(Mark(board: stack.boardName))
+    let unknown = try stack.enqueue(Answer(number: 1))
+    let worker = try PersistedActionWorker(
+      stack.container, actions: [Changed.self], clock: TestTime().workerClock)
+    try await worker.runDueActions()
+
+    let parked = try #require(try await stack.actions.action(unreadable))
+    #expect(parked.state == .parked)
+    #expect(parked.failures.first?.text.contains("cannot be decoded") == true)
+    #expect(try await stack.actions.action(unknown)?.failures.first?.text.contains("'Answer'") == true)
+
+    // The next version of the program has the code again.
+    try await stack.actions.retry(unreadable)
+    try await stack.worker(TestTime()).runDueActions()
+    #expect(stack.board.marks == ["mark"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker leaves unknown actions to others on request`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Answer(number: 1))
+    let worker = try PersistedActionWorker(
+      stack.container, actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
+      clock: TestTime().workerClock)
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try await stack.state(of: handle) == .waiting)
+  }
+
+  /// Has taken the place of `Answer`.
+  private struct Renamed: PersistedAction {
+    static let formerNames = ["Answer"]
+    let number: Int
+    func run(in context: PersistedActionContext) async throws { try context.setResult(number) }
+  }
+
+  @Test func `an action is found by a former name`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(Answer(number: 5))
+    let worker = try PersistedActionWorker(
+      stack.container, actions: [Renamed.self], clock: TestTime().workerClock)
+    try await worker.runDueActions()
+    #expect(try await stack.actions.result(of: handle, as: Int.self) == 5)
+  }
+}

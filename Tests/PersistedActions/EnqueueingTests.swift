@@ -1,0 +1,140 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct EnqueueingTests {
+  @Test(arguments: Backend.available)
+  func `an action runs once, with its payload, after its save has committed`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.saving { context in
+      try context.insertNote("data")
+      return try context.enqueue(Mark(board: stack.boardName, text: "payload ö"))
+    }
+    #expect(try await stack.state(of: handle) == .waiting)
+
+    let worker = try stack.worker(TestTime())
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await worker.runDueActions() == 0)
+    #expect(stack.board.marks == ["payload ö"])
+    #expect(try await stack.state(of: handle) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action of a save that fails or is rolled back never runs`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let context = stack.container.newBackgroundContext()
+    try context.performAndWait {
+      try context.enqueue(Mark(board: stack.boardName))
+      _ = try context.insertNewObject(forEntityName: "Note")
+      // The note has no text.
+      #expect(throws: CoherenceError.self) { try context.save() }
+      context.rollback()
+      try context.save()
+    }
+    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.actions.counts() == [:])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action with a date waits for the date of the worker`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(60))
+    let worker = try stack.worker(time)
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try await stack.state(of: handle) == .scheduled)
+
+    time.advance(by: .seconds(60))
+    #expect(try await worker.runDueActions() == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a date that is set back delays only actions with a date`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    try stack.enqueue(Mark(board: stack.boardName, text: "dated"), at: time.date)
+    try stack.enqueue(Mark(board: stack.boardName, text: "undated"))
+    time.date -= 86_400 * 365
+    let worker = try stack.worker(time)
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["undated"])
+
+    time.date += 86_400 * 365
+    #expect(try await worker.runDueActions() == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an unfinished action with the same unique key is joined, and a finished one is not`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let first = try stack.enqueue(Mark(board: stack.boardName, text: "1"), key: "album 7")
+    let second = try stack.enqueue(Mark(board: stack.boardName, text: "2"), key: "album 7")
+    #expect(second == first)
+    try stack.enqueue(Mark(board: stack.boardName, text: "3"), key: "album 8")
+    try stack.enqueue(Fail(board: stack.boardName, times: 0), key: "album 7")
+
+    let worker = try stack.worker(TestTime()) { $0.concurrency = 1 }
+    #expect(try await worker.runDueActions() == 3)
+    #expect(stack.board.marks == ["1", "3", "attempt 1"])
+
+    let third = try stack.enqueue(Mark(board: stack.boardName, text: "4"), key: "album 7")
+    #expect(third != first)
+    #expect(try await worker.runDueActions() == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `two saves that enqueue equal actions leave one action, and both keep their data`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let stranger = try stack.makeStranger()
+    let mine = stack.container.newBackgroundContext()
+    let other = stranger.newBackgroundContext()
+    var handles: [PersistedActionHandle] = []
+    // Both enqueue before either saves, so that neither sees the action of the other.
+    for (context, text) in [(mine, "mine"), (other, "other")] {
+      try context.performAndWait {
+        try context.insertNote(text)
+        handles.append(try context.enqueue(Mark(board: stack.boardName, text: text), uniqueKey: "key"))
+      }
+    }
+    try mine.performAndWait { try mine.save() }
+    try other.performAndWait {
+      try other.save()
+      #expect(!other.hasChanges)
+    }
+
+    #expect(try stack.notes() == ["mine", "other"])
+    #expect(try await stack.worker(TestTime()).runDueActions() == 1)
+    #expect(stack.board.marks == ["mine"])
+    // The second handle leads to the action that it has joined.
+    #expect(try await stack.actions.action(handles[1])?.handle == handles[0])
+  }
+
+  @Test func `a context without the entities refuses an action and names the function that adds them`() throws {
+    let container = ActionStack.Container(name: "Plain", managedObjectModel: ActionStack.plainModel)
+    let context = container.newBackgroundContext()
+    context.performAndWait {
+      let error = #expect(throws: CoherenceError.self) { try context.enqueue(Mark(board: "none")) }
+      #expect(error?.code == .invalidModel)
+      #expect(error?.message.contains("addingPersistedActions()") == true)
+    }
+    #expect(throws: CoherenceError.self) { try PersistedActionWorker(container, actions: [Mark.self]) }
+  }
+
+  @Test func `a model takes the entities once`() throws {
+    let model = ActionStack.model
+    #expect(try model.addingPersistedActions() === model)
+    #expect(model.entitiesByName["Note"] != nil)
+    let configured = try ManagedObjectModel(configurations: ["A": ["Note"], "B": []]) {
+      Entity("Note") { Attribute("text", .string) }
+    }
+    let names = try configured.addingPersistedActions().entities(forConfigurationName: "B")?.map(\.name)
+    #expect(names == ["CoherencePersistedAction", "CoherenceActionWorker"])
+  }
+}

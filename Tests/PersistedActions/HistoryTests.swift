@@ -1,0 +1,125 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct HistoryTests {
+  @Test(arguments: Backend.available)
+  func `finished actions are pruned when their time is over`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time)
+    let old = try stack.enqueue(Mark(board: stack.boardName))
+    let parked = try stack.enqueue(Fail(board: stack.boardName, times: 1), retry: .never)
+    try await worker.runDueActions()
+    time.advance(by: .seconds(3600))
+    let recent = try stack.enqueue(Mark(board: stack.boardName))
+    try await worker.runDueActions()
+
+    let retention = PersistedActionRetention(succeeded: .seconds(1800))
+    #expect(try await stack.actions.prune(retention, at: time.date) == 1)
+    #expect(try await stack.actions.action(old) == nil)
+    #expect(try await stack.state(of: recent) == .succeeded)
+    #expect(try await stack.state(of: parked) == .parked)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker prunes while it has work`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time) { $0.retention = PersistedActionRetention(succeeded: .seconds(60)) }
+    let old = try stack.enqueue(Mark(board: stack.boardName))
+    try await worker.runDueActions()
+    time.advance(by: .seconds(3600))
+    try await worker.runDueActions()
+    #expect(try await stack.actions.action(old) == nil)
+  }
+
+  @Test(arguments: Backend.available)
+  func `actions that succeed leave no record on request`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(TestTime()) { $0.retention = PersistedActionRetention(succeeded: .zero) }
+    let marked = try stack.enqueue(Mark(board: stack.boardName))
+    let committed = try stack.enqueue(WriteNote(text: "note"))
+    try stack.enqueue(Fail(board: stack.boardName, times: 1), retry: .never)
+    try await worker.runDueActions()
+    #expect(try await stack.actions.counts() == [.parked: 1])
+    #expect(try stack.notes() == ["note"])
+    for handle in [marked, committed] {
+      await #expect(throws: CoherenceError.self) { try await stack.actions.untilFinished(handle) }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `pages list each action once, by the date of its enqueueing`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handles = try stack.saving { context in
+      try (0..<7).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)")) }
+    }
+    try stack.enqueue(Answer(number: 1))
+    var listed: [PersistedActionInfo] = []
+    while true {
+      let page = try await stack.actions.actions(named: "Mark", limit: 3, after: listed.last)
+      listed += page
+      if page.count < 3 { break }
+    }
+    #expect(listed.count == 7)
+    #expect(Set(listed.map(\.handle)) == Set(handles))
+    #expect(listed.map(\.enqueuedDate) == listed.map(\.enqueuedDate).sorted())
+    #expect(try await stack.actions.actions(in: [.running, .parked]).isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the record of a running action cannot be deleted, and any other can`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let running = try stack.enqueue(Hold(board: stack.boardName))
+    let worker = try stack.worker(TestTime())
+    let attempt = Task { try await worker.runDueActions() }
+    try await stack.board.until("begin hold 1")
+    let waiting = try stack.enqueue(Mark(board: stack.boardName))
+    #expect(try await !stack.actions.delete(running))
+    #expect(try await stack.actions.delete(waiting))
+    #expect(try await !stack.actions.delete(waiting))
+    stack.board.open("hold 1")
+    #expect(try await attempt.value == 1)
+    #expect(try await stack.actions.delete(running))
+    #expect(try await stack.actions.counts() == [:])
+  }
+
+  @Test func `the start, the progress and the end of an attempt are events, in this order`() async throws {
+    let stack = try ActionStack()
+    let worker = try stack.worker(TestTime())
+    let stream = worker.events
+    let handle = try stack.enqueue(Answer(number: 1))
+    try await worker.runDueActions()
+    var events: [PersistedActionEvent] = []
+    for await event in stream {
+      events.append(event)
+      if events.count == 3 { break }
+    }
+    #expect(
+      events == [
+        .started(handle, attempt: 1), .progressed(handle, completed: 1, total: 2),
+        .finished(handle, .succeeded, error: nil),
+      ])
+  }
+
+  @Test func `short actions are claimed ahead, so that many of them share a transaction`() async throws {
+    let stack = try ActionStack()
+    let handles = try stack.saving { context in
+      try (0..<300).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)")) }
+    }
+    let worker = try stack.worker(TestTime()) {
+      $0.concurrency = 2
+      $0.maximumClaimedAhead = 128
+    }
+    #expect(try await worker.runDueActions() == handles.count)
+    let statistics = worker.statistics
+    #expect(statistics.claimedActions == 300)
+    // Two actions at first, and then as many as are claimed ahead.
+    #expect(statistics.claims <= 6)
+  }
+}

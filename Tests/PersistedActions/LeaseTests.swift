@@ -1,0 +1,171 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherencePostgreSQL
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+/// Each container stands for a process. A worker whose clock stands still is a process that was stopped: it gives no sign
+/// of life, and does not know that its time is over.
+@Suite(.timeLimit(.minutes(2))) struct LeaseTests {
+  private static let lease = PersistedActionOptions().leaseLength
+
+  @Test(arguments: Backend.available)
+  func `the actions of a stopped worker run again, and the stopped worker cannot complete them`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let stopped = try stack.worker(TestTime())
+    let events = stopped.events
+    let attempt = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    let time = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    #expect(try await other.runDueActions() == 0)
+    time.advance(by: Self.lease)
+    stack.board.open("hold 2")
+    #expect(try await other.runDueActions() == 1)
+    #expect(try await stack.state(of: handle) == .succeeded)
+    let finished = try #require(try await stack.actions.action(handle))
+
+    // The stopped worker comes back.
+    stack.board.open("hold 1")
+    _ = try await attempt.value
+    for await event in events where event == .leaseLost(handle) { break }
+    #expect(try await stack.actions.action(handle) == finished)
+    #expect(finished.failedAttempts == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `work of a worker whose action was taken over is not committed`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
+    let stopped = try stack.worker(TestTime())
+    let attempt = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin 1")
+
+    let time = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    try await other.runDueActions()
+    time.advance(by: Self.lease)
+    stack.board.open("commit 2")
+    #expect(try await other.runDueActions() == 1)
+
+    stack.board.open("commit 1")
+    _ = try await attempt.value
+    #expect(stack.board.marks.contains("refused 1"))
+    #expect(try stack.notes() == ["note of attempt 2"])
+    #expect(try await stack.state(of: handle) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action that was taken over is not committed while the other attempt still runs`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    try stack.enqueue(HoldAndCommit(board: stack.boardName))
+    let stopped = try stack.worker(TestTime())
+    let first = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin 1")
+
+    let time = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    try await other.runDueActions()
+    time.advance(by: Self.lease)
+    let second = Task { try await other.runDueActions() }
+    try await stack.board.until("begin 2")
+    stack.board.open("commit 1")
+    _ = try await first.value
+    #expect(try stack.notes() == [])
+
+    stack.board.open("commit 2")
+    _ = try await second.value
+    #expect(try stack.notes() == ["note of attempt 2"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker that gives signs of life keeps its actions, whatever the date is set to`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let time = TestTime()
+    let living = try stack.worker(time)
+    let attempt = Task { try await living.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    let othersTime = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), othersTime)
+    for year in 1...3 {
+      // A sign of life: the worker sleeps again once it is saved.
+      await time.untilSleeping()
+      time.advance(by: Self.lease / 3)
+      await time.untilSleeping()
+      othersTime.date += Double(year) * 86_400 * 365 * (year.isMultiple(of: 2) ? -1 : 1)
+      othersTime.advance(by: Self.lease)
+      #expect(try await other.runDueActions() == 0)
+    }
+    stack.board.open("hold 1")
+    #expect(try await attempt.value == 1)
+    #expect(living.statistics.beats >= 3)
+    let info = try #require(try await stack.actions.action(handle))
+    #expect(info.state == .succeeded)
+    #expect(info.failedAttempts == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action that stops its workers is parked when its attempts are used up`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)
+    let stopped = try stack.worker(TestTime())
+    let attempt = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    let time = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    try await other.runDueActions()
+    time.advance(by: Self.lease)
+    #expect(try await other.runDueActions() == 0)
+    let info = try #require(try await stack.actions.action(handle))
+    #expect(info.state == .parked)
+    #expect(info.failures.map(\.text) == ["The worker stopped during the attempt."])
+    stack.board.open("hold 1")
+    _ = try await attempt.value
+    #expect(try await stack.state(of: handle) == .parked)
+  }
+
+  @Test(arguments: Backend.available)
+  func `two workers on one store run each action once`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handles = try stack.saving { context in
+      try (0..<200).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)")) }
+    }
+    let stranger = try stack.makeStranger()
+    let workers = [
+      try stack.worker(TestTime()) { $0.maximumClaimedAhead = 16 },
+      try stack.worker(on: stranger, TestTime()) { $0.maximumClaimedAhead = 16 },
+    ]
+    for worker in workers { try await worker.start() }
+    for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
+    for worker in workers { await worker.stop() }
+    #expect(stack.board.marks.count == 200)
+    #expect(Set(stack.board.marks).count == 200)
+  }
+
+  @Test(.enabled(if: Backend.serverURL != nil))
+  func `two connections suffice for a worker whose actions commit their work`() async throws {
+    let stack = try ActionStack(.postgreSQL, options: [PostgreSQLOption.poolSize: 2])
+    let handles = try stack.saving { context in
+      try (0..<40).map { try context.enqueue(WriteNote(text: "\($0)")) }
+    }
+    let worker = try stack.worker(TestTime())
+    try await worker.start()
+    for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
+    await worker.stop()
+    #expect(try stack.notes().count == 40)
+  }
+}

@@ -1,0 +1,121 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ScheduleTests {
+  private static let week: TimeInterval = 7 * 86_400
+
+  private func hourly(_ stack: ActionStack, text: String = "run") -> PersistedSchedule {
+    PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName, text: text))
+  }
+
+  private func runs(_ stack: ActionStack) async throws -> [PersistedActionInfo] {
+    try await stack.actions.actions(in: [.succeeded], named: "Mark")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a schedule that was missed for a week runs once, and goes on from then`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(time, schedules: [hourly(stack)])
+    #expect(try await worker.runDueActions() == 0)
+
+    time.date += Self.week
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await worker.runDueActions() == 0)
+    time.advance(by: .seconds(3599))
+    #expect(try await worker.runDueActions() == 0)
+    time.advance(by: .seconds(1))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await runs(stack).map(\.scheduleName) == ["hourly", "hourly"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the workers of two processes run each date of a schedule once`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let workers = [
+      try stack.worker(time, schedules: [hourly(stack)]),
+      try stack.worker(on: stack.makeStranger(), time, schedules: [hourly(stack)]),
+    ]
+    for worker in workers { #expect(try await worker.runDueActions() == 0) }
+    for hour in 1...3 {
+      time.advance(by: .seconds(3600))
+      var attempts = 0
+      for worker in workers { attempts += try await worker.runDueActions() }
+      #expect(attempts == 1, "hour \(hour)")
+    }
+    #expect(try await stack.actions.counts() == [.scheduled: 1, .succeeded: 3])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a schedule goes on when its action is parked, and each run starts with all of its attempts`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let schedule = PersistedSchedule(
+      "failing", .every(.seconds(60)), Fail(board: stack.boardName, times: 1, isFinal: true))
+    let worker = try stack.worker(time, schedules: [schedule])
+    try await worker.runDueActions()
+    for _ in 1...2 {
+      time.advance(by: .seconds(60))
+      #expect(try await worker.runDueActions() == 1)
+    }
+    #expect(stack.board.marks == ["attempt 1", "attempt 1"])
+    #expect(try await stack.actions.counts() == [.scheduled: 1, .parked: 2])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a changed schedule and a changed action take the place of the former values`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()
+    let changed = PersistedSchedule(
+      "hourly", .every(.seconds(60)), Mark(board: stack.boardName, text: "present"))
+    let worker = try stack.worker(time, schedules: [changed])
+    try await worker.runDueActions()
+    time.advance(by: .seconds(60))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["present"])
+  }
+
+  @Test func `a schedule that no worker knows any more ends after its next run`() async throws {
+    let stack = try ActionStack()
+    let time = TestTime()
+    try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()
+    let worker = try stack.worker(time)
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    time.advance(by: .seconds(7200))
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try await stack.actions.counts() == [.succeeded: 1])
+  }
+
+  @Test func `a cron schedule runs at the dates of its expression`() async throws {
+    let stack = try ActionStack()
+    let time = TestTime()
+    // 2027-01-15 08:00:00 UTC.
+    time.date = Date(timeIntervalSince1970: 1_800_000_000)
+    let schedule = PersistedSchedule(
+      "nightly", try .cron("30 3 * * *"), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule])
+    try await worker.runDueActions()
+    let dates = try await stack.actions.actions(in: [.scheduled]).map(\.dueDate)
+    #expect(dates == [Date(timeIntervalSince1970: 1_800_000_000 + 19.5 * 3600)])
+  }
+
+  @Test func `a worker refuses two schedules with one name, and a schedule of an unknown action`() throws {
+    let stack = try ActionStack()
+    #expect(throws: CoherenceError.self) {
+      try stack.worker(TestTime(), schedules: [hourly(stack), hourly(stack)])
+    }
+    #expect(throws: CoherenceError.self) {
+      try PersistedActionWorker(stack.container, actions: [Answer.self], schedules: [hourly(stack)])
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import CoherenceCore
+import CoherenceInMemory
+import CoherencePersistedActions
+import CoherencePostgreSQL
+import CoherenceSQLite
+import CoherenceStrategies
+import Foundation
+import TestSupport
+
+/// A record of the program, beside its actions.
+final class NoteRecord: ManagedObject {
+  static let textKey = AttributeKey<String>("text")
+  var text: String {
+    get { self[Self.textKey] }
+    set { self[Self.textKey] = newValue }
+  }
+}
+
+/// A store with notes and actions, and a board for the actions of one test.
+struct ActionStack {
+  typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+
+  static let plainModel: ManagedObjectModel = makeModel()
+  static let model: ManagedObjectModel = adding(to: plainModel)
+
+  let directory = TemporaryDirectory()
+  let configuration: StoreConfiguration
+  let container: Container
+  let actions: PersistedActions
+  let board: Board
+  let boardName = UUID().uuidString
+
+  init(_ backend: Backend = .inMemory, options: [String: OptionValue] = [:]) throws {
+    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration.options.merge(options) { _, new in new }
+    self.configuration = configuration
+    container = try Self.open(configuration, in: directory)
+    actions = try PersistedActions(container)
+    board = Board.named(boardName)
+  }
+
+  /// A second container on the same store, like the container of another program.
+  func makeStranger() throws -> Container { try Self.open(configuration, in: directory) }
+
+  private static func open(_ configuration: StoreConfiguration, in directory: TemporaryDirectory) throws -> Container {
+    let container = Container(name: "Actions", managedObjectModel: model, storeLocation: directory.url)
+    try container.attachPersistentStore(for: configuration)
+    return container
+  }
+
+  /// A worker on the stack's container, or on another one, that claims no action ahead.
+  func worker(
+    on container: Container? = nil, _ time: TestTime, schedules: [PersistedSchedule] = [],
+    change: (inout PersistedActionOptions) -> Void = { _ in }
+  ) throws -> PersistedActionWorker {
+    var options = PersistedActionOptions(concurrency: 4, maximumClaimedAhead: 0)
+    change(&options)
+    return try PersistedActionWorker(
+      container ?? self.container, actions: TestActions.all, schedules: schedules, options: options,
+      clock: time.workerClock)
+  }
+
+  /// Enqueues an action in a save of its own.
+  @discardableResult
+  func enqueue<A: PersistedAction>(
+    _ action: A, key: String? = nil, at date: Date? = nil, queue: String? = nil, retry: PersistedRetry? = nil
+  ) throws -> PersistedActionHandle {
+    try saving { try $0.enqueue(action, uniqueKey: key, at: date, queue: queue, retry: retry) }
+  }
+
+  /// Runs a block in a new context, and saves.
+  func saving<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+    let context = container.newBackgroundContext()
+    return try context.performAndWait {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+
+  func state(of handle: PersistedActionHandle) async throws -> PersistedActionState? {
+    try await actions.action(handle)?.state
+  }
+
+  /// The texts of the notes, sorted.
+  func notes() throws -> [String] {
+    let context = container.newBackgroundContext()
+    return try context.performAndWait {
+      try context.fetch(FetchRequest<NoteRecord>(entityName: "Note")).map(\.text).sorted()
+    }
+  }
+
+  private static func makeModel() -> ManagedObjectModel {
+    do {
+      return try ManagedObjectModel(name: "Notes") {
+        Entity("Note", class: NoteRecord.self) { Attribute("text", .string) }
+      }
+    } catch {
+      preconditionFailure("The model of the tests is not sound: \(error)")
+    }
+  }
+
+  private static func adding(to model: ManagedObjectModel) -> ManagedObjectModel {
+    do {
+      return try model.addingPersistedActions()
+    } catch {
+      preconditionFailure("The model of the tests takes no actions: \(error)")
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  func insertNote(_ text: String) throws {
+    guard let note = try insertNewObject(forEntityName: "Note") as? NoteRecord else { return }
+    note.text = text
+  }
+}

@@ -1,0 +1,133 @@
+import CoherencePersistedActions
+import Foundation
+
+enum TestActions {
+  static let all: [any PersistedAction.Type] = [
+    Mark.self, Hold.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self, Answer.self,
+  ]
+}
+
+/// Leaves a mark.
+struct Mark: PersistedAction {
+  let board: String
+  var text = "mark"
+
+  func run(in context: PersistedActionContext) async throws { Board.named(board).mark(text) }
+}
+
+/// Marks its beginning, waits for the gate of its attempt, and marks its end.
+struct Hold: PersistedAction {
+  let board: String
+  var text = "hold"
+
+  func run(in context: PersistedActionContext) async throws {
+    let board = Board.named(board)
+    board.enter()
+    defer { board.leave() }
+    board.mark("begin \(text) \(context.attempt)")
+    try await board.pass("\(text) \(context.attempt)")
+    board.mark("end \(text) \(context.attempt)")
+  }
+}
+
+/// Fails in its first attempts.
+struct Fail: PersistedAction {
+  enum Failure: Error { case broken(secret: String) }
+  struct Final: Error {}
+
+  let board: String
+  let times: Int
+  var isFinal = false
+
+  static func isRetryable(_ error: any Error) -> Bool { !(error is Final) }
+
+  func run(in context: PersistedActionContext) async throws {
+    Board.named(board).mark("attempt \(context.attempt)")
+    if isFinal { throw Final() }
+    if context.attempt <= times { throw Failure.broken(secret: "pass-word-7") }
+  }
+}
+
+/// Leaves its first attempts by an exit.
+struct Leave: PersistedAction {
+  enum Way: String, Codable { case later, postponed, parked }
+
+  let board: String
+  let way: Way
+  var date = Date.distantPast
+
+  func run(in context: PersistedActionContext) async throws {
+    let board = Board.named(board)
+    board.mark("attempt \(context.attempt)")
+    guard board.marks.count == 1 else { return }
+    switch way {
+    case .later: throw PersistedActionExit.retry(after: .seconds(90))
+    case .postponed: throw PersistedActionExit.postpone(until: date)
+    case .parked: throw PersistedActionExit.park("The order was closed.")
+    }
+  }
+}
+
+/// Writes a note together with its completion.
+struct WriteNote: PersistedAction {
+  let text: String
+  var failsAfterwards = false
+
+  func run(in context: PersistedActionContext) async throws {
+    try await context.commit { try $0.insertNote(text) }
+    if failsAfterwards { throw CancellationError() }
+  }
+}
+
+/// Waits for the gate of its attempt, and then writes a note together with its completion.
+struct HoldAndCommit: PersistedAction {
+  let board: String
+
+  func run(in context: PersistedActionContext) async throws {
+    let board = Board.named(board)
+    board.mark("begin \(context.attempt)")
+    try? await board.pass("commit \(context.attempt)")
+    let text = "note of attempt \(context.attempt)"
+    do {
+      try await context.commit { try $0.insertNote(text) }
+    } catch {
+      board.mark("refused \(context.attempt)")
+      throw error
+    }
+  }
+}
+
+/// Takes steps with a note and a checkpoint each, and fails once.
+struct Walk: PersistedAction {
+  struct Stumble: Error {}
+
+  let board: String
+  let steps: Int
+  let stumblesBefore: Int
+
+  func run(in context: PersistedActionContext) async throws {
+    let last = try context.lastCheckpoint(as: Int.self) ?? 0
+    for step in (last + 1)...steps {
+      if step == stumblesBefore, context.attempt == 1 {
+        // The note of the step is not saved, because the block throws.
+        try await context.checkpoint(step) { context in
+          try context.insertNote("stumbled")
+          throw Stumble()
+        }
+      }
+      try await context.checkpoint(step) { try $0.insertNote("step \(step)") }
+      context.setProgress(Int64(step), of: Int64(steps))
+      Board.named(board).mark("step \(step)")
+    }
+  }
+}
+
+/// Has a result.
+struct Answer: PersistedAction {
+  let number: Int
+
+  func run(in context: PersistedActionContext) async throws {
+    context.setProgress(1, of: 2)
+    try context.setResult(["number": number])
+  }
+}

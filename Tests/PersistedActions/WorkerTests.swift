@@ -1,0 +1,193 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct WorkerTests {
+  // MARK: Order
+
+  @Test(arguments: Backend.available)
+  func `waiting actions run by priority, and actions of one priority in the order of their enqueueing`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    try stack.saving { context in
+      for priority in [ActionPriority.low, .normal, .veryHigh] {
+        for number in 1...2 {
+          try context.enqueue(Mark(board: stack.boardName, text: "\(priority) \(number)"), priority: priority)
+        }
+      }
+    }
+    try await stack.worker(TestTime()) { $0.concurrency = 1 }.runDueActions()
+    #expect(
+      stack.board.marks == ["veryHigh 1", "veryHigh 2", "normal 1", "normal 2", "low 1", "low 2"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action of low priority that has waited long precedes later actions of high priority`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    try stack.saving { context in
+      try context.enqueue(Mark(board: stack.boardName, text: "high"), at: time.date, priority: .high)
+      try context.enqueue(
+        Mark(board: stack.boardName, text: "low"), at: time.date.addingTimeInterval(-3600), priority: .low)
+    }
+    try await stack.worker(time) { $0.concurrency = 1 }.runDueActions()
+    #expect(stack.board.marks == ["low", "high"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a queue with a limit leaves the other places to other queues`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let mail = Board.named(stack.boardName + "mail")
+    for text in ["a", "b", "c"] {
+      try stack.enqueue(Hold(board: stack.boardName + "mail", text: text), queue: "mail")
+      try stack.enqueue(Mark(board: stack.boardName, text: text))
+    }
+    let worker = try stack.worker(TestTime()) {
+      $0.queues = [PersistedActionQueue("mail", concurrency: 1), "default"]
+    }
+    try await worker.start()
+    for text in ["a", "b", "c"] {
+      // The other queue goes on while an action of the limited queue runs.
+      try await stack.board.until(text)
+      try await mail.until("begin \(text) 1")
+      mail.open("\(text) 1")
+    }
+    try await mail.until("end c 1")
+    await worker.stop()
+    #expect(mail.mostPresent == 1)
+  }
+
+  @Test func `a worker takes actions of its own queues only`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(Mark(board: stack.boardName), queue: "mail")
+    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.state(of: handle) == .waiting)
+  }
+
+  // MARK: Canceling
+
+  @Test(arguments: Backend.available)
+  func `a waiting action that is canceled never runs, and its key is free`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Mark(board: stack.boardName), key: "key")
+    #expect(try await stack.actions.cancel(handle))
+    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.state(of: handle) == .canceled)
+    #expect(try stack.enqueue(Mark(board: stack.boardName), key: "key") != handle)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a running action that is canceled in another process ends as canceled`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let worker = try stack.worker(TestTime())
+    try await worker.start()
+    try await stack.board.until("begin hold 1")
+
+    let stranger = try PersistedActions(stack.makeStranger())
+    #expect(try await stranger.cancel(handle))
+    #expect(try await stranger.untilFinished(handle).state == .canceled)
+    await worker.stop()
+    #expect(stack.board.marks == ["begin hold 1"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action whose cancellation was requested cannot commit`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
+    // The worker is not started, so that no signal reaches it: the commit itself finds the request.
+    let worker = try stack.worker(TestTime())
+    let attempt = Task { try await worker.runDueActions() }
+    try await stack.board.until("begin 1")
+    try await stack.actions.cancel(handle)
+    stack.board.open("commit 1")
+    _ = try await attempt.value
+    #expect(try stack.notes() == [])
+    #expect(try await stack.state(of: handle) == .canceled)
+  }
+
+  // MARK: Stopping
+
+  @Test(arguments: Backend.available)
+  func `a draining stop waits for running actions, and a limit hands them back`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let first = try stack.enqueue(Hold(board: stack.boardName, text: "first"))
+    let worker = try stack.worker(time)
+    try await worker.start()
+    try await stack.board.until("begin first 1")
+    async let stopped: Void = worker.stop(.drain)
+    stack.board.open("first 1")
+    await stopped
+    #expect(try await stack.state(of: first) == .succeeded)
+
+    let second = try stack.enqueue(Hold(board: stack.boardName, text: "second"))
+    try await worker.start()
+    try await stack.board.until("begin second 1")
+    await worker.stop(.drain, within: .zero)
+    let info = try #require(try await stack.actions.action(second))
+    #expect(info.state == .waiting)
+    #expect(info.failedAttempts == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a stop that hands back leaves the actions to another worker, and the attempt does not count`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let worker = try stack.worker(TestTime())
+    try await worker.start()
+    try await stack.board.until("begin hold 1")
+    await worker.stop(.handBack)
+    #expect(try await stack.state(of: handle) == .waiting)
+
+    stack.board.open("hold 1")
+    let other = try stack.worker(on: stack.makeStranger(), TestTime())
+    #expect(try await other.runDueActions() == 1)
+    #expect(try await stack.actions.action(handle)?.failedAttempts == 0)
+  }
+
+  // MARK: Waking
+
+  @Test(arguments: Backend.available)
+  func `a started worker is woken by a save of another process, and by the date of an action`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try stack.worker(on: stack.makeStranger(), time)
+    try await worker.start()
+    let handle = try stack.enqueue(Mark(board: stack.boardName))
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+
+    let later = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(20))
+    time.advance(by: .seconds(20))
+    #expect(try await stack.actions.untilFinished(later).state == .succeeded)
+    await worker.stop()
+  }
+
+  @Test func `the time that passes does not make an idle worker look at the store`() async throws {
+    let stack = try ActionStack()
+    let time = TestTime()
+    let worker = try stack.worker(time)
+    try await worker.start()
+    let first = try stack.enqueue(Mark(board: stack.boardName))
+    _ = try await stack.actions.untilFinished(first)
+    // The look behind the last activity, which would find the actions of other workers.
+    time.advance(by: .seconds(30))
+    let looks = worker.statistics.looks
+    for _ in 1...1000 { time.advance(by: .seconds(3600)) }
+    let second = try stack.enqueue(Mark(board: stack.boardName))
+    _ = try await stack.actions.untilFinished(second)
+    #expect(worker.statistics.looks - looks <= 4)
+    await worker.stop()
+  }
+}
