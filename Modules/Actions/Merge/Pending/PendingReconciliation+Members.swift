@@ -8,8 +8,10 @@ extension PendingReconciliation {
     var lists: [Int: [MemberComparison.ExpectedMembers]] = [:]
     /// The relationships whose pending edits lost to the server, by input record.
     var discarded: [Int: Set<String>] = [:]
-    /// The input records with a list that pending edits keep.
+    /// The input records with a list that pending edits keep as it is stored.
     var emptied: Set<Int> = []
+    /// The input records with a list that pending edits keep or change.
+    var kept: Set<Int> = []
   }
 
   /// Keeps the members that the user added, and leaves out the members that the user removed, in the lists of updates.
@@ -34,6 +36,7 @@ extension PendingReconciliation {
         let reconciled = reconcile(
           list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isBeingSent != true ? nil : own,
           memberEdits)
+        if reconciled?.members != list.members { result.kept.insert(list.index) }
         if let reconciled {
           result.lists[list.index, default: []].append(reconciled)
         } else {

@@ -29,17 +29,16 @@ extension PendingReconciliation {
       var update = update
       update.lists = lists.lists[update.index] ?? []
       guard let edit = edits[update.row.id], edit.kind != .delete else {
+        if lists.kept.contains(update.index) { keptCount += 1 }
         // The lists may have lost every difference to edits of their members.
-        if !lists.emptied.contains(update.index) || differs(update, try values(update.index, of: update.row, incoming))
-        {
-          remainder.updates.append(update)
-        } else {
-          keptCount += 1
-        }
+        let remains =
+          try !lists.emptied.contains(update.index)
+          || differs(update, values(update.index, of: update.row, incoming))
+        if remains { remainder.updates.append(update) }
         continue
       }
       let discarded = lists.discarded[update.index] ?? []
-      if try reconcile(&update, edit, discarded: discarded, lists.emptied.contains(update.index), incoming) {
+      if try reconcile(&update, edit, discarded: discarded, lists.kept.contains(update.index), incoming) {
         remainder.updates.append(update)
       }
     }
@@ -83,7 +82,7 @@ extension PendingReconciliation {
   ///
   /// - Parameters:
   ///   - discarded: The names of the to-many relationships whose pending edits lost.
-  ///   - isListKept: Whether pending edits have emptied the update's lists.
+  ///   - isListKept: Whether pending edits keep or change one of the update's lists.
   /// - Returns: Whether something remains to be changed.
   private func reconcile(
     _ update: inout MergePlan.Update, _ edit: PendingEdit, discarded: Set<String>, _ isListKept: Bool,
