@@ -13,7 +13,8 @@ extension ManagedObjectContext {
   /// The save calls hooks of the changed objects, and closures of the ``mergePolicy``, on the calling thread:
   /// ``ManagedObject/willSave()``, the rules of ``PropertyValidating``, ``ManagedObject/validateForInsert()``,
   /// ``ManagedObject/validateForUpdate()`` and ``ManagedObject/validateForDelete()``. It then notifies the contexts that
-  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last.
+  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last. A save into a store asks the
+  /// coordinator's participants for records to add, before each attempt to write; see ``SaveParticipant``.
   ///
   /// To be called inside the context, as every use of it. The cost follows the number of changed objects, not the number of
   /// objects in the context. A save without changes takes no transaction.
@@ -24,7 +25,8 @@ extension ManagedObjectContext {
   ///   failures; ``ErrorCode/deleteDenied``; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
   ///   resolve; ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
   ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
-  ///   closure of the merge policy changes objects of the context, or when a hook of an object saves. ``ErrorCode/cancelled`` when the task is cancelled before
+  ///   closure of the merge policy or a participant changes objects of the context, or when a hook of an object saves.
+  ///   Errors of participants. ``ErrorCode/cancelled`` when the task is cancelled before
   ///   the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
@@ -45,6 +47,7 @@ extension ManagedObjectContext {
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     try refuseSaveByPolicy()
+    try refuseSaveByParticipant()
     try refuseSaveByHook()
     processInboxIfUsedDirectly()
     try prepareSave()
@@ -105,6 +108,7 @@ extension ManagedObjectContext {
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
     if case .success = result { storage.reports.removeAll() }
+    awakenLoaded()
     callDidSave(of: saved)
     try result.get()
   }
@@ -125,6 +129,7 @@ extension ManagedObjectContext {
       }
       outcomes.noteCommit(in: unit.store)
       listed?.add(committed.unit)
+      listed?.add(committed.added)
       saved.reserveCapacity(saved.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
         if let object = change.object { saved.append(object) }
