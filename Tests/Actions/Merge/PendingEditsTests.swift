@@ -52,7 +52,7 @@ struct PendingEditsTests {
     #expect(try stack.names() == [1: "edited", 2: "old"])
     let decision = try #require(source.decisions.first)
     #expect(source.decisions.count == 1 && decision.isConflict && decision.serverValues == nil)
-    #expect(decision.edit.recordID == (try stack.artistID(1)))
+    #expect(try decision.edit.recordID == stack.artistID(1))
   }
 
   @Test(arguments: Backend.available)

@@ -134,7 +134,8 @@ struct PendingRacesTests {
     try stack.merge(MergeStack.artists(names), into: "Artist")
     #expect(source.queries.map(\.selection) == [.insertsAndDeletions])
     try stack.merge(MergeStack.artists(names.mapValues { _ in "new" }), into: "Artist")
-    #expect(source.queries.count == 3 && source.queries.last?.entity == (try stack.entity("Artist")))
+    let artist = try stack.entity("Artist")
+    #expect(source.queries.count == 3 && source.queries.last?.entity == artist)
     if case .records(let ids)? = source.queries.last?.selection { #expect(ids.count == 1_000) }
     try stack.merge([MergeRecord(["name": "jazz"])], into: "Genre")
     #expect(source.queries.count == 3)
