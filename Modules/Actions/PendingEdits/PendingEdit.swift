@@ -22,6 +22,9 @@ public struct PendingEdit: Sendable {
   /// The server's last known values, by the name of an attribute, of a part of a composite, or of a to-one relationship. A
   /// name is missing when the value is not known. A deletion has the values of the record's key at least.
   public var base: [String: AttributeValue]
+  /// The values that the edits have passed through, by property. A server with such a value has got an earlier state of
+  /// the edit, and has not changed the property itself. Empty unless the user edited more than once.
+  public var ownValues: [String: Set<AttributeValue>]
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
   /// Whether the edit is on its way, so that its effect on the server is not known. Merges keep such an edit, and leave the
@@ -31,12 +34,13 @@ public struct PendingEdit: Sendable {
   /// Makes an edit of a record.
   public init(
     of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
-    members: [String: PendingMembers] = [:], isBeingSent: Bool = false
+    ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false
   ) {
     self.recordID = recordID
     self.kind = kind
     self.changed = changed
     self.base = base
+    self.ownValues = ownValues
     self.members = members
     self.isBeingSent = isBeingSent
   }

@@ -15,7 +15,12 @@ extension PendingEdit {
     let isAttempted = sent[0].facts.isAttempted
     self.init(
       of: id, Kind(kind),
-      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && (kind == .insert || steps.count > 1))
+      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert)
+    if sent.count > 1, kind == .update {
+      for change in sent.flatMap(\.changes) where change.isKnown {
+        if let value = change.value?.attributeValue(in: store) { ownValues[change.name, default: []].insert(value) }
+      }
+    }
     for change in merged.changes(of: kind) where change.isKnown {
       changed.insert(change.name)
       base[change.name] = change.base?.attributeValue(in: store)

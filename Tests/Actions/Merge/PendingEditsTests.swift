@@ -112,6 +112,21 @@ struct PendingEditsTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a server with an earlier state of the edit has not changed the property itself`(backend: Backend) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "two"])
+    source.add(
+      PendingEdit(
+        of: try stack.artistID(1), .update, changed: ["name"], base: ["name": .string("old")],
+        ownValues: ["name": [.string("one"), .string("two")]]))
+    for policy in [MergeOptions.PendingEditsPolicy.server, .conflict] {
+      let result = try stack.merge(MergeStack.artists([1: "one"]), into: "Artist", options: options(policy))
+      #expect(result.counts == MergeResult.with(skipped: 1) && result.pendingConflicts == 0, "\(policy)")
+      #expect(try stack.names() == [1: "two"], "\(policy)")
+    }
+    #expect(source.decisions.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `equal changes of both sides are no conflict`(backend: Backend) throws {
     let stack = try MergeStack.pending(backend, source, names: [1: "edited"])
     source.add(try stack.renamed(1, from: "old"))

@@ -103,7 +103,7 @@ extension PendingReconciliation {
         remains = true
         continue
       }
-      let isUnchangedByServer = edit.base[name].map { value == .value($0) } ?? false
+      let isUnchangedByServer = value.isKnown(to: edit, name)
       if !leavesServer, !isUnchangedByServer, policy == .server {
         discarded.insert(name)
         remains = true
@@ -162,13 +162,6 @@ extension PendingReconciliation {
 
   // MARK: Values of the input
 
-  /// A value of the input.
-  private enum IncomingValue: Equatable {
-    case value(AttributeValue)
-    /// The reference to a record that the merge inserts, which differs from every stored value.
-    case newRecord
-  }
-
   /// The values of an input record, by slot.
   ///
   /// - Parameter row: The row that an update with the values would write; without a row, all values of the record.
@@ -204,5 +197,18 @@ extension PendingReconciliation {
     values.indices.contains { slot in
       values[slot].map { $0 != .value(update.row[slot]) } ?? false
     } || !update.lists.isEmpty
+  }
+}
+
+/// A value of the input.
+private enum IncomingValue: Equatable {
+  case value(AttributeValue)
+  /// The reference to a record that the merge inserts, which differs from every stored value.
+  case newRecord
+
+  /// Whether the server had the value before the edit, or has the value from the edit itself.
+  func isKnown(to edit: PendingEdit, _ name: String) -> Bool {
+    guard case .value(let value) = self else { return false }
+    return edit.base[name] == value || edit.ownValues[name]?.contains(value) == true
   }
 }
