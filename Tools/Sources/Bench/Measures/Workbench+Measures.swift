@@ -4,7 +4,8 @@ extension Workbench {
     var all = [
       fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
       smallSaveMeasure(),
-      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
+      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), pendingMergeMeasure(),
+      mergeMemoryMeasure(),
       actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
       accessorMeasure(), toManyMeasure(), smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
