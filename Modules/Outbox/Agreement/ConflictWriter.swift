@@ -9,13 +9,17 @@ struct ConflictWriter {
   let now: @Sendable () -> Date
 
   /// Writes conflicts, or the server's newer values of known ones. An equal conflict is not written again.
-  func write(_ decisions: [PendingDecision]) throws {
+  ///
+  /// - Parameter decisions: The decisions, each with the name of the record's own entity in its first entry.
+  func write(_ decisions: [(PendingDecision, entityName: String)]) throws {
     guard !decisions.isEmpty else { return }
-    let known = try conflicts(over: decisions.map(\.edit.recordID))
-    for decision in decisions { try write(decision, known[decision.edit.recordID]) }
+    let known = try conflicts(over: decisions.map(\.0.edit.recordID))
+    for (decision, entityName) in decisions {
+      try write(decision, entityName, known[decision.edit.recordID])
+    }
   }
 
-  private func write(_ decision: PendingDecision, _ known: OutboxConflictRecord?) throws {
+  private func write(_ decision: PendingDecision, _ recordedName: String, _ known: OutboxConflictRecord?) throws {
     let id = decision.edit.recordID
     let kind: OutboxConflictKind =
       decision.serverValues == nil ? .deletedOnServer : decision.edit.kind == .delete ? .deletedLocally : .bothChanged
@@ -33,7 +37,7 @@ struct ConflictWriter {
     if let store = id.storeIdentifier.flatMap({ coordinator.persistentStore(with: $0) }) {
       try context.assign(conflict, to: store)
     }
-    conflict.entityName = id.entity.name
+    conflict.entityName = coordinator.managedObjectModel.entity(recordedAs: recordedName)?.name ?? recordedName
     conflict.rootName = id.entity.root.name
     conflict.recordKey = id.key
     conflict.kind = kind

@@ -20,13 +20,13 @@ struct EntryRewriter {
 
   func carryOut(_ decisions: [PendingDecision]) throws {
     let records = try entries(of: decisions.map(\.edit.recordID))
-    var undecided: [PendingDecision] = []
+    var undecided: [(PendingDecision, entityName: String)] = []
     for decision in decisions {
       let entries = records[decision.edit.recordID] ?? []
       guard !entries.isEmpty, !entries.contains(where: { $0.state == .sending }) else { continue }
       let remaining = try rewrite(entries, decision)
       if decision.isConflict, let head = remaining.first {
-        undecided.append(decision)
+        undecided.append((decision, entityName: head.entityName))
         park(head)
       }
     }
@@ -37,7 +37,7 @@ struct EntryRewriter {
   func carryOutRefusal(_ decision: PendingDecision) throws {
     let id = decision.edit.recordID
     guard let head = try entries(of: [id])[id]?.first else { return }
-    try conflicts.write([decision])
+    try conflicts.write([(decision, entityName: head.entityName)])
     head.isRejected = true
     head.lease = nil
     head.claimant = nil

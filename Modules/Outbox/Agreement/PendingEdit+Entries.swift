@@ -33,8 +33,15 @@ extension PendingEdit {
     }
     if kind == .delete { base.merge(merged.identity(of: kind)) { known, _ in known } }
     guard !sent.allSatisfy(\.isReadable) else { return }
-    // The values of an entry of a later release are not known: all of the record stays as it is.
-    changed = Set(id.entity.properties.map(\.name))
+    let name = sent[0].entityName
+    keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
+  }
+
+  /// Has merges keep all of the record, because the values of an entry of a later release are not known.
+  ///
+  /// - Parameter entity: The record's own entity.
+  mutating func keepAll(of entity: EntityDescription) {
+    changed = Set(entity.slots.map(\.name)).union(entity.properties.map(\.name))
     isBeingSent = true
   }
 }
