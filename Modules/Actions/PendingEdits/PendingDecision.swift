@@ -7,8 +7,8 @@ public struct PendingDecision: Sendable {
   public let edit: PendingEdit
   /// The server's values by property, as far as the merge's input has them; `nil` if the server has deleted the record.
   public let serverValues: [String: AttributeValue]?
-  /// The names of the properties whose pending edits lost to the server. The edits of a record that the merge deletes have
-  /// all lost, whatever the names.
+  /// The names of the properties whose pending edits lost to the server. All edits of a record that the merge deletes have
+  /// lost.
   public let discarded: Set<String>
   /// The names of the properties that both sides changed, for the user to decide.
   public let conflicting: Set<String>

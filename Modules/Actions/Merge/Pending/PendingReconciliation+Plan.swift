@@ -49,8 +49,8 @@ extension PendingReconciliation {
 
   // MARK: Inserts
 
-  /// Whether the merge may insert an input record: the record was not deleted here, and no required link leads to a record
-  /// that was.
+  /// Whether the merge may insert an input record. A pending deletion of the record, or of the destination of a required
+  /// link, forbids the insert.
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
     if let edit = deletions[MergeKey(values: try incoming.index.key(at: index))] {
       keptCount += 1
