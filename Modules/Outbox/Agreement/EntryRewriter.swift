@@ -121,7 +121,8 @@ struct EntryRewriter {
       let entry = try decoded(record)
       let changes = entry.changes.filter { !names.contains($0.name) }
       let members = entry.members.filter { !names.contains($0.name) }
-      if changes.count == entry.changes.count, members.count == entry.members.count || record.kind == .delete {
+      let isSame = changes.count == entry.changes.count && members.count == entry.members.count
+      if isSame || record.kind == .delete {
         remaining.append(record)
         continue
       }
