@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceStrategies
 import CoherenceOutbox
 import Foundation
 import Testing

@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestSupport
@@ -19,7 +20,7 @@ struct MigrationTests {
       attributes: [
         Attribute("label", .string, renamingIdentifier: "title"), Attribute("count", .int64, default: Int64(0)),
       ])
-    let new = try old.next(model: OutboxModels.model(item: renamed))
+    let new = try old.next(model: OutboxModels.model(item: renamed), entities: ["TestTask"])
     let entry = try #require(try await new.outbox.entries().first)
     #expect(entry.entityName == "TestTask" && entry.recordedEntityName == "TestItem" && entry.isEntityKnown)
     #expect(entry["label"]?.value == .value(.string("Milk")) && entry["label"]?.recordedName == "title")
@@ -28,7 +29,11 @@ struct MigrationTests {
     #expect(id.key == item.key && id.entity.name == "TestTask")
     #expect(try await new.outbox.entries(in: "TestTask").map(\.id) == [entry.id])
     #expect(try await new.outbox.entries(of: id).map(\.id) == [entry.id])
-    #expect(try steps(new).first?.changes.contains { $0.name == "label" } == true)
+    // A later edit belongs to the same record.
+    try new.save { try $0.existingObject(with: id).setValue("Bread", for: "label") }
+    let step = try #require(try steps(new).first)
+    #expect(step.kind == .insert && step.entries.count == 2)
+    #expect(step.changes.first { $0.name == "label" }?.value == .value(.string("Bread")))
   }
 
   @Test(arguments: backends)

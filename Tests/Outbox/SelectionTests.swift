@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestSupport
