@@ -67,9 +67,11 @@ enum FolderTable {
       "Transfer": ["Body", "Client", "Errors", "Messages", "Redirects", "Timing"],
     ],
     "Modules/Outbox": [
+      "Agreement": ["Entry", "Model", "Planning"],
+      "Conflicts": ["Agreement", "Entry", "Model", "Operations", "Recording"],
       "Entry": ["Model"],
       "Model": [],
-      "Operations": ["Entry", "Model", "Planning", "Recording"],
+      "Operations": ["Agreement", "Entry", "Model", "Planning", "Recording"],
       "Planning": ["Entry", "Model"],
       "Recording": ["Entry", "Model"],
     ],

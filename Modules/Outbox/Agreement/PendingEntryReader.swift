@@ -126,12 +126,14 @@ private struct EntryHead {
 /// Makes heads of the values of entries.
 private final class HeadSink: ValueSink {
   let slots: [Int]
+  private let model: ManagedObjectModel
   private(set) var heads: [EntryHead] = []
   var count: Int { heads.count }
   /// The head of the values that were taken last.
   var last: EntryHead? { heads.last }
 
   init(model: ManagedObjectModel) throws {
+    self.model = model
     let table = OutboxEntryRecord.Properties.table
     let names = [
       table.rootName.name, table.recordKey.name, table.kind.name, table.state.name, table.isRejected.name,
@@ -147,7 +149,8 @@ private final class HeadSink: ValueSink {
     func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
     heads.append(
       EntryHead(
-        id: id, record: OutboxRecord(rootName: value(1), key: value(2)), entityName: value(7), kind: value(3),
+        id: id, record: OutboxRecord(rootName: value(1), key: value(2)).renamed(in: model), entityName: value(7),
+        kind: value(3),
         state: value(4), isRejected: value(5), groupEnd: value(6)))
   }
 }
