@@ -4,7 +4,7 @@ public import CoherenceCore
 public struct PendingEditsQuery: Sendable {
   /// The records of a question.
   public enum Selection: Sendable, Hashable {
-    /// The pending inserts and deletions of all records.
+    /// The pending inserts and deletions of all records. The values and members of inserts may be left out.
     case insertsAndDeletions
     /// The pending edits of any kind of these records.
     case records([ManagedObjectID])

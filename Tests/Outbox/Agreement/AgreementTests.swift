@@ -197,4 +197,21 @@ struct AgreementTests {
     }
     #expect(names?.sorted() == ["home", "later", "work"])
   }
+
+  @Test(arguments: Backend.available)
+  func `a record inserted on both sides has the members of both`(backend: Backend) throws {
+    let stack = try AgreementStack(backend)
+    try stack.merge(["home", "work"].map { MergeRecord(["name": $0]) }, into: "Label")
+    try stack.insert(1, "mine")
+    try stack.edit { context in
+      let labels = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+      try AgreementStack.task(1, context)?.setObjects(
+        labels.filter { try $0.value(for: "name", as: String.self) == "work" }, for: "labels")
+    }
+    try stack.merge([MergeRecord(["id": 1], links: ["labels": .many(["home"])])])
+    let names = try stack.edit { context in
+      try AgreementStack.task(1, context)?.objects(for: "labels").map { try $0.value(for: "name", as: String.self) }
+    }
+    #expect(names?.sorted() == ["home", "work"])
+  }
 }

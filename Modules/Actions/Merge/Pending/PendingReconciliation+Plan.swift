@@ -20,8 +20,9 @@ extension PendingReconciliation {
 
   /// Returns the part of the planned changes that pending edits allow. Called once.
   func remainder(of planned: Remainder, _ incoming: Incoming) throws -> Remainder {
-    let ids = (planned.updates.map(\.row.id) + planned.deletes.map(\.id)).filter { inserts[$0] == nil }
-    let edits = try edits(of: ids, layout.entity).merging(inserts) { first, _ in first }
+    // Inserts are known already, but without the members that the user added.
+    let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { inserts[$0] == nil }
+    let edits = inserts.merging(try edits(of: ids, layout.entity)) { _, complete in complete }
     var remainder = Remainder()
     remainder.inserts = try planned.inserts.filter { try allowsInsert($0, incoming) }
     let lists = try reconciledLists(of: planned.updates, edits)
