@@ -1,6 +1,7 @@
 import CoherenceCore
-import CoherenceStrategies
+import CoherenceInMemory
 import CoherenceOutbox
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestSupport

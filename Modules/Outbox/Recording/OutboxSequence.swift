@@ -12,6 +12,8 @@ final class OutboxSequence: Sendable {
   static let shared = OutboxSequence()
 
   private let last = Atomic<Int64>(0)
+  /// In the year 128,000; sequences below never overflow.
+  private static let limit: Int64 = 4_000_000_000_000_000_000
 
   /// Reserves consecutive sequences.
   ///
@@ -29,8 +31,10 @@ final class OutboxSequence: Sendable {
     }
   }
 
-  /// Makes all further sequences greater than one that a store has.
+  /// Makes all further sequences greater than one that a store has. A sequence beyond all dates is damaged and passed
+  /// over.
   func raise(to sequence: Int64) {
+    guard sequence < Self.limit else { return }
     var known = last.load(ordering: .relaxed)
     while known < sequence {
       let (exchanged, original) = last.compareExchange(
