@@ -21,6 +21,7 @@ let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let persistedActions = Target.Dependency.product(name: "CoherencePersistedActions", package: "coherence")
+let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -63,8 +64,8 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, modelFiles, persistedActions, postgreSQL,
-        logging,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, modelFiles, outbox, persistedActions,
+        postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(

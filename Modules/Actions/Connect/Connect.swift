@@ -76,6 +76,11 @@ public protocol Connect: PersistentContainer {
   /// it is read.
   var events: AsyncStream<ConnectEvent> { get }
 
+  /// The source of local edits that a server has not confirmed yet, which merges respect. An action that begins afterwards
+  /// uses the source. The Connect retains the source; `nil` by default, so that merges ask nothing. May be used from any
+  /// thread.
+  var pendingEdits: (any PendingEdits)? { get set }
+
   /// Whether the entity is managed: its actions are accepted, and its records can be merged.
   func isManaged(_ entity: EntityDescription) -> Bool
 

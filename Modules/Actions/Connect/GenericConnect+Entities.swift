@@ -22,6 +22,11 @@ extension GenericConnect {
     if isSuspended { lifecycle.withLock { $0.stop }?.cancelSuspended() }
   }
 
+  public final var pendingEdits: (any PendingEdits)? {
+    get { pendingEditsSource.withLock { $0 } }
+    set { pendingEditsSource.withLock { $0 = newValue } }
+  }
+
   public final func isManaged(_ entity: EntityDescription) -> Bool { dispatcher.managed.contains(entity) }
 
   public final func uniquenessAttributes(for entity: EntityDescription) -> [String] {
@@ -35,6 +40,7 @@ extension GenericConnect {
     context.mergePolicy = .objectTrumps
     context.managed = dispatcher.mergeable
     context.view = viewContext
+    context.pendingEdits = pendingEdits
     return context
   }
 

@@ -31,6 +31,8 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   /// The attached stores, and the stores of the next start. The lock is held while stores are opened and closed, so that
   /// two calls do so one after the other. It is acquired before the lock of the lifecycle.
   let attachments = Mutex<[StoreAttachment]>([])
+  /// The value of `pendingEdits`.
+  let pendingEditsSource = Mutex<(any PendingEdits)?>(nil)
   /// The queue on which asynchronous starts and stops begin, in the order of their calls.
   let lifecycleQueue = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
 

@@ -17,6 +17,8 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   weak var execution: (any ActionExecution)?
   /// The context of the user's edits.
   weak var view: ManagedObjectContext?
+  /// The source of local edits that merges in this context respect.
+  var pendingEdits: (any PendingEdits)?
 
   /// Makes a context without a coordinator or parent, which a container or strategy sets.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {

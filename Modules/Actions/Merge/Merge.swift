@@ -15,8 +15,11 @@ struct Merge {
   private var storedCount = 0
   /// The plan of ``run()``.
   private var plan: MergePlan?
+  /// The pending edits of the context's source, if it has to do with the merge.
+  private let pending: PendingReconciliation?
 
-  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition.
+  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition; errors of the
+  ///   source of pending edits.
   init(
     in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput, localEdits: LocalEdits?
   ) throws {
@@ -27,6 +30,7 @@ struct Merge {
     self.input = input
     condition = try MergeCondition(scope.condition, layout: layout, context: context)
     index = InputIndex(input, keyWidth: layout.keys.count)
+    pending = try PendingReconciliation(in: context, scope, layout: layout)
   }
 
   /// Plans the merge, and makes its changes in the context. Called once.
@@ -39,13 +43,15 @@ struct Merge {
       result.updated -= unwritten
       result.skipped += unwritten
     }
+    try pending?.carryOut(countingIn: &result)
     return UnsavedMerge(result: result, check: try commitCheck(plan))
   }
 
   private func commitCheck(_ plan: MergePlan) throws -> CommitCheck? {
-    guard !plan.updates.isEmpty || !plan.deletes.isEmpty else { return nil }
+    guard !plan.updates.isEmpty || !plan.deletes.isEmpty || pending?.decisions.isEmpty == false else { return nil }
     return try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
+      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context,
+      respectsPendingEdits: pending != nil)
   }
 
   // MARK: Keys and links of the input
@@ -95,8 +101,8 @@ struct Merge {
   private mutating func makePlan() throws -> MergePlan {
     let links = try indexInput()
     try LinkConsistency(input: input, layout: layout, index: index).check(Set(links.keys))
-    let targets = try MergeTargets(links, layout: layout, context: context, inputIndex: index)
-    let expectation = MergeExpectation(input, layout: layout, targets: targets)
+    let targets = try MergeTargets(links, layout: layout, context: context, inputIndex: index, pending: pending)
+    let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
     let scan = RowScan(
       layout.storedRows(in: context), index: index, expected: expectation, options: scope.scanOptions(layout))
     try read(scan)
@@ -124,22 +130,26 @@ struct Merge {
   ) throws -> MergePlan {
     let updates = try updates(scan, lists)
     let allowedUpdates = try condition.filter(updates, row: \.row, index: \.index, input: input)
-    let deletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let allowedDeletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let planned = PendingReconciliation.Remainder(
+      inserts: index.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
+    let allowed = try pending?.remainder(of: planned, .init(input: input, index: index, targets: targets)) ?? planned
+    let deletes = allowed.deletes
     if scope.options.mode == .replace {
       try DeletionLimit(scope).check(
         deletes.count, of: max(storedCount, deletes.count), isInputEmpty: index.excludedCount == input.count)
     }
     let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
     try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
-    let full = MergePlan(
-      inserts: index.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: deletes, targets: targets)
+    let full = MergePlan(inserts: allowed.inserts, updates: allowed.updates, deletes: deletes, targets: targets)
     let plan = localEdits?.remainder(of: full) ?? full
+    pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     result.inserted = plan.inserts.count
     result.updated = plan.updates.count
     result.unchanged = scan.matched.count - updates.count
     result.deleted = plan.deletes.count
-    result.skipped +=
-      updates.count - allowedUpdates.count + scan.surplus.count - deletes.count + full.count - plan.count
+    result.skipped += updates.count + scan.surplus.count - allowedUpdates.count - allowedDeletes.count
+    result.skipped += planned.count - plan.count
     return plan
   }
 

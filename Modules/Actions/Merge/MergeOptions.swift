@@ -58,6 +58,29 @@ public struct MergeOptions: Sendable, Hashable {
     case localWins
   }
 
+  /// The policy for a property that both a pending edit and the server changed, in a Connect with a source of pending
+  /// edits; see ``Connect/pendingEdits``.
+  ///
+  /// The policy decides where the input differs from both the stored value and the server's last known value. A property that
+  /// only the server changed gets the input's value, and a property that only the user changed keeps its edit. Every
+  /// property of a pending insert whose key the server has too counts as changed by both.
+  ///
+  /// Under every policy, a pending insert is not deleted, a record that was deleted here is not inserted again, and a link to
+  /// such a record is left out. An edit that is being sent is kept until the server has answered. Members of to-many
+  /// relationships that the user added or removed stay added or removed, and the input's other members are taken; an edited
+  /// order is kept.
+  public enum PendingEditsPolicy: Sendable, Hashable {
+    /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a conflict
+    /// for the user.
+    case keepLocal
+    /// The input wins, and the property's edit is not sent any more. A record that the input deletes is deleted with its
+    /// pending changes.
+    case server
+    /// The edit is kept, and waits until a user has resolved the conflict. The deletion of a record that the server has
+    /// changed is a conflict too.
+    case conflict
+  }
+
   public var mode: Mode
   public var duplicates: DuplicatePolicy
   public var missingKeys: MissingKeyPolicy
@@ -82,12 +105,14 @@ public struct MergeOptions: Sendable, Hashable {
   public var saves: Bool
   /// Whether the input or local edits win.
   public var conflictResolution: ConflictResolution
+  /// Whether pending edits or the input win in properties that both changed.
+  public var pendingEdits: PendingEditsPolicy
 
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
     deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true,
-    conflictResolution: ConflictResolution = .incomingWins
+    conflictResolution: ConflictResolution = .incomingWins, pendingEdits: PendingEditsPolicy = .keepLocal
   ) {
     self.mode = mode
     self.duplicates = duplicates
@@ -98,6 +123,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.maximumDeletedShare = maximumDeletedShare
     self.saves = saves
     self.conflictResolution = conflictResolution
+    self.pendingEdits = pendingEdits
   }
 
   /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an empty

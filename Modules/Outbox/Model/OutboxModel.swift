@@ -3,7 +3,10 @@ public import CoherenceCore
 /// The entities that an outbox adds to a model.
 enum OutboxModel {
   static var entities: [Entity] {
-    [OutboxEntryRecord.entityDeclaration, OutboxContentRecord.entityDeclaration]
+    [
+      OutboxEntryRecord.entityDeclaration, OutboxContentRecord.entityDeclaration,
+      OutboxConflictRecord.entityDeclaration,
+    ]
   }
 
   /// Checks that a model has the entities.

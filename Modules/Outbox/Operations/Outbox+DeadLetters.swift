@@ -197,27 +197,6 @@ extension Outbox {
     in context: ManagedObjectContext,
     store: (any PersistentStore)?
   ) throws {
-    let content = EntryContent(
-      changes.map { EntryFormat.Field(name: $0.recordedName, base: $0.base, value: $0.value) },
-      members.map {
-        EntryFormat.Members(
-          name: $0.recordedName, added: $0.added, removed: $0.removed, isReordered: $0.isReordered, isOwner: $0.isOwner)
-      }, keepsLargeValues: record.kind != .delete)
-    record.payload = content.payload
-    record.references = content.references
-    record.contentSize = Int64(content.whole?.count ?? 0)
-    for old in Array(record.contents) { context.delete(old) }
-    guard let whole = content.whole else { return }
-    let new = try context.insertNewObject(forEntityName: OutboxContentRecord.entityName)
-    if let store { try context.assign(new, to: store) }
-    (new as? OutboxContentRecord)?.payload = whole
-    (new as? OutboxContentRecord)?.entry = record
-  }
-}
-
-extension OutboxEntryRecord {
-  /// Orders the entries of one record as the record's saves followed each other.
-  func precedes(_ other: OutboxEntryRecord) -> Bool {
-    (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)
+    try record.write(changes, members, store: store)
   }
 }

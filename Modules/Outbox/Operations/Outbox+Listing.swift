@@ -138,16 +138,7 @@ extension Outbox {
   func records(
     ofKeys keys: [Int64], rootNames: [String], in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
-    let names = rootNames.map(AttributeValue.string)
-    var found: [OutboxEntryRecord] = []
-    for start in stride(from: 0, to: keys.count, by: Self.keysPerFetch) {
-      let part = keys[start..<min(keys.count, start + Self.keysPerFetch)]
-      found += try context.fetch(
-        FetchRequest(OutboxEntryRecord.self)
-          .filter(.membership(.path(PropertyPath(names: ["recordKey"])), in: part.map(AttributeValue.int)))
-          .filter(.membership(.path(PropertyPath(names: ["rootName"])), in: names)))
-    }
-    return found
+    try context.entryRecords(ofKeys: keys, rootNames: rootNames)
   }
 
   /// The entries of records of a hierarchy, by the keys of the records, each list in the order of the record's saves.
@@ -160,8 +151,6 @@ extension Outbox {
     let entries = try records(ofKeys: keys, rootNames: rootNames, in: context).map { try decoder.entry($0) }
     return Dictionary(grouping: entries, by: \.record.key).mapValues { $0.sorted { $0.precedes($1) } }
   }
-
-  private static let keysPerFetch = 1000
 }
 
 extension OutboxEntryRecord {

@@ -24,13 +24,16 @@ struct PagedDeletion {
   ///   contains; errors of fetching.
   func run() throws -> UnsavedMerge {
     let targets = MergeTargets()
+    let pending = try PendingReconciliation(in: context, scope, layout: layout)
     let index = try makeIndex()
     let scan = RowScan(
       layout.storedRows(in: context), index: index,
-      expected: MergeExpectation(input, layout: layout, targets: targets), options: scope.scanOptions(layout))
+      expected: MergeExpectation(input, layout: layout, targets: targets, pending: nil),
+      options: scope.scanOptions(layout))
     try scan.readAll(where: scope.subsetFilter)
     let condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    let deletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let allowed = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let deletes = try pending?.remainder(ofDeletes: allowed) ?? allowed
     let matched = scan.matched
     let storedBefore = keys.inserted.count..<input.count
     try DeletionLimit(scope).check(
@@ -43,10 +46,13 @@ struct PagedDeletion {
     let plan = localEdits?.remainder(of: full) ?? full
     if !plan.isEmpty { try MergeWriter(context: context, input: input, layout: layout).apply(plan) }
     var result = MergeResult()
+    pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
+    try pending?.carryOut(countingIn: &result)
     result.deleted = plan.deletes.count
     result.skipped = scan.surplus.count - plan.deletes.count
     let check = try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
+      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context,
+      respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }
 

@@ -12,9 +12,11 @@ final class MergeExpectation: ExpectedValues {
   private let input: any MergeInput
   private let layout: MergeLayout
   private let targets: MergeTargets
+  private let pending: PendingReconciliation?
   private(set) var listOwners: [ListOwner] = []
 
-  init(_ input: any MergeInput, layout: MergeLayout, targets: MergeTargets) {
+  init(_ input: any MergeInput, layout: MergeLayout, targets: MergeTargets, pending: PendingReconciliation?) {
+    self.pending = pending
     self.input = input
     self.layout = layout
     self.targets = targets
@@ -23,6 +25,7 @@ final class MergeExpectation: ExpectedValues {
   func readExpectedValues(
     _ index: Int, of id: ManagedObjectID, into values: inout [AttributeValue?]
   ) throws -> RowComparison {
+    pending?.noteMatch(index, id)
     let links = try input.links(index)
     try input.readValues(index, into: &values, isChecked: false)
     for slot in layout.ignoredSlots { values[slot] = nil }
@@ -35,6 +38,7 @@ final class MergeExpectation: ExpectedValues {
       switch link.keys.first.flatMap({ targets.target($0, of: relationship) }) {
       case .existing(let id): values[slot] = .reference(id)
       case .new: isComplete = false
+      case .deleted: continue
       case nil: values[slot] = .null
       }
     }
@@ -47,5 +51,8 @@ final class MergeExpectation: ExpectedValues {
     return row.entity.isKind(of: own) ? own.slotCount : layout.entity.slotCount
   }
 
-  func forget(_ indexes: Set<Int>) { listOwners.removeAll { indexes.contains($0.index) } }
+  func forget(_ indexes: Set<Int>) {
+    listOwners.removeAll { indexes.contains($0.index) }
+    pending?.forgetMatches(indexes)
+  }
 }

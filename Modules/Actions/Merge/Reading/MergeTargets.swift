@@ -1,15 +1,19 @@
 import CoherenceCore
 import CoherenceReconciliation
 
-/// The destinations of the links in a merge's input: existing records by identifier, and records that the merge inserts by
-/// their index in the input.
+/// The destinations of the links in a merge's input: existing records by identifier, records that the merge inserts by
+/// their index in the input, and records with a pending deletion, which links leave out.
 struct MergeTargets {
   enum Target: Hashable {
     case existing(ManagedObjectID)
     case new(Int)
+    case deleted
   }
 
   private var targets: [RelationshipDescription: [MergeKey: Target]] = [:]
+
+  /// Whether a link leads to a record with a pending deletion.
+  private(set) var hasDeletedTargets = false
 
   /// Targets of input without links.
   init() {}
@@ -19,11 +23,12 @@ struct MergeTargets {
   /// - Parameters:
   ///   - links: The keys of the links, by relationship.
   ///   - inputIndex: The input of the merge, whose records may be destinations too.
+  ///   - pending: The pending edits, deletions of destinations among them.
   /// - Throws: ``ErrorCode/objectNotFound`` for a key without a record; ``ErrorCode/invalidMergeKey`` for a key that does
   ///   not fit the destination, and for a destination without a key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
-    inputIndex: InputIndex
+    inputIndex: InputIndex, pending: PendingReconciliation?
   ) throws {
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
@@ -34,7 +39,13 @@ struct MergeTargets {
         .compare(KeyColumns(finder.missing, width: slots.count), with: finder)
       var found = finder.ids.mapValues(Target.existing)
       let mayBeInput = destination.hasKey(of: layout)
+      let deletedKeys = finder.missing.isEmpty ? [] : try pending?.deletedKeys(of: destination) ?? []
       for key in finder.missing {
+        if deletedKeys.contains(key) {
+          found[key] = .deleted
+          hasDeletedTargets = true
+          continue
+        }
         guard mayBeInput, let index = try inputIndex.index(of: key) else { throw destination.missingTargetError }
         found[key] = .new(index)
       }
@@ -45,10 +56,17 @@ struct MergeTargets {
   /// The destination of a key.
   func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
 
-  /// The destinations of a link, each once.
+  /// Whether a link of a to-one relationship leads to a record with a pending deletion.
+  func isDeleted(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {
+    guard hasDeletedTargets, case .one(let key) = link else { return false }
+    return target(key, of: relationship) == .deleted
+  }
+
+  /// The destinations of a link, each once, without deleted records.
   func members(_ link: MergeLink, of relationship: RelationshipDescription) -> [Target] {
     var known: Set<Target> = []
-    return link.keys.compactMap { target($0, of: relationship) }.filter { known.insert($0).inserted }
+    return link.keys.compactMap { target($0, of: relationship) }
+      .filter { $0 != .deleted && known.insert($0).inserted }
   }
 
   /// The identifiers of the existing destinations of a relationship.

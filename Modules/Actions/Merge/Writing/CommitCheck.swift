@@ -21,6 +21,8 @@ final class CommitCheck: @unchecked Sendable {
   private let context: ActionContext
   private let index: InputIndex
   private let plan: MergePlan
+  /// Whether a change of another writer may be an edit that the server has to get. Such a change is never overwritten.
+  private let respectsPendingEdits: Bool
   /// The planned records. Made at the first conflict, because most merges have none.
   private lazy var records = plannedRecords()
   /// Whether a protected record makes the merge plan again. Otherwise the save leaves out that record alone, and the effects
@@ -31,8 +33,9 @@ final class CommitCheck: @unchecked Sendable {
 
   init(
     of plan: MergePlan, scope: MergeScope, condition: MergeCondition, layout: MergeLayout, index: InputIndex,
-    input: any MergeInput, context: ActionContext
+    input: any MergeInput, context: ActionContext, respectsPendingEdits: Bool
   ) throws {
+    self.respectsPendingEdits = respectsPendingEdits
     self.condition = condition
     self.layout = layout
     self.index = index
@@ -53,6 +56,16 @@ final class CommitCheck: @unchecked Sendable {
   /// - Throws: ``ErrorCode/versionConflict`` for a protected record, if the merge plans again; and for a record whose key
   ///   another writer has changed, because the plan was made for the former key.
   func allows(_ conflict: Conflict) throws -> Bool {
+    if respectsPendingEdits {
+      if plansAgain {
+        throw lostRaceError("a record of '\(conflict.objectID.entity.name)', which may have a pending edit now")
+      }
+      guard records[conflict.objectID] == nil else {
+        protectedIDs.insert(conflict.objectID)
+        return false
+      }
+      return true
+    }
     guard let planned = records[conflict.objectID], let row = conflict.store else { return true }
     try checkKey(of: row, planned)
     if try satisfiesConditions(row, planned) { return true }

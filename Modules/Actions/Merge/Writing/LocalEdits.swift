@@ -44,7 +44,8 @@ final class LocalEdits {
     var update = update
     if let former {
       guard let row = former.updates[update.index], row.id == update.row.id else { return nil }
-      update.keptSlots = SlotSet((0..<min(row.count, update.row.count)).filter { row[$0] != update.row[$0] })
+      let changed = (0..<min(row.count, update.row.count)).filter { row[$0] != update.row[$0] }
+      update.keptSlots = update.keptSlots.union(SlotSet(changed))
       if row.version != update.row.version { update.lists = [] }
     }
     if let unsaved {

@@ -21,5 +21,8 @@ struct MergePlan {
   /// The number of records to insert, to change or to delete.
   var count: Int { inserts.count + updates.count + deletes.count }
 
+  /// The records to change or to delete.
+  var recordIDs: Set<ManagedObjectID> { Set(updates.map(\.row.id) + deletes.map(\.id)) }
+
   var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty }
 }

@@ -21,6 +21,7 @@ struct MergeWriter {
       switch target {
       case .existing(let id): existing[id]
       case .new(let index): inserted[index]
+      case .deleted: nil
       }
     }
   }
@@ -89,7 +90,7 @@ struct MergeWriter {
     }
     for (relationship, link) in try input.links(update.index)
     where !relationship.isToMany && !layout.ignores(relationship)
-      && relationship.slot.map(update.keptSlots.contains) != true
+      && relationship.slot.map(update.keptSlots.contains) != true && !targets.isDeleted(link, of: relationship)
     {
       try set(link, of: relationship, object, targets, objects)
     }

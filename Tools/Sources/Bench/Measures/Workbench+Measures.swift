@@ -4,9 +4,9 @@ extension Workbench {
     var all = [
       fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
       smallSaveMeasure(),
-      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
-      actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(), persistedActionLatencyMeasure(),
-      mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
+      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), pendingMergeMeasure(),
+      mergeMemoryMeasure(), actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(),
+      persistedActionLatencyMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
       accessorMeasure(), toManyMeasure(), declaredReadMeasure(), declaredWriteMeasure(), modelFileMeasure(),
       smallUnitsMeasure(), sqliteSmallUnitsMeasure(),

@@ -1,4 +1,5 @@
 import Coherence
+import CoherenceOutbox
 import CoherencePostgreSQL
 import Dispatch
 import Foundation
@@ -26,13 +27,27 @@ final class MergeStore {
     try connect.start()
   }
 
+  /// Keeps changes for a server from now on, and changes the notes of some people: each change is a pending edit.
+  func addPendingEdits(to numbers: some Sequence<Int64>) throws {
+    let outbox = try Outbox(connect, entities: ["Person"])
+    let wanted = Set(numbers)
+    let context = connect.newBackgroundContext()
+    try context.performAndWait {
+      for person in try context.fetch(FetchRequest(PersonObject.self)) {
+        if wanted.contains(try person.value(for: "number")) { try person.setValue("A pending note", for: "notes") }
+      }
+      try context.save()
+    }
+    outbox.close()
+  }
+
   private static let model = Result {
     try ManagedObjectModel {
       Entity("Person", class: PersonObject.self, uniqueness: [["number"]]) {
         Attribute("number", .int64)
         for attribute in PersonObject.attributes { attribute }
       }
-    }
+    }.addingOutbox()
   }
 
   /// Merges records in an action. Only the merge itself is timed.

@@ -1,0 +1,101 @@
+import CoherenceCore
+import CoherenceReconciliation
+
+extension PendingReconciliation {
+  /// The members to write, after pending edits of owners and members.
+  struct ReconciledLists {
+    /// The lists that still differ from the stored ones, by input record.
+    var lists: [Int: [MemberComparison.ExpectedMembers]] = [:]
+    /// The relationships whose pending edits lost to the server, by input record.
+    var discarded: [Int: Set<String>] = [:]
+    /// The input records with a list that pending edits keep as it is stored.
+    var emptied: Set<Int> = []
+    /// The input records with a list that pending edits keep or change.
+    var kept: Set<Int> = []
+  }
+
+  /// Keeps the members that the user added, and leaves out the members that the user removed, in the lists of updates.
+  ///
+  /// - Parameter edits: The pending edits of the updates' records.
+  func reconciledLists(
+    of updates: [MergePlan.Update], _ edits: [ManagedObjectID: PendingEdit]
+  ) throws -> ReconciledLists {
+    var result = ReconciledLists()
+    for (relationship, lists) in Dictionary(grouping: updates.flatMap(\.lists), by: \.relationship) {
+      guard source.covers(layout.entity) || source.covers(relationship.destination) else {
+        for list in lists { result.lists[list.index, default: []].append(list) }
+        continue
+      }
+      let stored = try context.memberIDs(of: relationship, owners: lists.map(\.owner))
+      let memberEdits = try memberEdits(of: relationship, lists, stored)
+      for list in lists {
+        let own = edits[list.owner].flatMap { $0.concerns(relationship) ? $0 : nil }
+        if policy == .server, let own, !own.isBeingSent {
+          result.discarded[list.index, default: []].insert(relationship.name)
+        }
+        let reconciled = reconcile(
+          list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isBeingSent != true ? nil : own,
+          memberEdits)
+        if reconciled?.members != list.members { result.kept.insert(list.index) }
+        if let reconciled {
+          result.lists[list.index, default: []].append(reconciled)
+        } else {
+          result.emptied.insert(list.index)
+        }
+      }
+    }
+    return result
+  }
+
+  /// The pending edits of stored and expected members, which may have moved to another owner.
+  private func memberEdits(
+    of relationship: RelationshipDescription, _ lists: [MemberComparison.ExpectedMembers],
+    _ stored: [ManagedObjectID: [ManagedObjectID]]
+  ) throws -> [ManagedObjectID: PendingEdit] {
+    guard relationship.inverse != nil, source.covers(relationship.destination) else { return [:] }
+    var ids = Set(stored.values.joined())
+    for list in lists { for case .existing(let id) in list.members { ids.insert(id) } }
+    return try edits(of: Array(ids), relationship.destination)
+  }
+
+  /// - Parameter own: The edit of the list's owner that concerns the list.
+  /// - Returns: The members to write; `nil` if the stored members stay.
+  private func reconcile(
+    _ list: MemberComparison.ExpectedMembers, stored: [ManagedObjectID], own: PendingEdit?,
+    _ memberEdits: [ManagedObjectID: PendingEdit]
+  ) -> MemberComparison.ExpectedMembers? {
+    let relationship = list.relationship
+    if let own, relationship.isOrdered || own.members[relationship.name] == nil { return nil }
+    func isEdited(_ id: ManagedObjectID) -> Bool {
+      own?.members[relationship.name]?.contains(id) == true
+        || memberEdits[id]?.concerns(list.owner, as: relationship.inverse) == true
+    }
+    let storedIDs = Set(stored)
+    let expectedIDs = Set(list.members)
+    var members = list.members.filter { target in
+      guard case .existing(let id) = target, isEdited(id) else { return true }
+      return storedIDs.contains(id)
+    }
+    for id in stored where isEdited(id) && !expectedIDs.contains(.existing(id)) { members.append(.existing(id)) }
+    let present = stored.map(MergeTargets.Target.existing)
+    if relationship.isOrdered ? members == present : Set(members) == Set(present) { return nil }
+    return MemberComparison.ExpectedMembers(
+      index: list.index, owner: list.owner, relationship: relationship, members: members)
+  }
+}
+
+extension PendingEdit {
+  /// Whether the edit changed a to-many relationship of its record.
+  fileprivate func concerns(_ relationship: RelationshipDescription) -> Bool {
+    changed.contains(relationship.name) || members[relationship.name] != nil
+  }
+
+  /// Whether the edit of a member changed its relationship to an owner.
+  ///
+  /// - Parameter inverse: The relationship of the member that leads to the owner.
+  fileprivate func concerns(_ owner: ManagedObjectID, as inverse: RelationshipDescription?) -> Bool {
+    guard let inverse else { return false }
+    if kind == .insert { return true }
+    return inverse.isToMany ? members[inverse.name]?.contains(owner) == true : changed.contains(inverse.name)
+  }
+}

@@ -1,0 +1,215 @@
+import CoherenceCore
+import CoherenceReconciliation
+
+extension PendingReconciliation {
+  /// The changes that pending edits allow.
+  struct Remainder {
+    var inserts: [Int] = []
+    var updates: [MergePlan.Update] = []
+    var deletes: [Row] = []
+
+    var count: Int { inserts.count + updates.count + deletes.count }
+  }
+
+  /// The input and its links, for the comparison with pending edits.
+  struct Incoming {
+    let input: any MergeInput
+    let index: InputIndex
+    let targets: MergeTargets
+  }
+
+  /// Returns the part of the planned changes that pending edits allow. Called once.
+  func remainder(of planned: Remainder, _ incoming: Incoming) throws -> Remainder {
+    // Inserts are known already, but without the members that the user added.
+    let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { inserts[$0] == nil }
+    let edits = inserts.merging(try edits(of: ids, layout.entity)) { _, complete in complete }
+    var remainder = Remainder()
+    remainder.inserts = try planned.inserts.filter { try allowsInsert($0, incoming) }
+    let lists = try reconciledLists(of: planned.updates, edits)
+    for update in planned.updates {
+      var update = update
+      update.lists = lists.lists[update.index] ?? []
+      guard let edit = edits[update.row.id], edit.kind != .delete else {
+        if lists.kept.contains(update.index) { keptCount += 1 }
+        // The lists may have lost every difference to edits of their members.
+        let remains =
+          try !lists.emptied.contains(update.index)
+          || differs(update, values(update.index, of: update.row, incoming))
+        if remains { remainder.updates.append(update) }
+        continue
+      }
+      let discarded = lists.discarded[update.index] ?? []
+      if try reconcile(&update, edit, discarded: discarded, lists.kept.contains(update.index), incoming) {
+        remainder.updates.append(update)
+      }
+    }
+    remainder.deletes = planned.deletes.filter { allowsDelete(edits[$0.id]) }
+    try decideOverMatches(besides: Set(planned.updates.map(\.index)), incoming)
+    return remainder
+  }
+
+  // MARK: Inserts
+
+  /// Whether the merge may insert an input record. A pending deletion of the record, or of the destination of a required
+  /// link, forbids the insert.
+  private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
+    if let edit = deletions[MergeKey(values: try incoming.index.key(at: index))] {
+      keptCount += 1
+      if policy == .conflict, !edit.isBeingSent { try decideOverDeletion(edit, index, incoming) }
+      return false
+    }
+    guard incoming.targets.hasDeletedTargets else { return true }
+    for (relationship, link) in try incoming.input.links(index) where !relationship.isToMany && !relationship.isOptional
+    {
+      if incoming.targets.isDeleted(link, of: relationship) {
+        keptCount += 1
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The deletion of a record that the server has changed is a conflict.
+  private func decideOverDeletion(_ edit: PendingEdit, _ index: Int, _ incoming: Incoming) throws {
+    let values = namedValues(try values(index, of: nil, incoming), incoming.input.entity(index))
+    let changed = values.filter { name, value in edit.base[name].map { $0 != value } ?? false }
+    guard !changed.isEmpty else { return }
+    decide(over: edit, serverValues: values, conflicting: Set(changed.keys), isConflict: true)
+  }
+
+  // MARK: Updates
+
+  /// Leaves out the slots of an update whose pending edits win.
+  ///
+  /// - Parameters:
+  ///   - discarded: The names of the to-many relationships whose pending edits lost.
+  ///   - isListKept: Whether pending edits keep or change one of the update's lists.
+  /// - Returns: Whether something remains to be changed.
+  private func reconcile(
+    _ update: inout MergePlan.Update, _ edit: PendingEdit, discarded: Set<String>, _ isListKept: Bool,
+    _ incoming: Incoming
+  ) throws -> Bool {
+    let row = update.row
+    let values = try values(update.index, of: row, incoming)
+    let isInsert = edit.kind == .insert
+    let leavesServer = edit.isBeingSent || isInsert && isReinserted(update.index, incoming)
+    var discarded = leavesServer ? [] : discarded
+    var conflicting: Set<String> = []
+    var isKept = isListKept
+    var remains = !update.lists.isEmpty
+    for slot in values.indices {
+      guard let value = values[slot], value != .value(row[slot]) else { continue }
+      let name = row.entity.slots[slot].name
+      if !isInsert, !edit.changed.contains(name) {
+        remains = true
+        continue
+      }
+      let isUnchangedByServer = value.isKnown(to: edit, name)
+      if !leavesServer, !isUnchangedByServer, policy == .server {
+        discarded.insert(name)
+        remains = true
+        continue
+      }
+      update.keptSlots.insert(slot)
+      isKept = true
+      if !leavesServer, !isUnchangedByServer, policy == .conflict { conflicting.insert(name) }
+    }
+    if isKept { keptCount += 1 }
+    if !leavesServer, isInsert || !discarded.isEmpty || !conflicting.isEmpty {
+      decide(
+        over: edit, serverValues: namedValues(values, row.entity), discarded: discarded, conflicting: conflicting,
+        isConflict: !conflicting.isEmpty)
+    }
+    return remains
+  }
+
+  /// Whether a record with the key of an input record was deleted here before it was inserted again. The server still has the
+  /// former record.
+  private func isReinserted(_ index: Int, _ incoming: Incoming) -> Bool {
+    guard !deletions.isEmpty, let key = try? incoming.index.key(at: index) else { return false }
+    return deletions[MergeKey(values: key)] != nil
+  }
+
+  /// The pending inserts whose rows equal the input, or are protected by the condition: the server has them too.
+  private func decideOverMatches(besides updated: Set<Int>, _ incoming: Incoming) throws {
+    for match in matches where !updated.contains(match.index) {
+      guard let edit = inserts[match.id], !edit.isBeingSent, !isReinserted(match.index, incoming) else { continue }
+      let entity = incoming.input.entity(match.index)
+      let values = namedValues(try values(match.index, of: nil, incoming), entity)
+      decide(over: edit, serverValues: values, isConflict: false)
+    }
+  }
+
+  // MARK: Deletions
+
+  /// Returns the rows that a merge may delete. Called once, instead of ``remainder(of:_:)``.
+  func remainder(ofDeletes deletes: [Row]) throws -> [Row] {
+    let ids = deletes.map(\.id).filter { inserts[$0] == nil }
+    let edits = try edits(of: ids, layout.entity).merging(inserts) { first, _ in first }
+    return deletes.filter { allowsDelete(edits[$0.id]) }
+  }
+
+  /// Whether the merge may delete a record that the input does not contain.
+  private func allowsDelete(_ edit: PendingEdit?) -> Bool {
+    guard let edit, edit.kind != .delete else { return true }
+    if edit.kind == .update, !edit.isBeingSent {
+      let isDeleted = policy == .server
+      decide(over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted)
+      if isDeleted { return true }
+    }
+    keptCount += 1
+    return false
+  }
+
+  // MARK: Values of the input
+
+  /// The values of an input record, by slot.
+  ///
+  /// - Parameter row: The row that an update with the values would write; without a row, all values of the record.
+  private func values(_ index: Int, of row: Row?, _ incoming: Incoming) throws -> [IncomingValue?] {
+    var attributes: [AttributeValue?] = []
+    try incoming.input.readValues(index, into: &attributes, isChecked: true)
+    for slot in layout.ignoredSlots { attributes[slot] = nil }
+    var values = attributes.map { $0.map(IncomingValue.value) }
+    for (relationship, link) in try incoming.input.links(index) {
+      guard let slot = relationship.slot, !layout.ignores(relationship) else { continue }
+      switch link.keys.first.flatMap({ incoming.targets.target($0, of: relationship) }) {
+      case .existing(let id): values[slot] = .value(.reference(id))
+      case .new: values[slot] = .newRecord
+      case .deleted: values[slot] = nil
+      case nil: values[slot] = .value(.null)
+      }
+    }
+    let own = incoming.input.entity(index)
+    guard let row, !row.entity.isKind(of: own) else { return values }
+    return Array(values.prefix(layout.entity.slotCount))
+  }
+
+  private func namedValues(_ values: [IncomingValue?], _ entity: EntityDescription) -> [String: AttributeValue] {
+    var named: [String: AttributeValue] = [:]
+    for (slot, value) in values.enumerated() where slot < entity.slotCount {
+      if case .value(let value)? = value { named[entity.slots[slot].name] = value }
+    }
+    return named
+  }
+
+  /// Whether an update would change an attribute or a to-one relationship.
+  private func differs(_ update: MergePlan.Update, _ values: [IncomingValue?]) -> Bool {
+    values.indices.contains { slot in
+      values[slot].map { $0 != .value(update.row[slot]) } ?? false
+    } || !update.lists.isEmpty
+  }
+}
+
+/// A value of the input.
+private enum IncomingValue: Equatable {
+  case value(AttributeValue)
+  /// The reference to a record that the merge inserts, which differs from every stored value.
+  case newRecord
+
+  /// Whether the server had the value before the edit, or has the value from the edit itself.
+  func isKnown(to edit: PendingEdit, _ name: String) -> Bool {
+    guard case .value(let value) = self else { return false }
+    return edit.base[name] == value || edit.ownValues[name]?.contains(value) == true
+  }
+}

@@ -1,0 +1,121 @@
+import CoherenceCore
+import CoherenceReconciliation
+
+/// Reconciles one plan of a merge with the pending edits of a source, and collects the decisions.
+///
+/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would change
+/// afterwards. Used by the thread of the merge.
+final class PendingReconciliation {
+  /// An input record with the row of a pending insert.
+  struct Match {
+    let index: Int
+    let id: ManagedObjectID
+  }
+
+  let source: any PendingEdits
+  let policy: MergeOptions.PendingEditsPolicy
+  let context: ActionContext
+  let layout: MergeLayout
+  /// The pending inserts of the merge's entity, by record.
+  private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
+  /// The pending deletions of the merge's entity, by key.
+  private(set) var deletions: [MergeKey: PendingEdit] = [:]
+  /// The keys with pending deletions, by entity, of the destinations of links.
+  private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
+  /// The input records whose rows are pending inserts.
+  private(set) var matches: [Match] = []
+  /// The decisions over pending edits, in the order of the plan.
+  private(set) var decisions: [PendingDecision] = []
+  /// The number of records whose pending edits the merge keeps against its input.
+  var keptCount = 0
+
+  /// Asks the context's source for the pending inserts and deletions of the merge's entity.
+  ///
+  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships has
+  ///   anything to do with the source.
+  init?(in context: ActionContext, _ scope: MergeScope, layout: MergeLayout) throws {
+    guard let source = context.pendingEdits else { return nil }
+    let isCovered = source.covers(layout.entity)
+    guard isCovered || layout.relationships.contains(where: { source.covers($0.destination) }) else { return nil }
+    self.source = source
+    policy = scope.options.pendingEdits
+    self.context = context
+    self.layout = layout
+    guard isCovered else { return }
+    for edit in try edits(PendingEditsQuery(.insertsAndDeletions, of: layout.entity)) {
+      switch edit.kind {
+      case .insert: inserts[edit.recordID] = edit
+      case .delete: if let key = Self.key(of: edit, layout.keys.map(\.name)) { deletions[MergeKey(values: key)] = edit }
+      case .update: continue
+      }
+    }
+  }
+
+  private func edits(_ query: PendingEditsQuery) throws -> [PendingEdit] {
+    try context.refuseIfCanceled()
+    return try source.pendingEdits(query, in: context)
+  }
+
+  /// Returns the pending edits of some records of an entity.
+  func edits(of ids: [ManagedObjectID], _ entity: EntityDescription) throws -> [ManagedObjectID: PendingEdit] {
+    guard !ids.isEmpty, source.covers(entity) else { return [:] }
+    let edits = try edits(PendingEditsQuery(.records(ids), of: entity))
+    return Dictionary(edits.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The key of a deleted record, by the names of its attributes; `nil` for a record that had no complete key.
+  private static func key(of edit: PendingEdit, _ names: [String]) -> [AttributeValue]? {
+    let values = names.compactMap { edit.base[$0] }
+    return values.count == names.count && !values.isIncompleteKey ? values : nil
+  }
+
+  // MARK: Destinations of links
+
+  /// The keys of a relationship's destination with a pending deletion.
+  func deletedKeys(of destination: MergeDestination) throws -> Set<[AttributeValue]> {
+    let entity = destination.relationship.destination
+    if let known = deletedKeys[entity.name] { return known }
+    if entity === layout.entity, destination.hasKey(of: layout) { return Set(deletions.keys.map(\.values)) }
+    var keys: Set<[AttributeValue]> = []
+    if source.covers(entity) {
+      let names = destination.keyAttributes.map(\.name)
+      for edit in try edits(PendingEditsQuery(.insertsAndDeletions, of: entity)) where edit.kind == .delete {
+        if let key = Self.key(of: edit, names) { keys.insert(key) }
+      }
+    }
+    deletedKeys[entity.name] = keys
+    return keys
+  }
+
+  // MARK: Matches
+
+  /// Notes the row of an input record, if the row is a pending insert.
+  @inline(__always) func noteMatch(_ index: Int, _ id: ManagedObjectID) {
+    if !inserts.isEmpty, inserts[id] != nil { matches.append(Match(index: index, id: id)) }
+  }
+
+  func forgetMatches(_ indexes: Set<Int>) { matches.removeAll { indexes.contains($0.index) } }
+
+  // MARK: Decisions
+
+  func decide(
+    over edit: PendingEdit, serverValues: [String: AttributeValue]?, discarded: Set<String> = [],
+    conflicting: Set<String> = [], isConflict: Bool
+  ) {
+    decisions.append(
+      PendingDecision(
+        over: edit, serverValues: serverValues, discarded: discarded, conflicting: conflicting, isConflict: isConflict))
+  }
+
+  /// Forgets the decisions over records that unsaved edits of the view keep out of the plan.
+  func forgetDecisions(over ids: Set<ManagedObjectID>) {
+    if !ids.isEmpty { decisions.removeAll { ids.contains($0.edit.recordID) } }
+  }
+
+  /// Carries the decisions out in the context, and adds the counts to the result of the merge.
+  func carryOut(countingIn result: inout MergeResult) throws {
+    result.keptEdits += keptCount
+    result.pendingConflicts += decisions.count(where: \.isConflict)
+    if !decisions.isEmpty { try source.carryOut(decisions, in: context) }
+  }
+}

@@ -1,0 +1,47 @@
+public import CoherenceCore
+
+/// The local edits of one record that its server has not confirmed yet, as one change.
+public struct PendingEdit: Sendable {
+  /// The change that the server will see.
+  public enum Kind: Sendable, Hashable {
+    /// The server does not know the record yet.
+    case insert
+    /// The server knows the record with other values.
+    case update
+    /// The record is deleted here, and the server still has it.
+    case delete
+  }
+
+  /// The changed record. The record of a deletion has no row any more.
+  public var recordID: ManagedObjectID
+  /// The change that the server will see.
+  public var kind: Kind
+  /// The names of the changed attributes, parts of composites and relationships. Every property of an insert counts as
+  /// changed, and need not be in the set.
+  public var changed: Set<String>
+  /// The server's last known values, by the name of an attribute, of a part of a composite, or of a to-one relationship. A
+  /// name is missing when the value is not known. A deletion has the values of the record's key at least.
+  public var base: [String: AttributeValue]
+  /// The values that the edits have passed through, by property. A server with such a value has got an earlier state of
+  /// the edit, and has not changed the property itself. Empty unless the user edited more than once.
+  public var ownValues: [String: Set<AttributeValue>]
+  /// The changes of to-many relationships, by name.
+  public var members: [String: PendingMembers]
+  /// Whether the edit is on its way, so that its effect on the server is not known. Merges keep such an edit, and leave the
+  /// decision to the next merge after the server's answer.
+  public var isBeingSent: Bool
+
+  /// Makes an edit of a record.
+  public init(
+    of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
+    ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false
+  ) {
+    self.recordID = recordID
+    self.kind = kind
+    self.changed = changed
+    self.base = base
+    self.ownValues = ownValues
+    self.members = members
+    self.isBeingSent = isBeingSent
+  }
+}

@@ -1,0 +1,23 @@
+public import CoherenceCore
+
+/// A question of a merge for the pending edits of many records.
+public struct PendingEditsQuery: Sendable {
+  /// The records of a question.
+  public enum Selection: Sendable, Hashable {
+    /// The pending inserts and deletions of all records. The values and members of inserts may be left out.
+    case insertsAndDeletions
+    /// The pending edits of any kind of these records.
+    case records([ManagedObjectID])
+  }
+
+  /// The entity of the records. Records of its subentities belong to the question too.
+  public let entity: EntityDescription
+  /// The records of the question.
+  public let selection: Selection
+
+  /// Makes a question.
+  public init(_ selection: Selection, of entity: EntityDescription) {
+    self.entity = entity
+    self.selection = selection
+  }
+}

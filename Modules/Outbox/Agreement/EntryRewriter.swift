@@ -1,0 +1,174 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+/// Brings the entries of records in line with the decisions of merges, inside of the context of a merge.
+///
+/// The caller saves. Entries that a forwarder sends at the moment are left alone.
+struct EntryRewriter {
+  let context: ManagedObjectContext
+  let coordinator: PersistentStoreCoordinator
+  let conflicts: ConflictWriter
+
+  /// - Returns: `nil` for a context without a coordinator.
+  init?(in context: ManagedObjectContext, now: @escaping @Sendable () -> Date) {
+    guard let coordinator = context.persistentStoreCoordinator else { return nil }
+    self.context = context
+    self.coordinator = coordinator
+    conflicts = ConflictWriter(context: context, coordinator: coordinator, now: now)
+  }
+
+  func carryOut(_ decisions: [PendingDecision]) throws {
+    let records = try entries(of: decisions.map(\.edit.recordID))
+    var undecided: [(PendingDecision, entityName: String)] = []
+    for decision in decisions {
+      let entries = records[decision.edit.recordID] ?? []
+      guard !entries.isEmpty, !entries.contains(where: { $0.state == .sending }) else { continue }
+      let remaining = try rewrite(entries, decision)
+      if decision.isConflict, let head = remaining.first {
+        undecided.append((decision, entityName: head.entityName))
+        park(head)
+      }
+    }
+    try conflicts.write(undecided)
+  }
+
+  /// Carries out the decision over an edit that the server has refused.
+  func carryOutRefusal(_ decision: PendingDecision) throws {
+    let id = decision.edit.recordID
+    guard let head = try entries(of: [id])[id]?.first else { return }
+    try conflicts.write([(decision, entityName: head.entityName)])
+    head.isRejected = true
+    head.lease = nil
+    head.claimant = nil
+    head.state = .parked
+    head.lastError = Self.reason
+  }
+
+  /// The error of an entry that waits for a user.
+  private static let reason = "The server has other values; resolve the conflict."
+
+  private func park(_ head: OutboxEntryRecord) {
+    guard head.state == .pending else { return }
+    head.state = .parked
+    head.lastError = Self.reason
+  }
+
+  // MARK: Entries
+
+  /// The entries of records, in the order of each record's saves.
+  func entries(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
+    var result: [ManagedObjectID: [OutboxEntryRecord]] = [:]
+    for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
+      let byKey = Dictionary(grouping: group, by: \.key)
+      let records = try context.entryRecords(ofKeys: Array(byKey.keys), rootNames: [root.name] + root.formerNames)
+      for record in records {
+        let id = byKey[record.recordKey]?.first { $0.storeIdentifier == record.objectID.storeIdentifier }
+        if let id { result[id, default: []].append(record) }
+      }
+    }
+    return result.mapValues { $0.sorted { $0.precedes($1) } }
+  }
+
+  /// - Returns: The entries that remain.
+  private func rewrite(_ entries: [OutboxEntryRecord], _ decision: PendingDecision) throws -> [OutboxEntryRecord] {
+    guard let server = decision.serverValues else {
+      if decision.isConflict { return entries }
+      delete(entries)
+      return []
+    }
+    if decision.becomesUpdate { return try makeUpdate(of: entries, server, discarded: decision.discarded) }
+    return try remove(decision.discarded, from: entries)
+  }
+
+  func delete(_ entries: [OutboxEntryRecord]) {
+    for entry in entries { context.delete(entry) }
+  }
+
+  /// Makes an update of an insert: the server has a record with its key and other values.
+  private func makeUpdate(
+    of entries: [OutboxEntryRecord], _ server: [String: AttributeValue], discarded: Set<String>
+  ) throws -> [OutboxEntryRecord] {
+    guard let first = entries.first, first.kind == .insert else { return try remove(discarded, from: entries) }
+    let entry = try decoded(first)
+    let changes = entry.changes.compactMap { change -> OutboxChange? in
+      guard !discarded.contains(change.name) else { return nil }
+      // A value that neither the user nor the server has set is the server's.
+      guard let value = server[change.name] else { return change.value == .value(.null) ? nil : change }
+      var change = change
+      change.base = OutboxValue(recording: value)
+      return change.base == change.value ? nil : change
+    }
+    let members = entry.members.filter { !discarded.contains($0.name) }
+    let later = try remove(discarded, from: Array(entries.dropFirst()))
+    guard !changes.isEmpty || !members.isEmpty else {
+      context.delete(first)
+      return later
+    }
+    first.kind = .update
+    try write(changes, members, to: first)
+    return [first] + later
+  }
+
+  /// Removes properties from entries, and entries without a property.
+  ///
+  /// - Returns: The entries that remain.
+  func remove(_ names: Set<String>, from entries: [OutboxEntryRecord]) throws -> [OutboxEntryRecord] {
+    guard !names.isEmpty else { return entries }
+    var remaining: [OutboxEntryRecord] = []
+    var isChanged = false
+    for record in entries {
+      let entry = try decoded(record)
+      let changes = entry.changes.filter { !names.contains($0.name) }
+      let members = entry.members.filter { !names.contains($0.name) }
+      let isSame = changes.count == entry.changes.count && members.count == entry.members.count
+      if isSame || record.kind == .delete {
+        remaining.append(record)
+        continue
+      }
+      isChanged = true
+      if record.kind == .update, changes.isEmpty, members.isEmpty {
+        context.delete(record)
+      } else {
+        try write(changes, members, to: record)
+        remaining.append(record)
+      }
+    }
+    if isChanged, let head = remaining.first { renewKey(of: head) }
+    return remaining
+  }
+
+  /// Replaces the bases of properties by the server's values.
+  func rebase(_ names: Set<String>, on server: [String: AttributeValue], in entries: [OutboxEntryRecord]) throws {
+    var rest = names.filter { server[$0] != nil }
+    for record in entries where !rest.isEmpty {
+      let entry = try decoded(record)
+      var changes = entry.changes
+      for index in changes.indices where rest.remove(changes[index].name) != nil {
+        changes[index].base = server[changes[index].name].map { OutboxValue(recording: $0) }
+      }
+      if changes != entry.changes { try write(changes, entry.members, to: record) }
+    }
+  }
+
+  // MARK: Values
+
+  func decoded(_ record: OutboxEntryRecord) throws -> OutboxEntry {
+    try EntryDecoder(coordinator: coordinator).entry(record, includesContent: true)
+  }
+
+  /// Writes other values under a new key, because a server may know the old key with the old values.
+  func write(_ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord) throws {
+    try record.write(changes, members, store: store(of: record.objectID))
+    renewKey(of: record)
+  }
+
+  func renewKey(of record: OutboxEntryRecord) {
+    record.idempotencyKey = UUID()
+    record.groupEnd = nil
+  }
+
+  func store(of id: ManagedObjectID) -> (any PersistentStore)? {
+    id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+  }
+}

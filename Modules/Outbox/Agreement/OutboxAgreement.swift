@@ -1,0 +1,63 @@
+public import CoherenceActions
+public import CoherenceCore
+import Foundation
+
+/// The entries of an outbox as the pending edits of merges.
+///
+/// An ``Outbox`` of a Connect makes the agreement and sets it as the Connect's `pendingEdits`. It reads and changes the
+/// entries in the context of the merge, so that one save commits the merge and its effect on the entries.
+public final class OutboxAgreement: PendingEdits {
+  /// The names of the forwarded entities, subentities included.
+  private let entityNames: Set<String>
+  private let now: @Sendable () -> Date
+
+  init(forwarding entityNames: Set<String>, now: @escaping @Sendable () -> Date) {
+    self.entityNames = entityNames
+    self.now = now
+  }
+
+  /// Has the merges of a Connect respect the entries of an outbox. A source that the application has set stays.
+  static func register(_ agreement: @autoclosure () -> OutboxAgreement, with container: AnyObject) {
+    guard let connect = container as? any Connect else { return }
+    if connect.pendingEdits == nil || connect.pendingEdits is OutboxAgreement { connect.pendingEdits = agreement() }
+  }
+
+  // MARK: PendingEdits
+
+  public func covers(_ entity: EntityDescription) -> Bool {
+    entityNames.contains(entity.name) || entity.hierarchy.contains { entityNames.contains($0.name) }
+  }
+
+  public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
+    guard let reader = PendingEntryReader(in: context) else { return [] }
+    switch query.selection {
+    case .insertsAndDeletions: return try reader.insertsAndDeletions(of: query.entity)
+    case .records(let ids): return try reader.edits(of: ids)
+    }
+  }
+
+  public func carryOut(_ decisions: [PendingDecision], in context: ManagedObjectContext) throws {
+    try EntryRewriter(in: context, now: now)?.carryOut(decisions)
+  }
+}
+
+extension OutboxAgreement {
+  /// Keeps the refusal of a request by the server, with the server's values, as a conflict for the user. Called inside of
+  /// the context of a forwarder, before its save. The entries of the record wait until the conflict is resolved.
+  ///
+  /// - Parameter serverValues: The server's values by property; `nil` if the server has deleted the record.
+  static func noteConflict(
+    over id: ManagedObjectID, serverValues: [String: AttributeValue]?, in context: ManagedObjectContext,
+    now: @escaping @Sendable () -> Date
+  ) throws {
+    guard let reader = PendingEntryReader(in: context), let rewriter = EntryRewriter(in: context, now: now),
+      let edit = try reader.edits(of: [id]).first
+    else { return }
+    let names = Set(serverValues.map(\.keys).map(Array.init) ?? [])
+    let changed = edit.kind == .update ? names.intersection(edit.changed) : names
+    let conflicting = changed.filter { name in edit.base[name] != serverValues?[name] }
+    let decision = PendingDecision(
+      over: edit, serverValues: serverValues, conflicting: Set(conflicting), isConflict: true)
+    try rewriter.carryOutRefusal(decision)
+  }
+}

@@ -1,0 +1,68 @@
+import CoherenceActions
+import CoherenceCore
+
+extension PendingEdit {
+  /// The entries of one record as one edit; `nil` if nothing remains to be sent.
+  ///
+  /// - Parameter store: The store of the entries.
+  init?(_ id: ManagedObjectID, _ entries: [OutboxEntry], in store: (any PersistentStore)?) {
+    let steps = OutboxPlan(entries: entries).steps
+    guard let first = steps.first, let store else { return nil }
+    let sent = steps.flatMap(\.entries)
+    var merged = MergedChanges(sent[0])
+    for entry in sent.dropFirst() { merged.add(entry) }
+    let kind: OutboxEntryKind = steps.contains { $0.kind == .delete } ? .delete : first.kind
+    let isAttempted = sent[0].facts.isAttempted
+    self.init(
+      of: id, Kind(kind),
+      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert)
+    if sent.count > 1, kind == .update {
+      for change in sent.flatMap(\.changes) where change.isKnown {
+        if let value = change.value?.attributeValue(in: store) { ownValues[change.name, default: []].insert(value) }
+      }
+    }
+    for change in merged.changes(of: kind) where change.isKnown {
+      changed.insert(change.name)
+      base[change.name] = change.base?.attributeValue(in: store)
+    }
+    for change in merged.members where change.isKnown && kind != .delete {
+      changed.insert(change.name)
+      members[change.name] = PendingMembers(
+        added: Set(change.added.compactMap { $0.objectID(in: store) }),
+        removed: Set(change.removed.compactMap { $0.objectID(in: store) }))
+    }
+    if kind == .delete { base.merge(merged.identity(of: kind)) { known, _ in known } }
+    guard !sent.allSatisfy(\.isReadable) else { return }
+    let name = sent[0].entityName
+    keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
+  }
+
+  /// Has merges keep all of the record, because the values of an entry of a later release are not known.
+  ///
+  /// - Parameter entity: The record's own entity.
+  mutating func keepAll(of entity: EntityDescription) {
+    changed = Set(entity.slots.map(\.name)).union(entity.properties.map(\.name))
+    isBeingSent = true
+  }
+}
+
+extension PendingEdit.Kind {
+  fileprivate init(_ kind: OutboxEntryKind) {
+    switch kind {
+    case .insert: self = .insert
+    case .update: self = .update
+    case .delete: self = .delete
+    }
+  }
+}
+
+extension OutboxValue {
+  /// The value in the form in which rows hold it; `nil` for a value that was left out, and for a target without an entity.
+  func attributeValue(in store: any PersistentStore) -> AttributeValue? {
+    switch self {
+    case .value(let value): value
+    case .record(let record): record.objectID(in: store).map(AttributeValue.reference)
+    case .omitted: nil
+    }
+  }
+}

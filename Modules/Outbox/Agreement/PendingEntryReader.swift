@@ -1,0 +1,187 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+/// Reads entries as pending edits, inside of a context.
+struct PendingEntryReader {
+  private let context: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+
+  /// - Returns: `nil` for a context without a coordinator.
+  init?(in context: ManagedObjectContext) {
+    guard let coordinator = context.persistentStoreCoordinator else { return nil }
+    self.context = context
+    self.coordinator = coordinator
+  }
+
+  // MARK: Inserts and deletions
+
+  /// The pending inserts and deletions of an entity and its subentities. The values of inserts are not read.
+  func insertsAndDeletions(of entity: EntityDescription) throws -> [PendingEdit] {
+    let names = entity.hierarchy.flatMap { [$0.name] + $0.formerNames }.map(AttributeValue.string)
+    let kinds = [OutboxEntryKind.insert, .delete].map(\.attributeValue)
+    let request = FetchRequest(OutboxEntryRecord.self)
+      .filter(.membership(.path(PropertyPath(names: ["entityName"])), in: names))
+      .filter(.membership(.path(PropertyPath(names: ["kind"])), in: kinds))
+    let sink = try HeadSink(model: coordinator.managedObjectModel)
+    try context.read(request, into: sink)
+    let ids = sink.heads.compactMap { head in self.id(of: head.record, entry: head.id).map { ($0, head) } }
+    let deleted = Set(ids.filter { $1.kind == .delete }.map(\.0))
+    let inserts = ids.filter { $1.kind == .insert && !deleted.contains($0) }
+    return inserts.map { PendingEdit(of: $0, .insert, isBeingSent: $1.isBeingSent) }
+      + (try edits(of: Array(deleted)).filter { $0.kind == .delete })
+  }
+
+  private func id(of record: OutboxRecord, entry: ManagedObjectID) -> ManagedObjectID? {
+    store(of: entry).flatMap { record.objectID(in: $0) }
+  }
+
+  private func store(of id: ManagedObjectID) -> (any PersistentStore)? {
+    id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+  }
+
+  // MARK: Edits
+
+  /// The pending edits of some records, each with all values of its entries. The single update of a record, the usual case,
+  /// is read without an object.
+  func edits(of ids: [ManagedObjectID]) throws -> [PendingEdit] {
+    let wanted = Set(ids)
+    var edits: [PendingEdit] = []
+    for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
+      let rootNames = [root.name] + root.formerNames
+      let sink = try UpdateSink(model: coordinator.managedObjectModel)
+      try context.forEachEntryRequest(ofKeys: group.map(\.key), rootNames: rootNames) {
+        try context.read($0, into: sink)
+      }
+      var others: Set<Int64> = []
+      for (record, entries) in Dictionary(grouping: sink.entries, by: \.stored) {
+        guard entries.count == 1, let entry = entries.first, entry.head.kind == .update else {
+          others.insert(record.record.key)
+          continue
+        }
+        guard let id = id(of: record.record, entry: entry.head.id), wanted.contains(id) else { continue }
+        edits.append(edit(of: id, entry))
+      }
+      for (record, entries) in try self.entries(ofKeys: Array(others), rootNames) {
+        guard let first = entries.first, let id = id(of: record.record, entry: first.id), wanted.contains(id),
+          let edit = PendingEdit(id, entries, in: store(of: first.id))
+        else { continue }
+        edits.append(edit)
+      }
+    }
+    return edits
+  }
+
+  private func edit(of id: ManagedObjectID, _ entry: UpdateSink.Entry) -> PendingEdit {
+    var edit = PendingEdit(of: id, .update, isBeingSent: entry.head.state == .sending)
+    let entity = coordinator.managedObjectModel.entity(recordedAs: entry.head.entityName) ?? id.entity
+    guard let store = store(of: entry.head.id), let payload = try? EntryReader.payload(entry.payload) else {
+      edit.keepAll(of: entity)
+      return edit
+    }
+    for field in payload.0 {
+      guard let name = entity.property(recordedAs: field.name)?.name else { continue }
+      edit.changed.insert(name)
+      edit.base[name] = field.base?.attributeValue(in: store)
+    }
+    for change in payload.1 {
+      guard let name = entity.property(recordedAs: change.name)?.name else { continue }
+      edit.changed.insert(name)
+      edit.members[name] = PendingMembers(
+        added: Set(change.added.compactMap { $0.objectID(in: store) }),
+        removed: Set(change.removed.compactMap { $0.objectID(in: store) }))
+    }
+    return edit
+  }
+
+  private func entries(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [StoredRecord: [OutboxEntry]] {
+    guard !keys.isEmpty else { return [:] }
+    let decoder = EntryDecoder(coordinator: coordinator)
+    let entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
+    return Dictionary(grouping: entries) { StoredRecord(store: $0.id.storeIdentifier, record: $0.record) }
+  }
+}
+
+/// A record in a store.
+private struct StoredRecord: Hashable {
+  let store: StoreIdentifier?
+  let record: OutboxRecord
+}
+
+/// An entry without its values.
+private struct EntryHead {
+  let id: ManagedObjectID
+  let record: OutboxRecord
+  /// The name of the record's own entity when the entry was recorded.
+  let entityName: String
+  let kind: OutboxEntryKind
+  let state: OutboxEntryState
+  let isRejected: Bool
+  let groupEnd: Int64?
+
+  /// Whether the server may have applied the entry.
+  var isBeingSent: Bool { state == .sending || (groupEnd != nil && !isRejected) }
+}
+
+/// Makes heads of the values of entries.
+private final class HeadSink: ValueSink {
+  let slots: [Int]
+  private let model: ManagedObjectModel
+  private(set) var heads: [EntryHead] = []
+  var count: Int { heads.count }
+  /// The head of the values that were taken last.
+  var last: EntryHead? { heads.last }
+
+  init(model: ManagedObjectModel) throws {
+    self.model = model
+    let table = OutboxEntryRecord.Properties.table
+    let names = [
+      table.rootName.name, table.recordKey.name, table.kind.name, table.state.name, table.isRejected.name,
+      table.groupEnd.name, table.entityName.name,
+    ]
+    let entity = try model.entity(named: OutboxEntryRecord.entityName)
+    slots = [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    guard case .reference(let id) = values[0] else { return }
+    func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
+    heads.append(
+      EntryHead(
+        id: id, record: OutboxRecord(rootName: value(1), key: value(2)).renamed(in: model), entityName: value(7),
+        kind: value(3),
+        state: value(4), isRejected: value(5), groupEnd: value(6)))
+  }
+}
+
+/// Makes heads of the values of entries, with their payloads.
+private final class UpdateSink: ValueSink {
+  struct Entry {
+    let head: EntryHead
+    let payload: Data
+
+    var stored: StoredRecord { StoredRecord(store: head.id.storeIdentifier, record: head.record) }
+  }
+
+  private let heads: HeadSink
+  let slots: [Int]
+  private(set) var entries: [Entry] = []
+  var count: Int { entries.count }
+
+  init(model: ManagedObjectModel) throws {
+    heads = try HeadSink(model: model)
+    let name = OutboxEntryRecord.Properties.table.payload.name
+    let payload = try model.entity(named: OutboxEntryRecord.entityName).attribute(named: name)?.slot
+    slots = heads.slots + (payload.map { [$0] } ?? [])
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    let index = heads.slots.count
+    defer { (values + index).deinitialize(count: slots.count - index) }
+    let known = heads.count
+    heads.take(values)
+    guard heads.count > known, let head = heads.last, case .data(let payload) = values[index] else { return }
+    entries.append(Entry(head: head, payload: payload))
+  }
+}

@@ -1,0 +1,174 @@
+import CoherenceCore
+import Foundation
+
+/// Carries out a user's decision over a conflict, inside of a context that the caller saves.
+struct ConflictResolver {
+  private let context: ManagedObjectContext
+  private let rewriter: EntryRewriter
+  private let conflict: OutboxConflictRecord
+  private let recordID: ManagedObjectID
+  private let entries: [OutboxEntryRecord]
+  private let names: Set<String>
+  /// The server's values by property.
+  private var server: [String: AttributeValue] = [:]
+  private let entityNames: Set<String>
+
+  /// - Returns: `nil` for a context without a coordinator.
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends an entry of the record.
+  init?(
+    _ conflict: OutboxConflictRecord, of recordID: ManagedObjectID, in context: ManagedObjectContext,
+    forwarding entityNames: Set<String>, _ options: OutboxOptions
+  ) throws {
+    guard let rewriter = EntryRewriter(in: context, now: options.now) else { return nil }
+    self.context = context
+    self.rewriter = rewriter
+    self.conflict = conflict
+    self.recordID = recordID
+    self.entityNames = entityNames
+    entries = try rewriter.entries(of: [recordID])[recordID] ?? []
+    names = Set(conflict.names.split(separator: "\n").map(String.init))
+    if let sent = entries.first(where: { $0.state == .sending && ($0.lease ?? .distantPast) > options.now() }) {
+      throw CoherenceError(
+        .illegalState,
+        "A process sends an entry of '\(sent.entityName)' now; resolve the conflict when it has finished.",
+        isRetryable: true)
+    }
+    guard let store = rewriter.store(of: conflict.objectID) else { return }
+    for field in try EntryReader.payload(conflict.payload).0 {
+      server[field.name] = field.value?.attributeValue(in: store)
+    }
+  }
+
+  func resolve(_ resolution: OutboxResolution) throws {
+    let object = try context.objects(for: [recordID]).first
+    switch conflict.kind {
+    case .bothChanged: try resolveChange(resolution, object)
+    case .deletedOnServer: try resolveDeletionOnServer(resolution, object)
+    case .deletedLocally: try resolveDeletionHere(resolution, object)
+    }
+  }
+
+  // MARK: Both sides changed the record
+
+  private func resolveChange(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
+    switch resolution {
+    case .local:
+      try rewriter.rebase(names, on: server, in: entries)
+      release(entries)
+    case .server:
+      if let object { try set(server.filter { names.contains($0.key) }, of: object) }
+      release(try rewriter.remove(names, from: entries))
+    case .values(let values):
+      // The change of the object is recorded, as an edit on top of the rebased entries.
+      context.recordsChanges = true
+      if let object { for (name, value) in values { try object.setValue(value, for: name) } }
+      try rewriter.rebase(names, on: server, in: entries)
+      release(entries)
+    }
+  }
+
+  // MARK: The server deleted the record
+
+  private func resolveDeletionOnServer(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
+    // A record that was deleted here too is deleted on both sides.
+    guard let object, let head = entries.first else { return rewriter.delete(entries) }
+    switch resolution {
+    case .local: break
+    case .server:
+      context.delete(object)
+      return rewriter.delete(entries)
+    case .values(let values): for (name, value) in values { try object.setValue(value, for: name) }
+    }
+    let entity = RecordedEntity(object.entity, forwarding: entityNames)
+    let changes = try entity.fields.map { field in
+      OutboxChange(field.name, value: OutboxValue(recording: try object.value(for: field.name)))
+    }
+    rewriter.delete(Array(entries.dropFirst()))
+    head.kind = .insert
+    try rewriter.write(changes, try ownMembers(of: object), to: head)
+    head.identity = try identity(of: object, entity)
+    release([head])
+  }
+
+  /// The members of the relationships that stand for themselves, as a new record has them.
+  private func ownMembers(of object: ManagedObject) throws -> [OutboxMembers] {
+    try object.entity.relationships.compactMap { relationship in
+      guard case .links(_, isForward: true) = relationship.storage else { return nil }
+      let members = try object.objects(for: relationship.name).map { OutboxRecord($0.objectID) }
+      return members.isEmpty ? nil : OutboxMembers(relationship.name, added: members.sorted { $0.key < $1.key })
+    }
+  }
+
+  private func identity(of object: ManagedObject, _ entity: RecordedEntity) throws -> Data? {
+    let fields = try entity.identity.map { field in
+      EntryFormat.Field(name: field.name, base: nil, value: OutboxValue(recording: try object.value(for: field.name)))
+    }
+    return fields.isEmpty ? nil : EntryWriter.identity(fields)
+  }
+
+  // MARK: The record was deleted here
+
+  private func resolveDeletionHere(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
+    if case .local = resolution { return release(entries) }
+    guard let head = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
+      return rewriter.delete(entries)
+    }
+    var values: [String: AttributeValue] = [:]
+    for entry in try entries.map(rewriter.decoded) {
+      for change in entry.changes where values[change.name] == nil {
+        values[change.name] = change.base?.attributeValue(in: store)
+      }
+      values.merge(entry.identity) { known, _ in known }
+    }
+    values.merge(server) { _, server in server }
+    let restored = try context.insertNewObject(forEntityName: recordEntityName)
+    try context.assign(restored, to: store)
+    try set(values, of: restored)
+    guard case .values(let chosen) = resolution else { return rewriter.delete(entries) }
+    for (name, value) in chosen { try restored.setValue(value, for: name) }
+    try context.obtainPermanentIDs(for: [restored])
+    rewriter.delete(Array(entries.dropFirst()))
+    head.kind = .update
+    head.recordKey = restored.objectID.key
+    head.recordVersion = 1
+    let changes = try chosen.keys.sorted().map { name in
+      OutboxChange(
+        name, base: values[name].map { OutboxValue(recording: $0) },
+        value: OutboxValue(recording: try restored.value(for: name)))
+    }
+    try rewriter.write(changes, [], to: head)
+    release([head])
+  }
+
+  /// The present name of the record's entity.
+  private var recordEntityName: String {
+    let name = conflict.entityName
+    return context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: name)?.name ?? name
+  }
+
+  // MARK: Values and entries
+
+  /// Sets attributes, and to-one relationships to targets that exist.
+  private func set(_ values: [String: AttributeValue], of object: ManagedObject) throws {
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) where object.entity.propertiesByName[name] != nil {
+      if case .reference(let id) = value {
+        try object.setObject(try context.objects(for: [id]).first, for: name)
+      } else {
+        try object.setAttributeValue(value, for: name)
+      }
+    }
+  }
+
+  /// Has the first entry sent.
+  private func release(_ entries: [OutboxEntryRecord]) {
+    guard let head = entries.first else { return }
+    if head.isRejected { rewriter.renewKey(of: head) }
+    head.isRejected = false
+    head.state = .pending
+    head.attempts = 0
+    head.nextAttempt = OutboxEntryRecord.atOnce
+    head.lease = nil
+    head.claimant = nil
+    head.lastError = nil
+  }
+}

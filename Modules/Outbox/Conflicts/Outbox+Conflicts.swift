@@ -1,0 +1,112 @@
+public import CoherenceCore
+
+extension Outbox {
+  /// Returns the conflicts between pending edits and the server, in the order in which they were found.
+  ///
+  /// Cost: an indexed read of at most `limit` conflicts, and one read of their records.
+  ///
+  /// - Parameters:
+  ///   - entityName: The name of an entity, whose conflicts and those of its subentities are returned; `nil` for all.
+  ///   - limit: The greatest number of conflicts.
+  ///   - id: The conflict behind which the page begins; `nil` for the beginning.
+  /// - Throws: Errors of the store.
+  public func conflicts(
+    in entityName: String? = nil, limit: Int = 100, after id: OutboxConflict.ID? = nil
+  ) async throws -> [OutboxConflict] {
+    let context = newContext()
+    return try await context.perform {
+      // An identifier ascends with the insertion of its conflict.
+      let ids = try context.fetchIDs(self.conflictRequest(entityName)).sorted { $0.isListed(before: $1) }
+      let page = ids.drop { id.map($0.isListed(upTo:)) ?? false }.prefix(limit)
+      let records = try context.objects(for: Array(page), as: OutboxConflictRecord.self)
+      let objects = try self.objects(of: records, in: context)
+      return try records.map { try self.conflict($0, objects) }
+    }
+  }
+
+  /// Returns the number of conflicts.
+  ///
+  /// - Parameter entityName: As in ``conflicts(in:limit:after:)``.
+  /// - Throws: Errors of the store.
+  public func conflictCount(in entityName: String? = nil) async throws -> Int {
+    let context = newContext()
+    return try await context.perform { try context.count(for: self.conflictRequest(entityName)) }
+  }
+
+  /// A stream of the number of conflicts: at once, and after each save of this process that adds, changes or resolves
+  /// conflicts. Ends with its task or with the coordinator.
+  ///
+  /// ```swift
+  /// for try await count in outbox.conflictCounts() { badge.number = count }
+  /// ```
+  /// - Throws: Nothing at the call; the iteration throws errors of the store.
+  public func conflictCounts() -> AsyncThrowingStream<Int, any Error> {
+    let changes = Result { try coordinator.entityChanges(of: OutboxConflictRecord.entityName) }
+    return AsyncThrowingStream { continuation in
+      let task = Task {
+        do {
+          continuation.yield(try await self.conflictCount())
+          for await _ in try changes.get() { continuation.yield(try await self.conflictCount()) }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+}
+
+// MARK: - Inside of a context
+
+extension Outbox {
+  private func conflictRequest(_ entityName: String?) -> FetchRequest<OutboxConflictRecord> {
+    let request = FetchRequest(OutboxConflictRecord.self)
+    guard let names = recordedNames(of: entityName) else { return request }
+    let own = FetchExpression.path(PropertyPath(names: [OutboxConflictRecord.Properties.table.entityName.name]))
+    return request.filter(.membership(own, in: names.map(AttributeValue.string)))
+  }
+
+  /// The objects of the records in conflict, loaded together.
+  private func objects(
+    of conflicts: [OutboxConflictRecord], in context: ManagedObjectContext
+  ) throws -> [ManagedObjectID: ManagedObject] {
+    let ids = conflicts.compactMap(recordID)
+    return Dictionary(
+      try context.objects(for: ids).map { ($0.objectID, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The identifier of the record in a conflict.
+  func recordID(of conflict: OutboxConflictRecord) -> ManagedObjectID? {
+    conflict.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+      .flatMap { OutboxRecord(rootName: conflict.rootName, key: conflict.recordKey).objectID(in: $0) }
+  }
+
+  private func conflict(
+    _ record: OutboxConflictRecord, _ objects: [ManagedObjectID: ManagedObject]
+  ) throws -> OutboxConflict {
+    let id = recordID(of: record)
+    let object = id.flatMap { objects[$0] }
+    let names = Set(record.names.split(separator: "\n").map(String.init))
+    let store = record.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+    let fields = try EntryReader.payload(record.payload).0
+    let properties = try fields.filter { names.contains($0.name) }.map { field in
+      let local = object?.entity.propertiesByName[field.name] == nil ? nil : try object?.value(for: field.name)
+      return OutboxConflictProperty(
+        name: field.name, base: store.flatMap { field.base?.attributeValue(in: $0) }, local: local,
+        server: store.flatMap { field.value?.attributeValue(in: $0) })
+    }
+    return OutboxConflict(
+      id: record.objectID, recordID: id, entityName: record.entityName, kind: record.kind,
+      detectedDate: record.detected, properties: properties)
+  }
+}
+
+extension ManagedObjectID {
+  /// The order of conflicts in lists.
+  fileprivate func isListed(before other: ManagedObjectID) -> Bool {
+    (key, storeIdentifier?.rawValue ?? "") < (other.key, other.storeIdentifier?.rawValue ?? "")
+  }
+
+  fileprivate func isListed(upTo last: ManagedObjectID) -> Bool { !last.isListed(before: self) }
+}

@@ -1,0 +1,64 @@
+import CoherenceCore
+import Foundation
+
+/// The record of one conflict: a changed record has at most one.
+final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let entityName = AttributeKey<String>("entityName")
+    let rootName = AttributeKey<String>("rootName")
+    let recordKey = AttributeKey<Int64>("recordKey")
+    let kind = AttributeKey<OutboxConflictKind>("kind")
+    let detected = AttributeKey<Date>("detected")
+    let names = AttributeKey<String>("names")
+    let payload = AttributeKey<Data>("payload")
+  }
+
+  static var entityName: String { "CoherenceOutboxConflict" }
+  static var entityDeclaration: Entity {
+    Entity(entityName, class: OutboxConflictRecord.self, indexes: [["recordKey"]]) {
+      Attribute("entityName", .string)
+      Attribute("rootName", .string)
+      Attribute("recordKey", .int64)
+      Attribute("kind", OutboxConflictKind.attributeType)
+      Attribute("detected", .date)
+      Attribute("names", .string)
+      Attribute("payload", .data)
+    }
+  }
+
+  /// The present name of the record's entity at the time of the conflict.
+  var entityName: String {
+    get { self[Properties.table.entityName] }
+    set { self[Properties.table.entityName] = newValue }
+  }
+  /// The name of the root of the entity's hierarchy.
+  var rootName: String {
+    get { self[Properties.table.rootName] }
+    set { self[Properties.table.rootName] = newValue }
+  }
+  /// The key of the record in its hierarchy and store.
+  var recordKey: Int64 {
+    get { self[Properties.table.recordKey] }
+    set { self[Properties.table.recordKey] = newValue }
+  }
+  var kind: OutboxConflictKind {
+    get { self[Properties.table.kind] }
+    set { self[Properties.table.kind] = newValue }
+  }
+  /// The time of the first merge that found the conflict.
+  var detected: Date {
+    get { self[Properties.table.detected] }
+    set { self[Properties.table.detected] = newValue }
+  }
+  /// The names of the properties in conflict, one a line.
+  var names: String {
+    get { self[Properties.table.names] }
+    set { self[Properties.table.names] = newValue }
+  }
+  /// The server's values and their bases, in the format of ``EntryWriter``.
+  var payload: Data {
+    get { self[Properties.table.payload] }
+    set { self[Properties.table.payload] = newValue }
+  }
+}

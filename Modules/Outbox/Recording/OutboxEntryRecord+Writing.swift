@@ -1,0 +1,30 @@
+import CoherenceCore
+
+extension OutboxEntryRecord {
+  /// Writes the values of the entry. Called inside of the context.
+  ///
+  /// - Parameter store: The store of the entry.
+  func write(_ changes: [OutboxChange], _ members: [OutboxMembers], store: (any PersistentStore)?) throws {
+    guard let context = managedObjectContext else { return }
+    let content = EntryContent(
+      changes.map { EntryFormat.Field(name: $0.recordedName, base: $0.base, value: $0.value) },
+      members.map {
+        EntryFormat.Members(
+          name: $0.recordedName, added: $0.added, removed: $0.removed, isReordered: $0.isReordered, isOwner: $0.isOwner)
+      }, keepsLargeValues: kind != .delete)
+    payload = content.payload
+    references = content.references
+    contentSize = Int64(content.whole?.count ?? 0)
+    for old in Array(contents) { context.delete(old) }
+    guard let whole = content.whole else { return }
+    let new = try context.insertNewObject(forEntityName: OutboxContentRecord.entityName)
+    if let store { try context.assign(new, to: store) }
+    (new as? OutboxContentRecord)?.payload = whole
+    (new as? OutboxContentRecord)?.entry = self
+  }
+
+  /// Orders the entries of one record as the record's saves followed each other.
+  func precedes(_ other: OutboxEntryRecord) -> Bool {
+    (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)
+  }
+}

@@ -1,0 +1,155 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import CoherenceStrategies
+import Foundation
+import TestSupport
+
+/// A started Connect with one store of tasks and labels, and an outbox for the tasks.
+struct AgreementStack {
+  let directory: TemporaryDirectory
+  let connect: GenericConnect<ContextStrategy.Mixed>
+  let outbox: Outbox
+  private let configuration: StoreConfiguration
+
+  /// A stack with tasks that the server has too.
+  ///
+  /// - Parameter titles: The titles by identifier.
+  init(_ backend: Backend, titles: [Int: String] = [:]) throws {
+    try self.init(TemporaryDirectory(), backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try merge(Self.page(titles))
+  }
+
+  private init(_ directory: TemporaryDirectory, _ configuration: StoreConfiguration) throws {
+    self.directory = directory
+    self.configuration = configuration
+    connect = GenericConnect(name: "Tasks", managedObjectModel: try Self.model.get(), storeLocation: directory.url)
+    try connect.attachPersistentStore(for: configuration)
+    outbox = try Outbox(connect, entities: ["Task"])
+    try connect.start()
+  }
+
+  /// A second stack on the same store, as a program has it that starts again, or another program.
+  func another() throws -> AgreementStack { try AgreementStack(directory, configuration) }
+
+  private static let model = Result {
+    try ManagedObjectModel {
+      Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64, default: Int64(0))
+        Attribute("title", .string, default: "")
+        Attribute("note", .string, optional: true)
+        Relationship("labels", toMany: "Label", inverse: "tasks")
+      }
+      Entity("Label", uniqueness: [["name"]]) {
+        Attribute("name", .string)
+        Relationship("tasks", toMany: "Task", inverse: "labels")
+      }
+    }.addingOutbox()
+  }
+
+  // MARK: The server
+
+  static func page(_ titles: [Int: String]) -> [MergeRecord] {
+    titles.sorted { $0.key < $1.key }.map { MergeRecord(["id": $0, "title": $1]) }
+  }
+
+  /// Merges a page of the server.
+  @discardableResult
+  func merge(
+    _ page: [MergeRecord], _ policy: MergeOptions.PendingEditsPolicy = .keepLocal,
+    _ mode: MergeOptions.Mode = .upsertOnly, into name: String = "Task"
+  ) throws -> MergeResult {
+    try connect.newActionContext().merge(
+      records: page, for: connect.managedObjectModel.entity(named: name),
+      options: MergeOptions(mode: mode, maximumDeletedShare: 1, pendingEdits: policy))
+  }
+
+  // MARK: The user
+
+  /// Changes records in a context of the user, and saves.
+  @discardableResult
+  func edit<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+    let context = connect.newBackgroundContext()
+    return try context.performAndWait {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+
+  /// Changes a property of a task.
+  func set(_ value: String, for name: String = "title", of id: Int64) throws {
+    try edit { try Self.task(id, $0)?.setValue(value, for: name) }
+  }
+
+  func insert(_ id: Int64, _ title: String) throws {
+    try edit { context in
+      let task = try context.insertNewObject(forEntityName: "Task")
+      try task.setValue(id, for: "id")
+      try task.setValue(title, for: "title")
+    }
+  }
+
+  func delete(_ id: Int64) throws {
+    try edit { context in
+      if let task = try Self.task(id, context) { context.delete(task) }
+    }
+  }
+
+  static func task(_ id: Int64, _ context: ManagedObjectContext) throws -> ManagedObject? {
+    var request = FetchRequest<ManagedObject>(entityName: "Task")
+    request.predicate = .comparison(.path(PropertyPath("id")), .equal, .value(.int(id)))
+    return try context.fetch(request).first
+  }
+
+  // MARK: The state
+
+  /// The titles by identifier.
+  func titles() throws -> [Int64: String] { try values("title").compactMapValues { $0 } }
+
+  func values(_ name: String) throws -> [Int64: String?] {
+    let context = connect.newBackgroundContext()
+    return try context.performAndWait {
+      Dictionary(
+        uniqueKeysWithValues: try context.fetch(FetchRequest<ManagedObject>(entityName: "Task")).map {
+          (try $0.value(for: "id", as: Int64.self), try $0.value(for: name, as: String?.self))
+        })
+    }
+  }
+
+  /// The kinds, and the titles before and after, of all entries in their order.
+  func entries() async throws -> [EntryFacts] {
+    try await outbox.entries().map { entry in
+      EntryFacts(
+        kind: entry.kind, state: entry.state, base: entry["title"]?.base?.attributeValue,
+        value: entry["title"]?.value?.attributeValue)
+    }
+  }
+
+  /// Sets the state of all entries, as a forwarder does.
+  func setState(_ state: OutboxEntry.State) throws {
+    let context = connect.newActionContext()
+    try context.performAndWait {
+      for entry in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxEntry")) {
+        try entry.setValue(state, for: "state")
+        try entry.setValue(state == .sending ? Date.distantFuture : nil, for: "lease")
+      }
+      try context.save()
+    }
+  }
+}
+
+/// The parts of an entry that tests compare.
+struct EntryFacts: Equatable {
+  var kind: OutboxEntry.Kind
+  var state: OutboxEntry.State
+  var base: AttributeValue?
+  var value: AttributeValue?
+
+  /// An update of a title.
+  static func update(
+    _ base: String?, to value: String, _ state: OutboxEntry.State = .pending
+  ) -> EntryFacts {
+    EntryFacts(kind: .update, state: state, base: base.map(AttributeValue.string), value: .string(value))
+  }
+}

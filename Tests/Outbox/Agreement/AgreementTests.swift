@@ -1,0 +1,217 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import TestSupport
+import Testing
+
+/// Pages of a server and the entries of an outbox.
+@Suite("Merges and the outbox agree")
+struct AgreementTests {
+  // MARK: The behaviours of Coherence 4.2
+
+  @Test(arguments: Backend.available)
+  func `an update from the server is skipped for a record with a logged update`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    let result = try stack.merge(AgreementStack.page([1: "new", 2: "new"]))
+    #expect(result.updated == 1 && result.skipped == 1 && result.keptEdits == 1)
+    #expect(try stack.titles() == [1: "edited", 2: "new"])
+    #expect(try await stack.entries() == [.update("old", to: "edited")])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an insert from the server is skipped for a record with a logged deletion`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.delete(1)
+    let result = try stack.merge(AgreementStack.page([1: "new", 2: "old"]), .keepLocal, .replace)
+    #expect(result.inserted == 0 && result.skipped == 1 && result.unchanged == 1)
+    #expect(try stack.titles() == [2: "old"])
+    #expect(try await stack.entries().map(\.kind) == [.delete])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion by the server is skipped for a record with a logged update, and the user is told`(
+    backend: Backend
+  ) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    let result = try stack.merge(AgreementStack.page([2: "old"]), .keepLocal, .replace)
+    #expect(result.deleted == 0 && result.skipped == 1 && result.pendingConflicts == 1)
+    #expect(try stack.titles() == [1: "edited", 2: "old"])
+    #expect(try await stack.entries() == [.update("old", to: "edited", .parked)])
+    let conflicts = try await stack.outbox.conflicts()
+    #expect(conflicts.map(\.kind) == [.deletedOnServer] && conflicts.map(\.entityName) == ["Task"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `without the outbox the server wins`(backend: Backend) throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    stack.connect.pendingEdits = nil
+    try stack.merge(AgreementStack.page([1: "new"]), .keepLocal, .replace)
+    #expect(try stack.titles() == [1: "new"])
+  }
+
+  // MARK: Properties and entries
+
+  @Test(arguments: Backend.available)
+  func `a merge is not recorded, and takes the properties that the user did not edit`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old"])
+    #expect(try await stack.entries().isEmpty)
+    try stack.set("edited", of: 1)
+    let page = [MergeRecord(["id": 1, "title": "new", "note": "a note"])]
+    #expect(try stack.merge(page).updated == 1)
+    #expect(try stack.titles() == [1: "edited"])
+    #expect(try stack.values("note") == [1: "a note"])
+    #expect(try await stack.entries() == [.update("old", to: "edited")])
+  }
+
+  @Test(arguments: Backend.available)
+  func `with the policy server, a property that lost is not sent any more`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    try stack.set("again", of: 1)
+    try stack.set("edited", of: 2)
+    try stack.set("mine", for: "note", of: 2)
+    let result = try stack.merge(AgreementStack.page([1: "new", 2: "new"]), .server)
+    #expect(result.updated == 2 && result.keptEdits == 0)
+    #expect(try stack.titles() == [1: "new", 2: "new"])
+    #expect(try stack.values("note")[2] == "mine")
+    let entries = try await stack.outbox.entries()
+    #expect(entries.map { $0.changes.map(\.name) } == [["note"]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `with the policy server, a deletion by the server removes the entries of the record`(
+    backend: Backend
+  ) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    #expect(try stack.merge(AgreementStack.page([2: "old"]), .server, .replace).deleted == 1)
+    #expect(try stack.titles() == [2: "old"])
+    #expect(try await stack.entries().isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an entry that is being sent, and its record, are left alone`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    try stack.set("edited", of: 2)
+    try stack.setState(.sending)
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let result = try stack.merge(AgreementStack.page([1: "new"]), policy, .replace)
+      #expect(result.keptEdits == 2 && result.pendingConflicts == 0, "\(policy)")
+    }
+    #expect(try stack.titles() == [1: "edited", 2: "edited"])
+    #expect(try await stack.entries().map(\.state) == [.sending, .sending])
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a user who edits again during a merge keeps the last edit`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("one", of: 1)
+    let user = try stack.another()
+    stack.connect.persistentStoreCoordinator.observer = SaveInterference(reportingTo: { Issue.record($0) }) {
+      try user.set("two", of: 1)
+    }
+    // The page has the answer to the first edit, and another note.
+    let page = [MergeRecord(["id": 1, "title": "one", "note": "a note"]), MergeRecord(["id": 2, "title": "new"])]
+    #expect(try stack.merge(page, .server).updated == 2)
+    #expect(try stack.titles() == [1: "two", 2: "new"])
+    #expect(try await stack.entries().map(\.value) == [.string("one"), .string("two")])
+  }
+
+  // MARK: Inserts and deletions
+
+  @Test(arguments: Backend.available)
+  func `one key inserted on both sides becomes an update of the server's record`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend)
+    try stack.insert(1, "mine")
+    try stack.insert(2, "both")
+    let page = AgreementStack.page([1: "theirs", 2: "both"])
+    #expect(try stack.merge(page).keptEdits == 1)
+    #expect(try stack.titles() == [1: "mine", 2: "both"])
+    #expect(try await stack.entries() == [.update("theirs", to: "mine")])
+    let again = try stack.merge(page, .conflict)
+    #expect(again.pendingConflicts == 0 && again.skipped == 1)
+    #expect(try await stack.entries() == [.update("theirs", to: "mine")])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record deleted on both sides is no conflict, and its deletion is still sent`(
+    backend: Backend
+  ) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.delete(1)
+    let result = try stack.merge(AgreementStack.page([2: "old"]), .conflict, .replace)
+    #expect(result.keptEdits == 0 && result.pendingConflicts == 0)
+    #expect(try await stack.entries().map(\.kind) == [.delete])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record inserted and deleted here does not keep the server's record away`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend)
+    try stack.insert(1, "mine")
+    try stack.delete(1)
+    #expect(try stack.merge(AgreementStack.page([1: "theirs"])).inserted == 1)
+    #expect(try stack.titles() == [1: "theirs"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `whole pages in sequence keep pending inserts, updates and deletions, and delete the rest`(
+    backend: Backend
+  ) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old", 4: "old", 5: "old"])
+    try stack.set("edited", of: 1)
+    try stack.insert(3, "mine")
+    try stack.delete(4)
+    let pages = AsyncStream<[MergeRecord]> { continuation in
+      continuation.yield(AgreementStack.page([2: "new"]))
+      continuation.yield(AgreementStack.page([4: "new"]))
+      continuation.finish()
+    }
+    let result = try await stack.connect.newActionContext().mergePages(
+      pages, for: stack.connect.managedObjectModel.entity(named: "Task"), options: MergeOptions(mode: .replace))
+    #expect(result.updated == 1 && result.deleted == 1 && result.skipped == 3 && result.inserted == 0)
+    #expect(try stack.titles() == [1: "edited", 2: "new", 3: "mine"])
+    #expect(try await stack.outbox.conflicts().map(\.kind) == [.deletedOnServer])
+  }
+
+  // MARK: Members
+
+  @Test(arguments: Backend.available)
+  func `members that the user added stay beside the server's`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend)
+    try stack.merge(["home", "work", "later"].map { MergeRecord(["name": $0]) }, into: "Label")
+    try stack.merge([MergeRecord(["id": 1], links: ["labels": .many(["home"])])])
+    try stack.edit { context in
+      let work = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label")).filter {
+        try $0.value(for: "name", as: String.self) != "later"
+      }
+      try AgreementStack.task(1, context)?.setObjects(work, for: "labels")
+    }
+    try stack.merge([MergeRecord(["id": 1], links: ["labels": .many(["home", "later"])])])
+    let names = try stack.edit { context in
+      try AgreementStack.task(1, context)?.objects(for: "labels").map { try $0.value(for: "name", as: String.self) }
+    }
+    #expect(names?.sorted() == ["home", "later", "work"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record inserted on both sides has the members of both`(backend: Backend) throws {
+    let stack = try AgreementStack(backend)
+    try stack.merge(["home", "work"].map { MergeRecord(["name": $0]) }, into: "Label")
+    try stack.insert(1, "mine")
+    try stack.edit { context in
+      let labels = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+      try AgreementStack.task(1, context)?.setObjects(
+        labels.filter { try $0.value(for: "name", as: String.self) == "work" }, for: "labels")
+    }
+    try stack.merge([MergeRecord(["id": 1], links: ["labels": .many(["home"])])])
+    let names = try stack.edit { context in
+      try AgreementStack.task(1, context)?.objects(for: "labels").map { try $0.value(for: "name", as: String.self) }
+    }
+    #expect(names?.sorted() == ["home", "work"])
+  }
+}

@@ -1,0 +1,225 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import TestSupport
+import Testing
+
+@Suite("Conflicts between pending edits and the server")
+struct ConflictTests {
+  /// A stack whose task 1 both sides have changed, and its conflict.
+  private func bothChanged(_ backend: Backend) async throws -> (AgreementStack, OutboxConflict) {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    #expect(try stack.merge(AgreementStack.page([1: "new", 2: "new"]), .conflict).pendingConflicts == 1)
+    return (stack, try #require(try await stack.outbox.conflicts().first))
+  }
+
+  // MARK: Listing
+
+  @Test(arguments: Backend.available)
+  func `a conflict has the values of both sides and their base, and its entry waits`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    #expect(conflict.kind == .bothChanged && conflict.entityName == "Task")
+    #expect(conflict.properties.map(\.name) == ["title"])
+    #expect(conflict.properties.map(\.base) == [.string("old")])
+    #expect(conflict.properties.map(\.local) == [.string("edited")])
+    #expect(conflict.properties.map(\.server) == [.string("new")])
+    #expect(try await stack.entries() == [.update("old", to: "edited", .parked)])
+    #expect(try stack.titles() == [1: "edited", 2: "new"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record has one conflict, which a repeated merge does not write and a newer one updates`(
+    backend: Backend
+  ) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    let context = stack.connect.newActionContext()
+    let entity = try stack.connect.managedObjectModel.entity(named: "Task")
+    try context.merge(
+      records: AgreementStack.page([1: "new"]), for: entity, options: MergeOptions(pendingEdits: .conflict))
+    #expect(context.statistics.updates == 0 && context.statistics.inserts == 0)
+    try stack.merge(AgreementStack.page([1: "newer"]), .conflict)
+    let conflicts = try await stack.outbox.conflicts()
+    #expect(conflicts.map(\.id) == [conflict.id])
+    #expect(conflicts.first?.properties.map(\.server) == [.string("newer")])
+  }
+
+  @Test(arguments: Backend.available)
+  func `conflicts are listed in pages and counted, by entity`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old", 3: "old"])
+    for id in 1...3 as ClosedRange<Int64> { try stack.set("edited", of: id) }
+    try stack.merge(AgreementStack.page([1: "new", 2: "new", 3: "new"]), .conflict)
+    let first = try await stack.outbox.conflicts(limit: 2)
+    let rest = try await stack.outbox.conflicts(limit: 2, after: try #require(first.last).id)
+    #expect(first.count == 2 && rest.count == 1 && Set((first + rest).map(\.recordID)).count == 3)
+    #expect(try await stack.outbox.conflictCount() == 3)
+    #expect(try await stack.outbox.conflictCount(in: "Task") == 3)
+    #expect(try await stack.outbox.conflictCount(in: "Label") == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the number of conflicts is observed`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old"])
+    var counts = stack.outbox.conflictCounts().makeAsyncIterator()
+    #expect(try await counts.next() == 0)
+    try stack.set("edited", of: 1)
+    try stack.merge(AgreementStack.page([1: "new"]), .conflict)
+    #expect(try await counts.next() == 1)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try await counts.next() == 0)
+  }
+
+  // MARK: Both sides changed the record
+
+  @Test(arguments: Backend.available)
+  func `keeping the edit sends it on top of the server's value`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try stack.titles()[1] == "edited")
+    #expect(try await stack.entries() == [.update("new", to: "edited")])
+    let again = try stack.merge(AgreementStack.page([1: "new"]), .conflict)
+    #expect(again.pendingConflicts == 0 && again.keptEdits == 1)
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the server's values drops the edit`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try stack.titles() == [1: "new", 2: "new"])
+    #expect(try await stack.entries().isEmpty)
+    #expect(try await stack.outbox.conflictCount() == 0)
+    #expect(try stack.merge(AgreementStack.page([1: "new"]), .conflict).unchanged == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `chosen values are stored and sent`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .values(["title": "both"]))
+    #expect(try stack.titles()[1] == "both")
+    #expect(
+      try await stack.entries() == [.update("new", to: "edited"), .update("edited", to: "both")])
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a conflict over a record inserted on both sides is resolved like any other`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend)
+    try stack.insert(1, "mine")
+    #expect(try stack.merge(AgreementStack.page([1: "theirs"]), .conflict).pendingConflicts == 1)
+    #expect(try await stack.entries() == [.update("theirs", to: "mine", .parked)])
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.entries() == [.update("theirs", to: "mine")])
+    #expect(try stack.titles() == [1: "mine"])
+  }
+
+  // MARK: Deletions
+
+  /// A stack whose task 1 the server has deleted and the user has changed, and its conflict.
+  private func deletedOnServer(_ backend: Backend) async throws -> (AgreementStack, OutboxConflict) {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.set("edited", of: 1)
+    try stack.merge(AgreementStack.page([2: "old"]), .keepLocal, .replace)
+    return (stack, try #require(try await stack.outbox.conflicts().first))
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the edit of a record that the server has deleted sends the record as new`(
+    backend: Backend
+  ) async throws {
+    let (stack, conflict) = try await deletedOnServer(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    let entry = try #require(try await stack.outbox.entries().first)
+    #expect(entry.kind == .insert && entry.state == .pending && entry.identity == ["id": .int(1)])
+    #expect(entry["title"]?.value == .value(.string("edited")) && entry["title"]?.base == nil)
+    #expect(try stack.merge(AgreementStack.page([2: "old"]), .keepLocal, .replace).pendingConflicts == 0)
+    #expect(try stack.titles() == [1: "edited", 2: "old"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the server's deletion deletes the record and its entries`(backend: Backend) async throws {
+    let (stack, conflict) = try await deletedOnServer(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try stack.titles() == [2: "old"])
+    #expect(try await stack.entries().isEmpty)
+  }
+
+  /// A stack whose task 1 the user has deleted and the server has changed, and its conflict.
+  private func deletedLocally(_ backend: Backend) async throws -> (AgreementStack, OutboxConflict) {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.delete(1)
+    try stack.merge(AgreementStack.page([1: "new", 2: "old"]), .conflict)
+    return (stack, try #require(try await stack.outbox.conflicts().first))
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the deletion of a record that the server has changed sends the deletion`(
+    backend: Backend
+  ) async throws {
+    let (stack, conflict) = try await deletedLocally(backend)
+    #expect(conflict.kind == .deletedLocally && conflict.properties.map(\.local) == [nil])
+    #expect(try await stack.entries().map(\.state) == [.parked])
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.entries().map(\.kind) == [.delete])
+    #expect(try await stack.entries().map(\.state) == [.pending])
+    #expect(try stack.titles() == [2: "old"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the server's change of a deleted record restores the record`(backend: Backend) async throws {
+    let (stack, conflict) = try await deletedLocally(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try stack.titles() == [1: "new", 2: "old"])
+    #expect(try await stack.entries().isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `chosen values restore a record that was deleted, and are sent`(backend: Backend) async throws {
+    let (stack, conflict) = try await deletedLocally(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .values(["title": "both"]))
+    #expect(try stack.titles() == [1: "both", 2: "old"])
+    #expect(try await stack.entries() == [.update("new", to: "both")])
+    let entry = try #require(try await stack.outbox.entries().first)
+    #expect(entry.recordID != conflict.recordID && entry.recordID != nil)
+  }
+
+  // MARK: Restarts and errors
+
+  @Test(arguments: Backend.available)
+  func `a conflict is resolved after a restart`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    let restarted = try stack.another()
+    try await stack.connect.stop()
+    let known = try #require(try await restarted.outbox.conflicts().first)
+    #expect(known.properties == conflict.properties)
+    try await restarted.outbox.resolve(known.id, keeping: .server)
+    #expect(try restarted.titles()[1] == "new")
+    #expect(try await restarted.entries().isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a conflict is resolved once, and not while its entry is sent`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try stack.setState(.sending)
+    await #expect { try await stack.outbox.resolve(conflict.id, keeping: .local) } throws: {
+      ErrorCode.illegalState ~= $0
+    }
+    try stack.setState(.parked)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    await #expect { try await stack.outbox.resolve(conflict.id, keeping: .local) } throws: {
+      ErrorCode.objectNotFound ~= $0
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a resolution with a value that does not fit changes nothing`(backend: Backend) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    await #expect { try await stack.outbox.resolve(conflict.id, keeping: .values(["titel": "both"])) } throws: {
+      ErrorCode.unknownProperty ~= $0
+    }
+    #expect(try await stack.outbox.conflictCount() == 1)
+    #expect(try await stack.entries() == [.update("old", to: "edited", .parked)])
+  }
+}
