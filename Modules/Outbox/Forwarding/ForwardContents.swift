@@ -24,23 +24,15 @@ struct ForwardContents {
     }
     for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
       let pending = try outbox.entries(ofKeys: ids.map(\.key.key), root: root, in: context)
+      let objects = try context.existingObjects(with: ids.map(\.key))
       for (id, related) in ids {
         // The server knows a record with unsent edits by the identity of the first of them.
         if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
           keys[related] = first.identity
-        } else if let object = try Self.existingObject(id, in: context) {
+        } else if let object = objects[id] {
           keys[related] = try Self.keys(of: object)
         }
       }
-    }
-  }
-
-  /// The record of an identifier; `nil` for a missing one.
-  static func existingObject(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> ManagedObject? {
-    do {
-      return try context.existingObject(with: id)
-    } catch ErrorCode.objectNotFound {
-      return nil
     }
   }
 

@@ -1,5 +1,4 @@
 public import CoherenceActions
-public import Foundation
 
 /// The limits, the clock and the policies of forwarding.
 public struct ForwardOptions: Sendable {
@@ -24,16 +23,15 @@ public struct ForwardOptions: Sendable {
   /// The state of the network. Nothing is sent while it is offline.
   public var connectivity: any Connectivity
   /// The clock of delays and of the renewal of leases. With a manual clock, tests need not wait.
+  /// The dates of next attempts and leases come from ``OutboxOptions/now``.
   public var clock: any Clock<Duration>
-  /// The system's date, which the dates of next attempts and leases refer to.
-  public var now: @Sendable () -> Date
 
   /// Makes options. Numbers below their minimum count as the minimum.
   public init(
     concurrency: Int = 4, retry: RetryPolicy = RetryPolicy(attempts: 8, maximumDelay: .seconds(300)),
     longestDelay: Duration = .seconds(3600), leaseDuration: Duration = .seconds(60), pageSize: Int = 500,
     conflictPolicy: ForwardConflictPolicy = .park, connectivity: any Connectivity = AlwaysOnline(),
-    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.concurrency = max(1, concurrency)
     self.retry = retry
@@ -43,6 +41,5 @@ public struct ForwardOptions: Sendable {
     self.conflictPolicy = conflictPolicy
     self.connectivity = connectivity
     self.clock = clock
-    self.now = now
   }
 }

@@ -8,7 +8,8 @@ extension ForwardRunner {
   /// When the store fails, the results stay for a later attempt.
   func acknowledge() async {
     let isCanceling = inbox.mode == .canceling
-    var open = outcomes.map { ForwardSettlement($0, options: options, isCanceling: isCanceling) }
+    let now = outbox.options.now()
+    var open = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
     let pending = outcomes
     outcomes = []
     do {

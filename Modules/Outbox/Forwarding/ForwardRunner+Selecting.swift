@@ -37,7 +37,7 @@ extension ForwardRunner {
     let (outbox, desk, options, claimant) = (outbox, desk, options, claimant)
     let serverValues = serverValues
     return try await outbox.newContext().perform { context in
-      let now = options.now()
+      let now = outbox.options.now()
       let limit = callLimit * desk.largestBatch
       let steps = try outbox.steps(in: context, at: now, limit: limit, maximumDelay: options.longestDelay)
       var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)

@@ -29,7 +29,7 @@ extension ForwardRunner {
   /// Extends the leases of the edits that are being sent.
   func renewLeases() async {
     let heads = Array(flights.keys)
-    let lease = options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
+    let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     do {
       try await outbox.newContext().perform { context in try claim.renew(heads, until: lease, in: context) }

@@ -117,8 +117,10 @@ actor ForwardRunner {
 
   // MARK: Pauses
 
+  private var isConnectSuspended: Bool { (outbox.container as? any Connect)?.suspended ?? false }
+
   private func updatePause() {
-    let isPaused = desk.isPaused || outbox.isConnectSuspended || !options.connectivity.isOnline
+    let isPaused = desk.isPaused || isConnectSuspended || !options.connectivity.isOnline
     guard isPaused != self.isPaused else { return }
     self.isPaused = isPaused
     desk.send(isPaused ? .paused : .resumed)
@@ -135,7 +137,7 @@ actor ForwardRunner {
     if let changes = try? outbox.coordinator.entityChanges(of: OutboxEntryRecord.entityName) {
       listeners.append(Task.detached { for await _ in changes { inbox.requestScan() } })
     }
-    if let suspensions = outbox.connectSuspensions {
+    if let suspensions = (outbox.container as? any SuspensionReporting)?.suspensions {
       listeners.append(Task.detached { for await _ in suspensions { inbox.requestScan() } })
     }
     return listeners
@@ -148,7 +150,7 @@ actor ForwardRunner {
     dueTimer?.cancel()
     dueTimer = nil
     guard let nextDue else { return }
-    let delay = Duration.seconds(max(0, nextDue.timeIntervalSince(options.now())))
+    let delay = Duration.seconds(max(0, nextDue.timeIntervalSince(outbox.options.now())))
     dueTimer = timer(min(delay, options.longestDelay)) { $0.requestScan() }
   }
 

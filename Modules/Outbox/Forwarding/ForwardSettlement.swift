@@ -23,32 +23,32 @@ struct ForwardSettlement: Sendable {
   var serverValues: [String: AttributeValue]?
 
   /// - Parameter isCanceling: Whether the forwarder has canceled its attempts.
-  init(_ outcome: ForwardOutcome, options: ForwardOptions, isCanceling: Bool) {
+  init(_ outcome: ForwardOutcome, options: ForwardOptions, now: Date, isCanceling: Bool) {
     let flight = outcome.flight
     switch outcome.result {
-    case .success(let answer): self.init(answer.decision, flight, options)
+    case .success(let answer): self.init(answer.decision, flight, options, now)
     case .failure(let error):
       if isCanceling || !outcome.isOnline {
-        self = Self.again(flight, after: error, delay: .zero, counts: false, options)
+        self = Self.again(flight, after: error, delay: .zero, counts: false, options, now)
       } else if flight.content.attempt < options.retry.attempts, options.retry.isRetryable(error) {
         var generator = SystemRandomNumberGenerator()
         let delay = options.retry.delay(afterAttempt: flight.content.attempt, using: &generator)
-        let advised = RetryPolicy.advisedDelay(of: error, at: options.now()) ?? .zero
-        self = Self.again(flight, after: error, delay: max(delay, advised), counts: true, options)
+        let advised = RetryPolicy.advisedDelay(of: error, at: now) ?? .zero
+        self = Self.again(flight, after: error, delay: max(delay, advised), counts: true, options, now)
       } else {
         self = Self.park(flight, error, isRefused: false)
       }
     }
   }
 
-  private init(_ decision: ForwardAnswer.Decision, _ flight: ForwardFlight, _ options: ForwardOptions) {
+  private init(_ decision: ForwardAnswer.Decision, _ flight: ForwardFlight, _ options: ForwardOptions, _ now: Date) {
     switch decision {
     case .accepted(let values):
       self.init(flight, .remove(values), .accepted(flight.request)) { $0.accepted += 1 }
     case .rejected(let error): self = Self.park(flight, error, isRefused: true)
     case .later(let delay):
       let error = CoherenceError(.serverUnreachable, "The server asked for a later attempt.", isRetryable: true)
-      self = Self.again(flight, after: error, delay: delay, counts: true, options)
+      self = Self.again(flight, after: error, delay: delay, counts: true, options, now)
     case .conflict(let values): self.init(conflict: values, flight, options)
     }
   }
@@ -91,12 +91,12 @@ struct ForwardSettlement: Sendable {
   }
 
   private static func again(
-    _ flight: ForwardFlight, after error: any Error, delay: Duration, counts: Bool, _ options: ForwardOptions
+    _ flight: ForwardFlight, after error: any Error, delay: Duration, counts: Bool, _ options: ForwardOptions,
+    _ now: Date
   ) -> ForwardSettlement {
     let delay = min(delay, options.longestDelay)
     // Not the present date, which a clock that is set back would turn into a later one.
-    let date =
-      delay > .zero ? options.now().addingTimeInterval(delay / .seconds(1)) : OutboxEntryRecord.atOnce
+    let date = delay > .zero ? now.addingTimeInterval(delay / .seconds(1)) : OutboxEntryRecord.atOnce
     return ForwardSettlement(
       flight, .again(date, error: error.logText, counts: counts),
       .willRetry(flight.request, error: error, delay: delay)

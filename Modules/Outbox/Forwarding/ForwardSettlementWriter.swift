@@ -64,7 +64,7 @@ struct ForwardSettlementWriter: Sendable {
       try outbox.renameIdentity(of: flight.step.record, to: identity, in: context)
     }
     guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
-      let object = try ForwardContents.existingObject(id, in: context)
+      let object = try context.existingObjects(with: [id])[id]
     else { return }
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
     for (name, value) in values where !edited.contains(name) {

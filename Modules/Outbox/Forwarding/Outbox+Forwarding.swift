@@ -116,8 +116,7 @@ extension Outbox {
   public func flush() async throws -> Int {
     guard let runner = desk.runner else { throw Self.notStarted }
     try await runner.inbox.flush()
-    let counts = try await counts()
-    return counts.pending + counts.sending + counts.parked
+    return try await counts().total
   }
 
   /// A new stream of the events from now on, in order. The stream keeps every event until it is read.
