@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
     .library(name: "CoherenceModelMacros", targets: ["CoherenceModelMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
+    .library(name: "CoherenceOutbox", targets: ["CoherenceOutbox"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceModelFiles", targets: ["CoherenceModelFiles"]),
     .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
@@ -117,6 +118,10 @@ let package = Package(
       name: "CoherenceActions",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "CoherenceOutbox",
+      dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", logging], path: "Modules/Outbox",
+      swiftSettings: strict),
     .target(
       name: "CoherenceMapping",
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],

@@ -5,6 +5,10 @@ public import CoherenceStrategies
 ///
 /// A ``Connect`` makes a context for each attempt of an ``EntityAction``. When a save meets a conflict with the save of
 /// another context, the properties that the action has set win, property by property.
+///
+/// The context's saves are not shown to the participants of the coordinator, because most actions write the data of a
+/// server, which is not to be echoed. An action whose changes are edits of the user sets
+/// ``ManagedObjectContext/recordsChanges``.
 public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()
@@ -19,6 +23,7 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)
     activityObserver = counter
+    recordsChanges = false
   }
 
   /// The counts and times of the work done in this context so far. May be read from any thread.

@@ -43,6 +43,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     var parent: ManagedObjectContext?
     var mergePolicy = MergePolicy.error
     var savesThroughParent = false
+    var recordsChanges = true
+    var transactionAuthor: String?
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
     var followsAnother = false

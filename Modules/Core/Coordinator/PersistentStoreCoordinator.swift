@@ -18,6 +18,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let saves = SaveCount()
   /// The streams of changes by entity.
   let entityChangeFeed = EntityChangeFeed()
+  /// The participants of saves.
+  let participants = EntityObservers()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 

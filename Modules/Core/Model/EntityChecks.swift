@@ -23,6 +23,11 @@ final class EntityChecks: Sendable {
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
+  /// Slots of attributes and to-one relationships: all but the positions in ordered lists.
+  let values: SlotSet
+  /// Whether the entity has slots of positions in ordered lists.
+  let hasPositions: Bool
+
   /// The derived attributes.
   let derived: [DerivedSlot]
 
@@ -45,6 +50,9 @@ final class EntityChecks: Sendable {
       return (slot, inverse)
     }
     references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
+    let positions = entity.slots.indices.filter { if case .position = entity.slots[$0] { true } else { false } }
+    values = SlotSet(entity.slots.indices.filter { !positions.contains($0) })
+    hasPositions = !positions.isEmpty
     unique = Set(entity.uniquenessConstraints.joined().map(\.slotInRow)).sorted()
   }
 }

@@ -22,6 +22,10 @@ public final class ManagedObjectModel: Sendable {
   let members: [String: [EntityDescription]]
   /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
   let hasDerivedAttributes: Bool
+  /// The declarations that the model was built from, with inferred inverses.
+  let declarations: [Entity]
+  /// The warnings of the reader of the declarations, without the model's own.
+  let notes: [String]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
 
   /// Builds a model.
@@ -64,6 +68,8 @@ public final class ManagedObjectModel: Sendable {
     let linked = ModelLinker(declarations).link()
     let byName = Dictionary(uniqueKeysWithValues: linked.map { ($0.name, $0) })
     self.name = name
+    self.declarations = declarations
+    self.notes = notes
     self.entities = linked
     self.entitiesByName = byName
     self.hasDerivedAttributes = linked.contains { !$0.checked.derived.isEmpty }

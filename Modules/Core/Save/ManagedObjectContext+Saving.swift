@@ -45,6 +45,7 @@ extension ManagedObjectContext {
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     try refuseSaveByPolicy()
+    try refuseSaveByParticipant()
     try refuseSaveByHook()
     processInboxIfUsedDirectly()
     try prepareSave()
@@ -105,6 +106,7 @@ extension ManagedObjectContext {
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
     if case .success = result { storage.reports.removeAll() }
+    awakenLoaded()
     callDidSave(of: saved)
     try result.get()
   }
@@ -125,6 +127,7 @@ extension ManagedObjectContext {
       }
       outcomes.noteCommit(in: unit.store)
       listed?.add(committed.unit)
+      listed?.add(committed.added)
       saved.reserveCapacity(saved.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
         if let object = change.object { saved.append(object) }

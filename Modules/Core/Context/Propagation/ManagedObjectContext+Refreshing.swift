@@ -150,7 +150,7 @@ extension ManagedObjectContext {
 
   private final func processInboxDirectly() {
     // Changes of other contexts would move records of the running save onto other rows.
-    if storage.isCallingPolicy { return }
+    if storage.isCallingPolicy || storage.isCallingParticipant { return }
     // A context of a thread has no blocks: each fetch begins a unit of work.
     if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }

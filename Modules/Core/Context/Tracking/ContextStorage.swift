@@ -57,6 +57,8 @@ final class ContextStorage: @unchecked Sendable {
   var groups = FetchGroups()
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
+  /// Whether a participant runs as part of a save.
+  var isCallingParticipant = false
   /// The number of nested hooks of objects that run and may not save.
   @exclusivity(unchecked) var runningHooks = 0
   /// The objects with loaded values that wait for `awakeFromFetch`.

@@ -1,22 +1,32 @@
 /// Executes batch requests on a store without ``BatchExecuting``, with the same meaning: reads the rows that match and
-/// saves their new values.
+/// saves their new values. Executes batch requests on any store whose changes are shown to participants.
 struct BatchFallback {
   let context: ManagedObjectContext
   let store: any PersistentStore
+  /// `nil` when no participant is shown the changes.
+  let recording: SaveRecording?
+  /// The records that participants added.
+  private(set) var added = ParticipantRecords()
 
-  func update(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
-    try repeating {
-      let edits = try rows(of: query).map { Edit(of: $0, setting: values) }
-      try save(edits)
+  init(_ context: ManagedObjectContext, _ store: any PersistentStore, _ recording: SaveRecording?) {
+    self.context = context
+    self.store = store
+    self.recording = recording
+  }
+
+  mutating func update(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
+    try repeating { fallback in
+      let edits = try fallback.rows(of: query).map { Edit(of: $0, setting: values) }
+      try fallback.save(edits)
       return edits.map(\.row.id)
     }
   }
 
-  func delete(_ query: StoreQuery) throws -> BatchDeleteOutcome {
-    try repeating {
-      let deletes = try rows(of: query).map { Edit(deleting: $0) }
-      let updates = try referrers(to: deletes.map(\.row))
-      try save(deletes + updates)
+  mutating func delete(_ query: StoreQuery) throws -> BatchDeleteOutcome {
+    try repeating { fallback in
+      let deletes = try fallback.rows(of: query).map { Edit(deleting: $0) }
+      let updates = try fallback.referrers(to: deletes.map(\.row))
+      try fallback.save(deletes + updates)
       return BatchDeleteOutcome(deleted: deletes.map(\.row.id), updated: updates.map(\.row.id))
     }
   }
@@ -75,7 +85,7 @@ struct BatchFallback {
     }
   }
 
-  private func save(_ edits: [Edit]) throws {
+  private mutating func save(_ edits: [Edit]) throws {
     guard !edits.isEmpty else { return }
     var unit = UnitOfWork(of: RecordKeeper(edits.map(\.record)))
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
@@ -83,17 +93,19 @@ struct BatchFallback {
     gatherer.obeysDeny = false
     unit.links = try gatherer.links(of: unit)
     context.lease.endForSave()
-    var request = SavePlan(unit.rows).request
+    if let recording { added = try recording.records(addedTo: unit, in: store, comparesValues: true) }
+    var request = SavePlan(unit.rows.adding(added)).request
     // Batch requests do not validate, on any store.
     request.memberCounts = []
     try store.save(request)
   }
 
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
-  private func repeating<T>(_ body: () throws -> T) throws -> T {
+  private mutating func repeating<T>(_ body: (inout BatchFallback) throws -> T) throws -> T {
     for attempt in 1...16 {
+      added = ParticipantRecords()
       do {
-        return try body()
+        return try body(&self)
       } catch is StoreConflict.Failure {
         context.lease.endForSave()
         SaveTurns.pause(after: attempt)

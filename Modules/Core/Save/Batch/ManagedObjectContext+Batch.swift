@@ -2,12 +2,13 @@ extension ManagedObjectContext {
   /// Changes records in the store without making objects of them, and refreshes the objects of this context, its parents
   /// and its followers. Unsaved changes are ignored. Values are checked by type, not by validation rules.
   ///
-  /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it. To be called inside the
-  /// context.
+  /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it, unless a
+  /// ``SaveParticipant`` observes the records: their changes are then shown to the participant as those of a save. To be
+  /// called inside the context.
   ///
   /// - Returns: The identifiers of the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
-  ///   ``ErrorCode/missingValue``, ``ErrorCode/uniquenessViolated``, and errors of the store.
+  ///   ``ErrorCode/missingValue``, ``ErrorCode/uniquenessViolated``, and errors of participants and of the store.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
     try operating {
@@ -17,13 +18,21 @@ extension ManagedObjectContext {
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
       defer { persistentStoreCoordinator?.saves.rise() }
+      let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
       var changes = ChangeSet()
+      var added = ParticipantRecords()
       for store in try coordinator().stores(holding: entity) {
-        let ids = try (store as? any BatchExecuting)?.batchUpdate(query, values: values)
-        changes.refreshed += try ids ?? BatchFallback(context: self, store: store).update(query, values: values)
+        var fallback = BatchFallback(self, store, recording)
+        let ids = recording == nil ? try (store as? any BatchExecuting)?.batchUpdate(query, values: values) : nil
+        changes.refreshed += try ids ?? fallback.update(query, values: values)
+        added.append(fallback.added)
       }
+      changes.inserted = added.rows
       publishBatch(changes)
-      announce { $0.add(batch: changes.refreshed, of: entity, as: .updated) }
+      announce { list in
+        list.add(batch: changes.refreshed, of: entity, as: .updated)
+        list.add(added)
+      }
       return changes.refreshed
     }
   }
@@ -40,20 +49,31 @@ extension ManagedObjectContext {
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
       defer { persistentStoreCoordinator?.saves.rise() }
+      let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
       var changes = ChangeSet()
+      var added = ParticipantRecords()
       for store in try coordinator().stores(holding: entity) {
-        let batch = try (store as? any BatchExecuting)?.batchDelete(query)
-        let outcome = try batch ?? BatchFallback(context: self, store: store).delete(query)
+        var fallback = BatchFallback(self, store, recording)
+        let batch = recording == nil ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
+        let outcome = try batch ?? fallback.delete(query)
         changes.deleted += outcome.deleted
         changes.refreshed += outcome.updated
+        added.append(fallback.added)
       }
+      changes.inserted = added.rows
       publishBatch(changes)
       announce { list in
         list.add(batch: changes.refreshed, as: .updated)
         list.add(batch: changes.deleted, of: entity, as: .deleted)
+        list.add(added)
       }
       return changes.deleted
     }
+  }
+
+  /// The recording of a batch request; `nil` when no participant has to be shown its changes.
+  private final func recording(_ isNeeded: (SaveRecording) -> Bool) throws -> SaveRecording? {
+    try SaveRecording(of: self, in: coordinator(), PermanentIDs()).flatMap { isNeeded($0) ? $0 : nil }
   }
 
   private final func publishBatch(_ changes: ChangeSet) {

@@ -3,6 +3,8 @@ struct ConflictResolution {
   let store: any PersistentStore
   /// The unit, with the changes as they are resolved so far.
   private(set) var unit: UnitOfWork
+  /// The records that participants add in the present attempt.
+  var added = ParticipantRecords()
   private let context: ManagedObjectContext
   private let permanentIDs: PermanentIDs
   private var discarded: [DiscardedChange] = []
@@ -19,7 +21,7 @@ struct ConflictResolution {
   /// The unit as the store has committed it.
   var committed: CommittedUnit {
     CommittedUnit(
-      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships)
+      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships, added: added)
   }
 
   /// Resolves the conflicts that the store reported.

@@ -7,6 +7,8 @@ struct CommittedUnit {
   let discarded: [DiscardedChange]
   /// The relationships whose ordered lists were merged with those of the store.
   let mergedLists: Set<RelationshipDescription>
+  /// The records that participants added.
+  let added: ParticipantRecords
 }
 
 /// The changes of a record that a merge policy discards.

@@ -5,12 +5,15 @@ struct SaveExecution {
   private let coordinator: PersistentStoreCoordinator
   private let permanentIDs: PermanentIDs
   private let policy: MergePolicy
+  /// `nil` when no participant is shown the save.
+  private let recording: SaveRecording?
 
   init(_ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
     self.context = context
     self.coordinator = coordinator
     self.permanentIDs = permanentIDs
     policy = context.mergePolicy
+    recording = SaveRecording(of: context, in: coordinator, permanentIDs)
   }
 
   /// How often a save that meets conflicts is tried.
@@ -47,11 +50,12 @@ struct SaveExecution {
       isRetryable: true)
   }
 
-  /// Tries to write a unit once.
+  /// Tries to write a unit once, with the records that participants add to it.
   ///
   /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
   private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
-    let request = SavePlan(attempted.unit.rows).request
+    if let recording { attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store) }
+    let request = SavePlan(attempted.unit.rows.adding(attempted.added)).request
     guard !request.steps.isEmpty else { return true }
     do {
       try coordinator.save(request, in: attempted.store)

@@ -2,7 +2,8 @@ import Foundation
 
 /// The derived values of one save into stores, all computed with the same time.
 struct DerivedValues {
-  private let time: Timestamp
+  /// The time of the save.
+  let time: Timestamp
 
   init() {
     // The clock of a computer never shows a date that a timestamp cannot express.

@@ -29,6 +29,7 @@ extension ManagedObjectContext {
     for change in committed.discarded { discard(change) }
     for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
+    adopt(committed.added, into: &changes)
   }
 
   /// Makes the objects of committed changes clean, some at a time, so that the memory that one step touched is still in

@@ -1,6 +1,21 @@
 import Coherence
 import Testing
 
+final class AuditTrail: SaveParticipant {
+  func observes(_ entity: EntityDescription) -> Bool { entity.name == "Account" }
+
+  func participate(in save: inout SaveParticipation) throws {
+    let entry = try save.model.entity(named: "Entry")
+    guard let text = entry.attribute(named: "text") else { return }
+    for change in save.changes {
+      let names = change.changedProperties.map(\.name).joined(separator: ", ")
+      var values = entry.defaultValues
+      values[text.slot] = .string("\(change.kind): \(names)")
+      try save.insert(entry, values)
+    }
+  }
+}
+
 @Suite("The article about saving")
 struct SavingGuideTests {
   @Test func `a validation error lists every failure and a rollback drops the changes`() async throws {
@@ -70,6 +85,30 @@ struct SavingGuideTests {
       try context.save()
       #expect(album.title == "Theirs")
     }
+  }
+
+  @Test func `a participant adds records to a save`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Account") {
+        Attribute("name", .string)
+        Attribute("balance", .int64, default: 0)
+      }
+      Entity("Entry") { Attribute("text", .string) }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator.addSaveParticipant(AuditTrail())
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let texts = try context.performAndWait {
+      let account = try context.insertNewObject(forEntityName: "Account")
+      try account.setValue("Ada", for: "name")
+      try context.save()
+      try account.setValue(10, for: "balance")
+      try context.save()
+      let entries = try context.fetch(FetchRequest<ManagedObject>(entityName: "Entry"))
+      return try entries.map { try $0.value(for: "text", as: String.self) }
+    }
+    #expect(texts == ["inserted: name, balance", "updated: balance"])
   }
 
   @Test func `an error says whether the change was applied and whether to try again`() {

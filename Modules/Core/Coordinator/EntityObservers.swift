@@ -1,0 +1,41 @@
+import Synchronization
+
+/// Objects with the entities that each of them observes.
+final class EntityObservers: Sendable {
+  struct Observer: Sendable {
+    let object: any AnyObject & Sendable
+    /// Whether the object observes an entity, by ``EntityDescription/position``.
+    let isObserved: [Bool]
+
+    func observes(_ entity: EntityDescription) -> Bool { isObserved[entity.position] }
+  }
+
+  private let observers = Mutex<[Observer]>([])
+  private let count = Atomic<Int>(0)
+
+  /// Whether no object observes anything. Costs the read of one word.
+  var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+  /// The observers, in the order in which they were added.
+  var all: [Observer] { observers.withLock { $0 } }
+
+  /// Adds an observer, unless its object was added before.
+  func add(_ observer: Observer) {
+    observers.withLock { observers in
+      guard !observers.contains(where: { $0.object === observer.object }) else { return }
+      observers.append(observer)
+      count.store(observers.count, ordering: .releasing)
+    }
+  }
+
+  func remove(_ object: AnyObject) {
+    let former = observers.withLock { observers in
+      let former = observers
+      observers.removeAll { $0.object === object }
+      count.store(observers.count, ordering: .releasing)
+      return former
+    }
+    // Released outside the lock: the list may have the last reference.
+    withExtendedLifetime(former) {}
+  }
+}

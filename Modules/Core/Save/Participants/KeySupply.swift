@@ -1,0 +1,40 @@
+/// Keys for the records that participants add in one attempt of a save.
+///
+/// Keys that are left over are never used: the transaction that allocated them may be rolled back before the next
+/// attempt.
+final class KeySupply {
+  private struct Supply {
+    let root: EntityDescription
+    let space: IDSpace
+    var keys: Range<Int64> = 0..<0
+    /// The number of keys to allocate next.
+    var size = 16
+  }
+
+  /// The greatest number of keys allocated at once.
+  private static let greatestSize = 4_096
+
+  private let store: any PersistentStore
+  private var supplies: [Supply] = []
+
+  init(of store: any PersistentStore) { self.store = store }
+
+  /// An identifier for a fresh record of a hierarchy.
+  ///
+  /// - Throws: Errors of the store that allocates keys.
+  func nextID(in root: EntityDescription) throws -> ManagedObjectID {
+    let index = index(of: root)
+    if supplies[index].keys.isEmpty {
+      let size = supplies[index].size
+      supplies[index].keys = try store.allocateKeys(size, for: root)
+      supplies[index].size = min(2 * size, Self.greatestSize)
+    }
+    return ManagedObjectID(space: supplies[index].space, key: supplies[index].keys.removeFirst())
+  }
+
+  private func index(of root: EntityDescription) -> Int {
+    if let index = supplies.firstIndex(where: { $0.root === root }) { return index }
+    supplies.append(Supply(root: root, space: store.spaces[root]))
+    return supplies.count - 1
+  }
+}

@@ -1,0 +1,100 @@
+/// Asks the participants of a coordinator for the records that they add to one save.
+struct SaveRecording {
+  private let observers: [EntityObservers.Observer]
+  private let context: ManagedObjectContext
+  private let model: ManagedObjectModel
+  private let author: String?
+  private let permanentIDs: PermanentIDs
+  private let derivedValues = DerivedValues()
+
+  /// `nil` when no participant is shown the saves of the context. Without any participant, this costs the read of one
+  /// word.
+  init?(of context: ManagedObjectContext, in coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
+    guard !coordinator.participants.isEmpty, context.recordsChanges else { return nil }
+    observers = coordinator.participants.all
+    self.context = context
+    model = coordinator.managedObjectModel
+    author = context.transactionAuthor
+    self.permanentIDs = permanentIDs
+  }
+
+  /// The records that participants add to a unit of work on its way into a store.
+  ///
+  /// - Parameter comparesValues: Whether an update of the unit may write values that the record has already.
+  /// - Throws: ``ErrorCode/validationFailed`` for an error of a participant that is not a ``CoherenceError``;
+  ///   ``ErrorCode/illegalState`` when a participant changes objects of the context.
+  func records(
+    addedTo unit: UnitOfWork, in store: any PersistentStore, comparesValues: Bool = false
+  ) throws -> ParticipantRecords {
+    var records = ParticipantRecords()
+    guard unit.writesAnything else { return records }
+    let keys = KeySupply(of: store)
+    for observer in observers where unit.changesRecords(observedBy: observer) {
+      let changes = RecordedChanges(of: unit, seenBy: observer, permanentIDs, comparesValues: comparesValues)
+      guard !changes.isEmpty, let participant = observer.object as? any SaveParticipant else { continue }
+      var participation = SaveParticipation(in: store, of: model, by: author, changes, keys, derivedValues)
+      try context.ask(participant, in: &participation)
+      records.append(participation.records)
+    }
+    return records
+  }
+
+  /// Whether a batch update of an entity's records has to show the records to a participant.
+  func isNeeded(toUpdate entity: EntityDescription, _ includesSubentities: Bool) -> Bool {
+    let entities = includesSubentities ? entity.hierarchy : [entity]
+    return observers.contains { observer in entities.contains { observer.observes($0) } }
+  }
+
+  /// Whether a batch delete of an entity's records has to show records to a participant: the deleted ones, or others
+  /// whose references the delete clears.
+  func isNeeded(toDelete entity: EntityDescription, _ includesSubentities: Bool) -> Bool {
+    if isNeeded(toUpdate: entity, includesSubentities) { return true }
+    let referrers = model.entities.filter { referrer in
+      referrer.relationships.contains { $0.slot != nil && $0.destination.root === entity.root }
+    }
+    return observers.contains { observer in referrers.contains { observer.observes($0) } }
+  }
+}
+
+extension UnitOfWork {
+  /// Whether the store has something to write.
+  fileprivate var writesAnything: Bool {
+    !rows.inserts.isEmpty || !rows.updates.isEmpty || !rows.deletes.isEmpty || !links.isEmpty
+  }
+
+  fileprivate func changesRecords(observedBy observer: EntityObservers.Observer) -> Bool {
+    rows.inserts.contains { observer.observes($0.entity) } || updates.contains { observer.observes($0.entity) }
+      || rows.deletes.contains { observer.observes($0.entity) }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Calls a participant in the middle of a save of this context, and refuses changes of the context's objects by it:
+  /// after the commit, such a change would show as saved, although no store has it.
+  fileprivate final func ask(_ participant: any SaveParticipant, in save: inout SaveParticipation) throws {
+    storage.isCallingParticipant = true
+    defer { storage.isCallingParticipant = false }
+    do {
+      guard try !storage.isChanged(by: { try participant.participate(in: &save) }) else {
+        throw CoherenceError(
+          .illegalState,
+          "A save participant changed objects of the context that saves; add records through the `SaveParticipation`, "
+            + "and change objects before or after the save.")
+      }
+    } catch var error as CoherenceError {
+      error.outcome = .notApplied
+      throw error
+    } catch {
+      throw CoherenceError(.validationFailed, "A save participant refused the save.", underlying: error)
+    }
+  }
+
+  /// Refuses a save that a participant begins in the context whose save called the participant.
+  final func refuseSaveByParticipant() throws(CoherenceError) {
+    guard storage.isCallingParticipant else { return }
+    throw CoherenceError(
+      .illegalState,
+      "A save participant saves the context whose save called the participant; add records through the "
+        + "`SaveParticipation`, or save after the participant has returned.")
+  }
+}

@@ -1,0 +1,80 @@
+import CoherenceCore
+import Foundation
+
+/// Makes values of the records of entries, with the present names of properties and entities.
+///
+/// Used inside of the context of the records.
+struct EntryDecoder {
+  let coordinator: PersistentStoreCoordinator
+
+  /// The value of an entry's record.
+  ///
+  /// - Parameter includesContent: Whether the values over 32 KB are read, from a record of their own.
+  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is not
+  ///   ``OutboxEntry/isReadable`` then.
+  func entry(_ object: OutboxEntryRecord, includesContent: Bool = false) throws -> OutboxEntry {
+    let entity = coordinator.managedObjectModel.entity(recordedAs: object.entityName)
+    let payload = try payload(of: object, includesContent: includesContent)
+    let values = try? EntryReader.payload(payload)
+    let identity = object.identity.map { try? EntryReader.identity($0) } ?? []
+    let record = OutboxRecord(rootName: object.rootName, key: object.recordKey)
+    let store = object.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+    return OutboxEntry(
+      id: object.objectID,
+      recordID: store.flatMap { record.objectID(in: $0) },
+      record: record,
+      entityName: entity?.name ?? object.entityName,
+      recordedEntityName: object.entityName,
+      isEntityKnown: entity != nil,
+      sequence: object.sequence,
+      transaction: object.transaction,
+      recordVersion: object.recordVersion,
+      kind: object.kind,
+      idempotencyKey: object.idempotencyKey,
+      author: object.author,
+      enqueuedDate: object.enqueued,
+      state: object.state,
+      attempts: Int(clamping: object.attempts),
+      nextAttemptDate: object.nextAttempt == OutboxEntryRecord.atOnce ? nil : object.nextAttempt,
+      lastError: object.lastError,
+      isRejected: object.isRejected,
+      groupEnd: object.groupEnd,
+      leaseEnd: object.lease,
+      claimant: object.claimant,
+      identity: Self.identity(identity ?? [], entity),
+      changes: values?.0.map { Self.change($0, entity) } ?? [],
+      members: values?.1.map { Self.members($0, entity) } ?? [],
+      isReadable: values != nil && identity != nil)
+  }
+
+  private func payload(of object: OutboxEntryRecord, includesContent: Bool) throws -> Data {
+    guard includesContent, object.contentSize > 0 else { return object.payload }
+    let contents: [OutboxContentRecord] = try object.objects(for: "contents").compactMap { $0 as? OutboxContentRecord }
+    return contents.first?.payload ?? object.payload
+  }
+
+  private static func identity(
+    _ fields: [EntryFormat.Field], _ entity: EntityDescription?
+  ) -> [String: AttributeValue] {
+    var result: [String: AttributeValue] = [:]
+    for field in fields {
+      guard let value = field.value?.attributeValue else { continue }
+      result[entity?.property(recordedAs: field.name)?.name ?? field.name] = value
+    }
+    return result
+  }
+
+  private static func change(_ field: EntryFormat.Field, _ entity: EntityDescription?) -> OutboxChange {
+    let property = entity?.property(recordedAs: field.name)
+    return OutboxChange(
+      name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil, base: field.base,
+      value: field.value)
+  }
+
+  private static func members(_ change: EntryFormat.Members, _ entity: EntityDescription?) -> OutboxMembers {
+    let property = entity?.property(recordedAs: change.name)
+    return OutboxMembers(
+      name: property?.name ?? change.name, recordedName: change.name, isKnown: property != nil, added: change.added,
+      removed: change.removed, isReordered: change.isReordered, isOwner: change.isOwner)
+  }
+}

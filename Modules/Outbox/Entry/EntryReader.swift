@@ -1,0 +1,164 @@
+import CoherenceCore
+import Foundation
+
+/// Reads values in the ``EntryFormat``. Damaged data is refused, whatever the damage.
+struct EntryReader {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var rootNames: [String] = []
+
+  /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data that is not in the format; so do the
+  ///   other functions.
+  init(_ data: Data) throws(CoherenceError) {
+    bytes = [UInt8](data)
+    guard bytes.first == EntryFormat.version else { throw Self.unreadable }
+    position = 1
+  }
+
+  static func payload(_ data: Data) throws(CoherenceError) -> ([EntryFormat.Field], [EntryFormat.Members]) {
+    var reader = try EntryReader(data)
+    let fields = try reader.fields()
+    let members = try reader.members()
+    try reader.finish()
+    return (fields, members)
+  }
+
+  static func identity(_ data: Data) throws(CoherenceError) -> [EntryFormat.Field] {
+    var reader = try EntryReader(data)
+    let fields = try reader.fields()
+    try reader.finish()
+    return fields
+  }
+
+  static func references(_ data: Data) throws(CoherenceError) -> [EntryFormat.Reference] {
+    var reader = try EntryReader(data)
+    var result: [EntryFormat.Reference] = []
+    for _ in 0..<(try reader.count()) {
+      guard let role = EntryFormat.Role(rawValue: try reader.byte()) else { throw unreadable }
+      result.append(EntryFormat.Reference(role: role, record: try reader.record()))
+    }
+    try reader.finish()
+    return result
+  }
+
+  private static var unreadable: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "The values of an entry of the outbox cannot be read: a later release wrote them, or they are damaged. Update the "
+        + "program, or drop the entry.")
+  }
+
+  private func finish() throws(CoherenceError) {
+    guard position == bytes.count else { throw Self.unreadable }
+  }
+
+  private mutating func fields() throws(CoherenceError) -> [EntryFormat.Field] {
+    var result: [EntryFormat.Field] = []
+    for _ in 0..<(try count()) {
+      let name = try text()
+      let flags = try byte()
+      let base = flags & EntryFormat.FieldFlag.base == 0 ? nil : try value()
+      let value = flags & EntryFormat.FieldFlag.value == 0 ? nil : try value()
+      result.append(EntryFormat.Field(name: name, base: base, value: value))
+    }
+    return result
+  }
+
+  private mutating func members() throws(CoherenceError) -> [EntryFormat.Members] {
+    var result: [EntryFormat.Members] = []
+    for _ in 0..<(try count()) {
+      let name = try text()
+      let flags = try byte()
+      let added = try records()
+      let removed = try records()
+      result.append(
+        EntryFormat.Members(
+          name: name, added: added, removed: removed, isReordered: flags & EntryFormat.MemberFlag.reordered != 0,
+          isOwner: flags & EntryFormat.MemberFlag.owner != 0))
+    }
+    return result
+  }
+
+  private mutating func records() throws(CoherenceError) -> [OutboxRecord] {
+    var result: [OutboxRecord] = []
+    for _ in 0..<(try count()) { result.append(try record()) }
+    return result
+  }
+
+  private mutating func record() throws(CoherenceError) -> OutboxRecord {
+    let index = try count(in: rootNames.count + 1)
+    if index == rootNames.count { rootNames.append(try text()) }
+    return OutboxRecord(rootName: rootNames[index], key: try signed())
+  }
+
+  private mutating func value() throws(CoherenceError) -> OutboxValue {
+    guard let tag = EntryFormat.Tag(rawValue: try byte()) else { throw Self.unreadable }
+    switch tag {
+    case .null: return .value(.null)
+    case .false: return .value(.bool(false))
+    case .true: return .value(.bool(true))
+    case .int: return .value(.int(try signed()))
+    case .double:
+      let pattern = try slice(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      return .value(.double(Double(bitPattern: pattern)))
+    case .string: return .value(.string(try text()))
+    case .data: return .value(.data(Data(try slice(try count()))))
+    case .date: return .value(.date(Timestamp(microseconds: try signed())))
+    case .uuid:
+      let b = Array(try slice(16))
+      let uuid = (
+        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+      )
+      return .value(.uuid(UUID(uuid: uuid)))
+    case .decimal:
+      guard let decimal = Decimal(string: try text()) else { throw Self.unreadable }
+      return .value(.decimal(decimal))
+    case .record: return .record(try record())
+    case .omitted: return .omitted(byteCount: try count(in: .max))
+    }
+  }
+
+  private mutating func text() throws(CoherenceError) -> String {
+    guard let text = String(validating: try slice(try count()), as: UTF8.self) else { throw Self.unreadable }
+    return text
+  }
+
+  /// A number of elements. Each element takes a byte at least, so that damaged data never asks for more memory than its
+  /// own size.
+  private mutating func count() throws(CoherenceError) -> Int { try count(in: bytes.count - position + 1) }
+
+  private mutating func count(in limit: Int) throws(CoherenceError) -> Int {
+    let number = try unsigned()
+    guard number < UInt64(limit) else { throw Self.unreadable }
+    return Int(number)
+  }
+
+  private mutating func signed() throws(CoherenceError) -> Int64 {
+    let number = try unsigned()
+    return Int64(bitPattern: (number >> 1) ^ (0 &- (number & 1)))
+  }
+
+  private mutating func unsigned() throws(CoherenceError) -> UInt64 {
+    var result: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+      let byte = try byte()
+      // The tenth byte has the last bit of 64.
+      guard shift < 63 || byte <= 1 else { throw Self.unreadable }
+      result |= UInt64(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { return result }
+    }
+    throw Self.unreadable
+  }
+
+  private mutating func byte() throws(CoherenceError) -> UInt8 {
+    guard position < bytes.count else { throw Self.unreadable }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  private mutating func slice(_ count: Int) throws(CoherenceError) -> ArraySlice<UInt8> {
+    guard count <= bytes.count - position else { throw Self.unreadable }
+    defer { position += count }
+    return bytes[position..<(position + count)]
+  }
+}

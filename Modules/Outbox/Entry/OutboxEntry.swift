@@ -1,0 +1,89 @@
+public import CoherenceCore
+public import Foundation
+
+/// The change of one record by one save, as the outbox keeps it until a server has it.
+///
+/// A value: a copy of the entry at the time of reading. May be passed to any thread.
+public struct OutboxEntry: Sendable, Identifiable {
+  /// The kind of the change.
+  public typealias Kind = OutboxEntryKind
+  /// The state of sending.
+  public typealias State = OutboxEntryState
+
+  /// The identifier of the entry. Its text leads back to the entry, see
+  /// `PersistentStoreCoordinator.objectID(forDescription:)`.
+  public let id: ManagedObjectID
+  /// The identifier of the changed record, whether or not the record still exists; `nil` when the model has no entity for
+  /// the record any more.
+  public let recordID: ManagedObjectID?
+  /// The changed record.
+  public let record: OutboxRecord
+  /// The present name of the record's entity: the recorded name, or the new name after a migration renamed the entity.
+  public let entityName: String
+  /// The name of the record's entity when the change was recorded.
+  public let recordedEntityName: String
+  /// Whether the model still has the entity.
+  public let isEntityKnown: Bool
+  /// The order of the entry among all entries: microseconds since 1970, raised where the clock stood still or was set
+  /// back.
+  public let sequence: Int64
+  /// The sequence of the first entry of the same save.
+  public let transaction: Int64
+  /// The version of the record after the save, which orders the entries of one record.
+  public let recordVersion: Int64
+  /// The kind of the change.
+  public let kind: Kind
+  /// The key by which a server recognizes a request that it has applied already.
+  public let idempotencyKey: UUID
+  /// The `transactionAuthor` of the context that saved.
+  public let author: String?
+  /// The time of the save by the clock of the device.
+  public let enqueuedDate: Date
+  /// The state of sending.
+  public var state: State
+  /// The number of attempts so far.
+  public let attempts: Int
+  /// The earliest time of the next attempt; `nil` when the next attempt may begin at any time.
+  public let nextAttemptDate: Date?
+  /// The error of the last attempt, without values.
+  public let lastError: String?
+  /// Whether the server refused the entry, so that the change is certainly not applied there.
+  public let isRejected: Bool
+  /// The sequence of the last entry that a request with this entry's ``idempotencyKey`` includes; `nil` before the first
+  /// attempt.
+  public let groupEnd: Int64?
+  /// The end of the claim of the process that sends the entry.
+  public let leaseEnd: Date?
+  /// The name of the process that sends the entry.
+  public let claimant: String?
+  /// The identifying values of the record: those of the base for an update and a delete, those of the new record for an
+  /// insert.
+  public let identity: [String: AttributeValue]
+  /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former values
+  /// for a delete.
+  public let changes: [OutboxChange]
+  /// The to-many relationships with added or removed members.
+  public let members: [OutboxMembers]
+  /// Whether the values could be read. The values of an entry that a later release wrote, or of a damaged entry, cannot.
+  public let isReadable: Bool
+
+  /// The change of a property by its present name; `nil` when the entry does not have the property. The cost grows with
+  /// the number of changes.
+  public subscript(name: String) -> OutboxChange? { changes.first { $0.name == name } }
+
+  /// Whether this copy of the entry lacks large values; see ``OutboxValue/omitted(byteCount:)``.
+  public var hasOmittedValues: Bool { changes.contains(where: \.hasOmittedValue) }
+
+  /// The recorded names of the properties that the model does not have any more, in the order of the entry.
+  public var unknownProperties: [String] {
+    changes.filter { !$0.isKnown }.map(\.recordedName) + members.filter { !$0.isKnown }.map(\.recordedName)
+  }
+}
+
+extension OutboxEntry {
+  /// Orders the entries of one record as the record's saves followed each other, and the entries of one save as the save
+  /// recorded them.
+  func precedes(_ other: OutboxEntry) -> Bool {
+    (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)
+  }
+}

@@ -1,0 +1,46 @@
+public import CoherenceCore
+
+/// A record that an entry names: the changed record, or a related one, in the store of the entry.
+///
+/// Unlike a `ManagedObjectID`, the value needs no model: it stays readable after a migration has removed the entity.
+public struct OutboxRecord: Sendable, Hashable {
+  /// The name of the root of the record's entity hierarchy when the change was recorded.
+  public let rootName: String
+  /// The key of the record in its hierarchy and store.
+  public let key: Int64
+
+  /// Makes a record from the name of the root of its hierarchy and its key.
+  public init(rootName: String, key: Int64) {
+    self.rootName = rootName
+    self.key = key
+  }
+
+  /// The record of a permanent identifier.
+  init(_ id: ManagedObjectID) {
+    rootName = id.entity.name
+    key = id.key
+  }
+
+  /// The identifier of the record in a store, whether or not the record still exists.
+  ///
+  /// - Returns: `nil` when the model of the store has no hierarchy whose root has the name or had the name in an
+  ///   earlier model.
+  public func objectID(in store: any PersistentStore) -> ManagedObjectID? {
+    guard let root = store.environment.model.entity(recordedAs: rootName), root.root === root else { return nil }
+    return ManagedObjectID(space: store.spaces[root], key: key)
+  }
+}
+
+extension ManagedObjectModel {
+  /// The entity that has a name, or had the name in an earlier model. A model never has both.
+  func entity(recordedAs name: String) -> EntityDescription? {
+    entitiesByName[name] ?? entities.first { $0.formerNames.contains(name) }
+  }
+}
+
+extension EntityDescription {
+  /// The property that has a name, or had the name in an earlier model. An entity never has both.
+  func property(recordedAs name: String) -> PropertyDescription? {
+    propertiesByName[name] ?? properties.first { $0.formerNames.contains(name) }
+  }
+}

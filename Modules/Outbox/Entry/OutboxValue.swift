@@ -1,0 +1,25 @@
+public import CoherenceCore
+
+/// One value of an entry, with the type that the property had when the change was recorded.
+public enum OutboxValue: Sendable, Hashable {
+  /// The value of an attribute, or null for a to-one relationship without a target. Never a reference.
+  case value(AttributeValue)
+  /// The target of a to-one relationship.
+  case record(OutboxRecord)
+  /// A value of more than 32 KB that this copy of the entry does not have, with the number of its bytes.
+  ///
+  /// Lists leave large values out; ``Outbox/entry(_:)`` reads them. The deleted value of a delete is never kept.
+  case omitted(byteCount: Int)
+
+  /// The value of an attribute; `nil` for a target and an omitted value.
+  public var attributeValue: AttributeValue? {
+    if case .value(let value) = self { return value }
+    return nil
+  }
+
+  /// The target of a to-one relationship; `nil` for any other value.
+  public var record: OutboxRecord? {
+    if case .record(let record) = self { return record }
+    return nil
+  }
+}

@@ -1,0 +1,191 @@
+import CoherenceCore
+import Foundation
+
+/// The record of one entry: the change of one record by one save.
+///
+/// The values that describe the change are written once, by the save. The state of sending changes on the first entry of
+/// a record only: ``state``, ``attempts``, ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease`` and
+/// ``claimant``.
+final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
+  struct Properties: EntityProperties {
+    static let table = Properties()
+    let sequence = AttributeKey<Int64>("sequence")
+    let transaction = AttributeKey<Int64>("transaction")
+    let entityName = AttributeKey<String>("entityName")
+    let rootName = AttributeKey<String>("rootName")
+    let recordKey = AttributeKey<Int64>("recordKey")
+    let recordVersion = AttributeKey<Int64>("recordVersion")
+    let kind = AttributeKey<OutboxEntryKind>("kind")
+    let idempotencyKey = AttributeKey<UUID>("idempotencyKey")
+    let author = AttributeKey<String?>("author")
+    let enqueued = AttributeKey<Date>("enqueued")
+    let identity = AttributeKey<Data?>("identity")
+    let references = AttributeKey<Data?>("references")
+    let payload = AttributeKey<Data>("payload")
+    let contentSize = AttributeKey<Int64>("contentSize")
+    let contents = ToManyKey<OutboxContentRecord>("contents")
+    let state = AttributeKey<OutboxEntryState>("state")
+    let attempts = AttributeKey<Int64>("attempts")
+    let nextAttempt = AttributeKey<Date>("nextAttempt")
+    let lastError = AttributeKey<String?>("lastError")
+    let isRejected = AttributeKey<Bool>("isRejected")
+    let groupEnd = AttributeKey<Int64?>("groupEnd")
+    let lease = AttributeKey<Date?>("lease")
+    let claimant = AttributeKey<String?>("claimant")
+  }
+
+  static var entityName: String { "CoherenceOutboxEntry" }
+  static var entityDeclaration: Entity {
+    Entity(
+      entityName, class: OutboxEntryRecord.self,
+      indexes: [["state", "sequence"], ["entityName", "state", "sequence"], ["recordKey"]]
+    ) {
+      Attribute("sequence", .int64)
+      Attribute("transaction", .int64)
+      Attribute("entityName", .string)
+      Attribute("rootName", .string)
+      Attribute("recordKey", .int64)
+      Attribute("recordVersion", .int64)
+      Attribute("kind", OutboxEntryKind.attributeType)
+      Attribute("idempotencyKey", .uuid)
+      Attribute("author", .string, optional: true)
+      Attribute("enqueued", .date)
+      Attribute("identity", .data, optional: true)
+      Attribute("references", .data, optional: true)
+      Attribute("payload", .data)
+      Attribute("contentSize", .int64, default: Int64(0))
+      Attribute("state", OutboxEntryState.attributeType, default: OutboxEntryState.pending)
+      Attribute("attempts", .int64, default: Int64(0))
+      Attribute("nextAttempt", .date, default: atOnce)
+      Attribute("lastError", .string, optional: true)
+      Attribute("isRejected", .bool, default: false)
+      Attribute("groupEnd", .int64, optional: true)
+      Attribute("lease", .date, optional: true)
+      Attribute("claimant", .string, optional: true)
+      Relationship("contents", toMany: OutboxContentRecord.entityName, inverse: "entry", deleteRule: .cascade)
+    }
+  }
+
+  /// The date of an attempt that may begin at any time. Not the present: the clock may be set back afterwards.
+  static let atOnce = Date(timeIntervalSince1970: 0)
+}
+
+// MARK: - The change
+
+extension OutboxEntryRecord {
+  /// The order among all entries: microseconds since 1970, raised where the clock stands still or is set back.
+  var sequence: Int64 {
+    get { self[Properties.table.sequence] }
+    set { self[Properties.table.sequence] = newValue }
+  }
+  /// The sequence of the first entry of the same save.
+  var transaction: Int64 {
+    get { self[Properties.table.transaction] }
+    set { self[Properties.table.transaction] = newValue }
+  }
+  /// The name of the record's own entity when the save recorded it.
+  var entityName: String {
+    get { self[Properties.table.entityName] }
+    set { self[Properties.table.entityName] = newValue }
+  }
+  /// The name of the root of the entity's hierarchy when the save recorded it.
+  var rootName: String {
+    get { self[Properties.table.rootName] }
+    set { self[Properties.table.rootName] = newValue }
+  }
+  /// The key of the record in its hierarchy and store.
+  var recordKey: Int64 {
+    get { self[Properties.table.recordKey] }
+    set { self[Properties.table.recordKey] = newValue }
+  }
+  /// The version of the record after the save. Saves of one record have ascending versions, whichever process saves.
+  var recordVersion: Int64 {
+    get { self[Properties.table.recordVersion] }
+    set { self[Properties.table.recordVersion] = newValue }
+  }
+  var kind: OutboxEntryKind {
+    get { self[Properties.table.kind] }
+    set { self[Properties.table.kind] = newValue }
+  }
+  var idempotencyKey: UUID {
+    get { self[Properties.table.idempotencyKey] }
+    set { self[Properties.table.idempotencyKey] = newValue }
+  }
+  /// The transaction author of the context that saved.
+  var author: String? {
+    get { self[Properties.table.author] }
+    set { self[Properties.table.author] = newValue }
+  }
+  /// The time of the save by the clock of the device.
+  var enqueued: Date {
+    get { self[Properties.table.enqueued] }
+    set { self[Properties.table.enqueued] = newValue }
+  }
+  /// The identifying values, in the format of ``EntryWriter``.
+  var identity: Data? {
+    get { self[Properties.table.identity] }
+    set { self[Properties.table.identity] = newValue }
+  }
+  /// The related records, in the format of ``EntryWriter``.
+  var references: Data? {
+    get { self[Properties.table.references] }
+    set { self[Properties.table.references] = newValue }
+  }
+  /// The changes, in the format of ``EntryWriter``; large values by their size only.
+  var payload: Data {
+    get { self[Properties.table.payload] }
+    set { self[Properties.table.payload] = newValue }
+  }
+  /// The number of bytes of the whole payload in ``contents``; zero when ``payload`` is complete.
+  var contentSize: Int64 {
+    get { self[Properties.table.contentSize] }
+    set { self[Properties.table.contentSize] = newValue }
+  }
+  /// The whole payload of an entry with large values.
+  var contents: ToMany<OutboxContentRecord> { self[Properties.table.contents] }
+}
+
+// MARK: - The state of sending
+
+extension OutboxEntryRecord {
+  var state: OutboxEntryState {
+    get { self[Properties.table.state] }
+    set { self[Properties.table.state] = newValue }
+  }
+  /// The number of claims so far: each is followed by a request, unless the process ended first.
+  var attempts: Int64 {
+    get { self[Properties.table.attempts] }
+    set { self[Properties.table.attempts] = newValue }
+  }
+  /// The earliest time of the next attempt.
+  var nextAttempt: Date {
+    get { self[Properties.table.nextAttempt] }
+    set { self[Properties.table.nextAttempt] = newValue }
+  }
+  /// The error of the last attempt, without values.
+  var lastError: String? {
+    get { self[Properties.table.lastError] }
+    set { self[Properties.table.lastError] = newValue }
+  }
+  /// Whether the server refused the entry, so that the change is certainly not applied there.
+  var isRejected: Bool {
+    get { self[Properties.table.isRejected] }
+    set { self[Properties.table.isRejected] = newValue }
+  }
+  /// The sequence of the last entry that the request with this entry's idempotency key includes; `nil` before the first
+  /// claim.
+  var groupEnd: Int64? {
+    get { self[Properties.table.groupEnd] }
+    set { self[Properties.table.groupEnd] = newValue }
+  }
+  /// The end of the claim.
+  var lease: Date? {
+    get { self[Properties.table.lease] }
+    set { self[Properties.table.lease] = newValue }
+  }
+  /// The name of the forwarder that has the claim.
+  var claimant: String? {
+    get { self[Properties.table.claimant] }
+    set { self[Properties.table.claimant] = newValue }
+  }
+}
