@@ -127,7 +127,8 @@ let package = Package(
       dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
       path: "Modules/Mapping", swiftSettings: strict),
     .target(
-      name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
+      name: "CoherenceHTTP",
+      dependencies: ["CoherenceCore", "CoherenceActions", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
     .target(
       name: "CoherenceService",

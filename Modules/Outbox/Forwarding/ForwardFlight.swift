@@ -13,7 +13,8 @@ struct ForwardFlight: Sendable {
 /// The result of an attempt.
 struct ForwardOutcome: Sendable {
   let flight: ForwardFlight
-  let result: Result<ForwardAnswer, any Error>
+  /// The answer or error of the handler; `nil` for an edit that is released without an attempt.
+  let result: Result<ForwardAnswer, any Error>?
   /// Whether the network was reachable at the end of the attempt.
   let isOnline: Bool
 }

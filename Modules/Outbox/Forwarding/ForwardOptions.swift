@@ -16,8 +16,9 @@ public struct ForwardOptions: Sendable {
   /// The time after which another forwarder takes over the entries of a forwarder that has crashed; at least one
   /// second. A running forwarder renews its leases at a third of this time.
   public var leaseDuration: Duration
-  /// The number of entries that are read at once when the forwarder searches for entries to send; at least 10.
-  public var pageSize: Int
+  /// The number of handler calls whose edits are claimed ahead, so that a running call is followed by the next one at
+  /// once. Later changes of these records wait behind the claimed edits.
+  public var lookahead: Int
   /// The course after a server has reported a conflict.
   public var conflictPolicy: ForwardConflictPolicy
   /// The state of the network. Nothing is sent while it is offline.
@@ -29,7 +30,7 @@ public struct ForwardOptions: Sendable {
   /// Makes options. Numbers below their minimum count as the minimum.
   public init(
     concurrency: Int = 4, retry: RetryPolicy = RetryPolicy(attempts: 8, maximumDelay: .seconds(300)),
-    longestDelay: Duration = .seconds(3600), leaseDuration: Duration = .seconds(60), pageSize: Int = 500,
+    longestDelay: Duration = .seconds(3600), leaseDuration: Duration = .seconds(60), lookahead: Int = 60,
     conflictPolicy: ForwardConflictPolicy = .park, connectivity: any Connectivity = AlwaysOnline(),
     clock: any Clock<Duration> = ContinuousClock()
   ) {
@@ -37,7 +38,7 @@ public struct ForwardOptions: Sendable {
     self.retry = retry
     self.longestDelay = longestDelay
     self.leaseDuration = max(.seconds(1), leaseDuration)
-    self.pageSize = max(10, pageSize)
+    self.lookahead = max(0, lookahead)
     self.conflictPolicy = conflictPolicy
     self.connectivity = connectivity
     self.clock = clock

@@ -83,7 +83,7 @@ extension ForwardRunner {
         if isOurs { settlement.count(&statistics) } else { statistics.lost += 1 }
       }
       guard desk.reached(.acknowledged, settlement.flight) else { return inbox.die() }
-      if isOurs { desk.send(settlement.event) }
+      if isOurs, let event = settlement.event { desk.send(event) }
     }
   }
 

@@ -16,7 +16,8 @@ extension ForwardRunner {
     desk.count { $0.scans += 1 }
     let selection: Selection
     do {
-      selection = try await select(callLimit: options.concurrency - calls.count)
+      selection = try await select(
+        callLimit: options.concurrency + options.lookahead - calls.count - waitingCalls.count)
       failureCount = 0
     } catch {
       return delay(after: error)
@@ -28,7 +29,8 @@ extension ForwardRunner {
       flights[flight.head] = flight
       guard desk.reached(.claimed, flight) else { return inbox.die() }
     }
-    for call in selection.calls { start(call) }
+    waitingCalls.append(contentsOf: selection.calls)
+    startWaitingCalls()
     if !selection.unsendable.isEmpty { await acknowledge() }
   }
 

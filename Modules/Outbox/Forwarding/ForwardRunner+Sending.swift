@@ -1,8 +1,21 @@
 import CoherenceCore
 
 extension ForwardRunner {
+  /// Starts calls with claimed edits, as far as the limit allows.
+  func startWaitingCalls() {
+    while calls.count < options.concurrency, !waitingCalls.isEmpty { start(waitingCalls.removeFirst()) }
+  }
+
+  /// Gives back the edits that were claimed ahead.
+  func releaseWaitingCalls() {
+    for flight in waitingCalls.flatMap(\.flights) {
+      outcomes.append(ForwardOutcome(flight: flight, result: nil, isOnline: true))
+    }
+    waitingCalls = []
+  }
+
   /// Calls a handler beside the loop.
-  func start(_ call: ForwardCall) {
+  private func start(_ call: ForwardCall) {
     let number = nextCall
     nextCall += 1
     desk.count { statistics in

@@ -19,6 +19,8 @@ actor ForwardRunner {
   /// The running calls of handlers.
   var calls: [Int: Task<Void, Never>] = [:]
   var nextCall = 0
+  /// The calls with edits that are claimed ahead.
+  var waitingCalls: [ForwardCall] = []
   /// The results that are not applied yet.
   var outcomes: [ForwardOutcome] = []
   /// The server's values of conflicts that are sent again, by the entry with the claim.
@@ -66,6 +68,8 @@ actor ForwardRunner {
     if news.mode == .dead { return false }
     outcomes += news.outcomes
     for call in news.endedCalls { calls[call] = nil }
+    updatePause()
+    if isPaused || news.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
     if news.delayEnded { isDelayed = false }
     if news.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
     if !outcomes.isEmpty, !isDelayed || news.mode != .running {
@@ -93,16 +97,15 @@ actor ForwardRunner {
   ///
   /// - Returns: Whether another turn follows at once.
   private func search(_ news: ForwardInbox.News) async -> Bool {
-    updatePause()
     guard !isDelayed else { return false }
-    if !isPaused, news.needsScan || hasMore, calls.count < options.concurrency {
+    if !isPaused, news.needsScan || hasMore, wantsCalls {
       inbox.beginScan()
       hasMore = false
       await startReadyCalls()
       if isDelayed || inbox.isDead { return inbox.isDead }
       setDueTimer()
       // Another forwarder was faster with some of the entries.
-      if hasMore, calls.count < options.concurrency { return true }
+      if hasMore, wantsCalls { return true }
     }
     guard flights.isEmpty, isPaused || nextDue == nil else {
       isIdle = false
@@ -113,6 +116,11 @@ actor ForwardRunner {
       isIdle = true
     }
     return false
+  }
+
+  /// Whether a search is worth its cost: calls can start, and at most a half of the claimed ones is left.
+  private var wantsCalls: Bool {
+    calls.count + waitingCalls.count < options.concurrency + options.lookahead / 2
   }
 
   // MARK: Pauses

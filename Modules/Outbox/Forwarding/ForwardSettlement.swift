@@ -17,7 +17,7 @@ struct ForwardSettlement: Sendable {
 
   let flight: ForwardFlight
   var consequence: Consequence
-  var event: OutboxEvent
+  var event: OutboxEvent?
   var count: @Sendable (inout ForwardStatistics) -> Void
   /// The server's values of a conflict that is sent again.
   var serverValues: [String: AttributeValue]?
@@ -26,6 +26,7 @@ struct ForwardSettlement: Sendable {
   init(_ outcome: ForwardOutcome, options: ForwardOptions, now: Date, isCanceling: Bool) {
     let flight = outcome.flight
     switch outcome.result {
+    case nil: self.init(flight, .again(OutboxEntryRecord.atOnce, error: nil, counts: false), nil) { _ in }
     case .success(let answer): self.init(answer.decision, flight, options, now)
     case .failure(let error):
       if isCanceling || !outcome.isOnline {
@@ -74,7 +75,7 @@ struct ForwardSettlement: Sendable {
   }
 
   private init(
-    _ flight: ForwardFlight, _ consequence: Consequence, _ event: OutboxEvent,
+    _ flight: ForwardFlight, _ consequence: Consequence, _ event: OutboxEvent?,
     _ count: @escaping @Sendable (inout ForwardStatistics) -> Void
   ) {
     self.flight = flight

@@ -19,7 +19,7 @@ struct ForwardSettlementWriter: Sendable {
       if !values.isEmpty { try apply(values, of: flight, in: context) }
       try outbox.acknowledge(flight.step, in: context)
     case .again(let date, let error, let counts):
-      release(record, .pending, error: error)
+      release(record, .pending, error: error ?? record.lastError)
       record.nextAttempt = date
       // The first attempt stays counted: the server may have the edit.
       if !counts { record.attempts = max(1, record.attempts - 1) }

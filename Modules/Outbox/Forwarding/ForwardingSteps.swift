@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// A step of the forwarding of an edit. A crash may follow each step.
-enum ForwardingStep: String, Sendable, CaseIterable {
+package enum ForwardingStep: String, Sendable, CaseIterable {
   /// The entries are claimed, and sealed under one idempotency key.
   case claimed
   /// The handler is about to be called.
@@ -13,7 +13,7 @@ enum ForwardingStep: String, Sendable, CaseIterable {
 }
 
 /// Observes the steps of a forwarder, and can end it between two of them as a crash would.
-protocol ForwardingSteps: Sendable {
+package protocol ForwardingSteps: Sendable {
   /// Called after each step.
   ///
   /// - Parameters:
@@ -21,4 +21,12 @@ protocol ForwardingSteps: Sendable {
   ///   - key: The idempotency key of the edit.
   /// - Returns: Whether the forwarder continues. Otherwise it writes nothing more.
   func reached(_ step: ForwardingStep, _ key: UUID) -> Bool
+}
+
+extension Outbox {
+  /// The observer of the steps of forwarding; for tests.
+  package var forwardingSteps: (any ForwardingSteps)? {
+    get { desk.steps }
+    set { desk.steps = newValue }
+  }
 }
