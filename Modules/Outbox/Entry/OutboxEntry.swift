@@ -27,7 +27,7 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// The order of the entry among all entries: microseconds since 1970, raised where the clock stood still or was set
   /// back.
   public let sequence: Int64
-  /// The sequence of the first entry of the same save.
+  /// The number of the save, the same for all its entries: the greatest sequence that the save reserved.
   public let transaction: Int64
   /// The version of the record after the save, which orders the entries of one record.
   public let recordVersion: Int64

@@ -21,4 +21,9 @@ final class OutboxContentRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.payload] }
     set { self[Properties.table.payload] = newValue }
   }
+
+  var entry: OutboxEntryRecord? {
+    get { self[Properties.table.entry] }
+    set { self[Properties.table.entry] = newValue }
+  }
 }

@@ -78,7 +78,7 @@ extension OutboxEntryRecord {
     get { self[Properties.table.sequence] }
     set { self[Properties.table.sequence] = newValue }
   }
-  /// The sequence of the first entry of the same save.
+  /// The greatest sequence that the same save reserved: entries up to it include all entries of the save.
   var transaction: Int64 {
     get { self[Properties.table.transaction] }
     set { self[Properties.table.transaction] = newValue }

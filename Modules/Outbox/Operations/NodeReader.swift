@@ -1,0 +1,83 @@
+import CoherenceCore
+import Foundation
+
+/// Reads the entries of all stores from the oldest on, without their values.
+struct NodeReader {
+  private let context: ManagedObjectContext
+  private var nodes: [OutboxNode] = []
+  /// The sequence up to which all entries were read.
+  private(set) var end = Int64.min
+  /// Whether the newest entry was read.
+  private(set) var isAtEnd = false
+
+  init(in context: ManagedObjectContext) { self.context = context }
+
+  /// The entries of the saves whose entries were all read, by store.
+  var completeNodes: [StoreIdentifier: [OutboxNode]] {
+    let end = end
+    var result: [StoreIdentifier: [OutboxNode]] = [:]
+    for node in nodes where node.transaction <= end {
+      if let store = node.id.storeIdentifier { result[store, default: []].append(node) }
+    }
+    return result
+  }
+
+  /// Reads further entries, at most the given number in each state.
+  mutating func read(_ count: Int) throws {
+    guard !isAtEnd else { return }
+    var pages: [OutboxNode] = []
+    var next = Int64.max
+    for state in OutboxEntryState.allCases {
+      let page = try page(of: state, count)
+      pages += page
+      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its sequence.
+      if page.count == count, let last = page.last { next = min(next, last.sequence - 1) }
+    }
+    nodes += pages.filter { $0.sequence <= next }
+    isAtEnd = next == .max
+    end = isAtEnd ? nodes.reduce(end) { max($0, $1.transaction) } : max(end, next)
+  }
+
+  private func page(of state: OutboxEntryState, _ count: Int) throws -> [OutboxNode] {
+    let end = end
+    let request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state && $0.sequence > end }
+    let sink = try NodeSink(model: context.persistentStoreCoordinator?.managedObjectModel)
+    try context.read(request.sort(\.sequence).limit(count), into: sink)
+    return sink.nodes
+  }
+}
+
+/// Makes nodes of the values of entries.
+private final class NodeSink: ValueSink {
+  let slots: [Int]
+  private(set) var nodes: [OutboxNode] = []
+  var count: Int { nodes.count }
+
+  init(model: ManagedObjectModel?) throws {
+    let table = OutboxEntryRecord.Properties.table
+    let names = [
+      table.rootName.name, table.recordKey.name, table.sequence.name, table.transaction.name, table.recordVersion.name,
+      table.kind.name, table.state.name, table.isRejected.name, table.groupEnd.name, table.nextAttempt.name,
+      table.lease.name, table.references.name,
+    ]
+    let entity = try model?.entity(named: OutboxEntryRecord.entityName)
+    slots = [Row.identifierSlot] + names.compactMap { entity?.attribute(named: $0)?.slot }
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    guard case .reference(let id) = values[0] else { return }
+    func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
+    let sequence: Int64 = value(3)
+    let references: Data? = value(12)
+    nodes.append(
+      OutboxNode(
+        id: id, record: OutboxRecord(rootName: value(1), key: value(2)), sequence: sequence, transaction: value(4),
+        recordVersion: value(5),
+        facts: EntryGroup.Facts(
+          kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
+        nextAttempt: value(10), lease: value(11),
+        // An entry whose related records cannot be read waits for none of them.
+        references: references.flatMap { try? EntryReader.references($0) } ?? []))
+  }
+}

@@ -1,0 +1,71 @@
+import CoherenceCore
+import Foundation
+
+extension Outbox {
+  /// Removes the entries of a request that the server has accepted, in a context that the caller saves: together with the
+  /// values of the server's answer, in one transaction.
+  ///
+  /// References that the request left out, because their records were not sent yet, become a new entry: an update that
+  /// waits for these records.
+  ///
+  /// Called inside of the context. Entries that were removed meanwhile are passed over.
+  func acknowledge(_ step: OutboxStep, in context: ManagedObjectContext) throws {
+    let records = try records(step.entries.map(\.id), in: context)
+    if !step.deferredReferences.isEmpty, let head = records.first { try addFollowUp(of: step, like: head, in: context) }
+    for record in records { context.delete(record) }
+  }
+
+  private func addFollowUp(
+    of step: OutboxStep, like head: OutboxEntryRecord, in context: ManagedObjectContext
+  ) throws {
+    let changes = step.changes.filter { $0.value?.record.map(step.deferredReferences.contains) == true }.map { change in
+      var change = change
+      change.base = .value(.null)
+      return change
+    }
+    let members = step.members.compactMap { change -> OutboxMembers? in
+      var change = change
+      change.added = change.added.filter(step.deferredReferences.contains)
+      change.removed = []
+      return change.added.isEmpty ? nil : change
+    }
+    guard !changes.isEmpty || !members.isEmpty,
+      let store = head.objectID.storeIdentifier.flatMap({ coordinator.persistentStore(with: $0) }),
+      let entry = try context.insertNewObject(forEntityName: OutboxEntryRecord.entityName) as? OutboxEntryRecord
+    else { return }
+    try context.assign(entry, to: store)
+    let date = options.now()
+    let sequence = OutboxSequence.shared.reserve(1, at: date).lowerBound
+    entry.sequence = sequence
+    entry.transaction = sequence
+    entry.entityName = head.entityName
+    entry.rootName = head.rootName
+    entry.recordKey = head.recordKey
+    // Before the later entries of the record, which have greater versions.
+    entry.recordVersion = step.entries[step.entries.count - 1].recordVersion
+    entry.kind = .update
+    entry.idempotencyKey = UUID()
+    entry.author = head.author
+    entry.enqueued = date
+    entry.identity = head.identity
+    try write(changes, members, to: entry, in: context, store: store)
+  }
+
+  /// Replaces the identifying values in the entries of a record, when the server has given the record other values. Later
+  /// requests name the record by them, also when the record was deleted meanwhile.
+  ///
+  /// Called inside of a context that the caller saves.
+  ///
+  /// - Parameter values: The values by the names of attributes.
+  func renameIdentity(
+    of id: ManagedObjectID, to values: [String: AttributeValue], in context: ManagedObjectContext
+  ) throws {
+    let rootNames = [id.entity.root.name] + id.entity.root.formerNames
+    let data = EntryWriter.identity(
+      values.sorted { $0.key < $1.key }.map { EntryFormat.Field(name: $0.key, base: nil, value: .value($0.value)) })
+    for record in try records(ofKeys: [id.key], rootNames: rootNames, in: context)
+    where record.objectID.storeIdentifier == id.storeIdentifier {
+      record.identity = data
+    }
+  }
+}

@@ -1,0 +1,221 @@
+public import CoherenceCore
+import Foundation
+
+extension Outbox {
+  /// Has an entry sent again as soon as its turn comes: a parked entry, or one that waits for its next attempt.
+  ///
+  /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the record,
+  /// which may correct the refused values. An entry whose fate is not known is sent as before, with its old key: a server
+  /// that has applied the entry recognizes the key.
+  ///
+  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile, `ErrorCode.illegalState` while a
+  ///   process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time, and
+  ///   errors of the store.
+  public func retry(_ id: OutboxEntry.ID) async throws {
+    try await change { context in
+      let record = try self.record(id, in: context)
+      try self.checkIsIdle(record)
+      self.reset(record)
+    }
+  }
+
+  /// Has all parked entries sent again, as ``retry(_:)`` does for one.
+  ///
+  /// - Parameter entityName: As in ``entries(in:state:limit:after:)``.
+  /// - Returns: The number of entries.
+  /// - Throws: `ErrorCode.versionConflict` when another process changes one of the entries at the same time, and errors of
+  ///   the store. Some entries may be retried then.
+  @discardableResult
+  public func retryAll(in entityName: String? = nil) async throws -> Int {
+    try await changePages(of: entityName, [.parked]) { self.reset($0) }
+  }
+
+  /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records that
+  /// refer to a parked insert; all others are sent.
+  ///
+  /// - Parameter error: The reason, for lists; without values.
+  /// - Throws: As ``retry(_:)``.
+  public func park(_ id: OutboxEntry.ID, error: String? = nil) async throws {
+    try await change { context in
+      let record = try self.record(id, in: context)
+      try self.checkIsIdle(record)
+      record.state = .parked
+      if let error { record.lastError = error }
+    }
+  }
+
+  /// Removes an entry without sending it. The record in the store keeps its values: it differs from the server's until the
+  /// server's are merged.
+  ///
+  /// The insert of a record is dropped with all entries of the record, because the server cannot take them without the
+  /// insert. An entry that was attempted together with later entries is dropped with these.
+  ///
+  /// - Returns: The number of removed entries.
+  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that an earlier entry was attempted together
+  ///   with.
+  @discardableResult
+  public func drop(_ id: OutboxEntry.ID) async throws -> Int {
+    try await change { context in
+      let record = try self.record(id, in: context)
+      let dropped = try self.entriesToDrop(with: record, in: context)
+      for record in dropped {
+        try self.checkIsIdle(record)
+        context.delete(record)
+      }
+      return dropped.count
+    }
+  }
+
+  /// Changes the values that an entry sends, and gives the entry a new idempotency key, because a server may know the old
+  /// key with the old values. The state of the entry stays: retry a parked entry afterwards.
+  ///
+  /// ```swift
+  /// try await outbox.edit(entry.id) { try $0.set("title", to: "Milk") }
+  /// try await outbox.retry(entry.id)
+  /// ```
+  /// The record in the store keeps its values. To correct these too, change the object, which adds an entry of its own.
+  ///
+  /// - Parameter change: Called once. A block that sets no value leaves the entry as it is.
+  /// - Throws: As ``retry(_:)``; errors of the block.
+  public func edit(_ id: OutboxEntry.ID, _ change: @escaping @Sendable (inout OutboxEdit) throws -> Void) async throws {
+    try await self.change { context in
+      let record = try self.record(id, in: context)
+      try self.checkIsIdle(record)
+      let entry = try EntryDecoder(coordinator: self.coordinator).entry(record, includesContent: true)
+      var edit = OutboxEdit(entry, entity: self.coordinator.managedObjectModel.entity(recordedAs: entry.entityName))
+      try change(&edit)
+      guard edit.isChanged else { return }
+      let store = record.objectID.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
+      try self.write(edit.changes, entry.members, to: record, in: context, store: store)
+      self.renewKey(of: record)
+    }
+  }
+
+  /// Gives all entries new idempotency keys.
+  ///
+  /// A copy of a store has the entries of the original with the same keys: a server that both send to applies each change
+  /// once. That is right for a backup that takes the place of the original. Call this function before anything is sent from
+  /// a copy that lives on beside the original as a store of its own, with records of its own.
+  ///
+  /// - Returns: The number of entries.
+  /// - Throws: As ``retryAll(in:)``.
+  @discardableResult
+  public func renewKeys() async throws -> Int {
+    try await changePages(of: nil, OutboxEntryState.allCases) { self.renewKey(of: $0) }
+  }
+}
+
+// MARK: - Inside of a context
+
+extension Outbox {
+  /// Changes entries in a context of their own, and saves.
+  private func change<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
+    let context = newContext()
+    return try await context.perform {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+
+  /// Changes all entries of some states, a page in a save.
+  private func changePages(
+    of entityName: String?, _ states: [OutboxEntryState], _ body: @escaping @Sendable (OutboxEntryRecord) -> Void
+  ) async throws -> Int {
+    let names = recordedNames(of: entityName)
+    var count = 0
+    var cursor: OutboxCursor?
+    while true {
+      let after = cursor
+      let page = try await change { context in
+        let records = try self.page(of: names, states, limit: Self.pageSize, after: after, in: context)
+        let last = records.last?.cursor
+        for record in records { body(record) }
+        return (count: records.count, last: last)
+      }
+      count += page.count
+      guard let last = page.last else { return count }
+      cursor = last
+    }
+  }
+
+  private static let pageSize = 500
+
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends the entry.
+  private func checkIsIdle(_ record: OutboxEntryRecord) throws(CoherenceError) {
+    guard record.state == .sending, let lease = record.lease, lease > options.now() else { return }
+    throw CoherenceError(
+      .illegalState, "A process sends the entry of '\(record.entityName)' now; try again when it has finished.",
+      isRetryable: true)
+  }
+
+  /// Makes an entry due.
+  private func reset(_ record: OutboxEntryRecord) {
+    if record.isRejected {
+      renewKey(of: record)
+      record.isRejected = false
+    }
+    record.state = .pending
+    record.attempts = 0
+    record.nextAttempt = OutboxEntryRecord.atOnce
+    record.lease = nil
+    record.claimant = nil
+  }
+
+  /// Gives an entry a new key, under which no request was sent.
+  private func renewKey(of record: OutboxEntryRecord) {
+    record.idempotencyKey = UUID()
+    record.groupEnd = nil
+  }
+
+  private func entriesToDrop(
+    with record: OutboxEntryRecord, in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    let all = try records(ofKeys: [record.recordKey], rootNames: [record.rootName], in: context)
+      .filter { $0.objectID.storeIdentifier == record.objectID.storeIdentifier }
+      .sorted { $0.precedes($1) }
+    if record.kind == .insert { return all }
+    guard let head = all.first, let groupEnd = head.groupEnd, !head.isRejected,
+      let last = all.firstIndex(where: { $0.sequence == groupEnd }), last > 0,
+      all[...last].contains(where: { $0 === record })
+    else { return [record] }
+    guard head === record else {
+      throw CoherenceError(
+        .illegalState,
+        "The entry of '\(record.entityName)' was attempted together with an earlier entry of its record; drop that entry, "
+          + "which drops both.")
+    }
+    return Array(all[...last])
+  }
+
+  /// Writes the values of an entry.
+  ///
+  /// - Parameter store: The store of the entry.
+  func write(
+    _ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord, in context: ManagedObjectContext,
+    store: (any PersistentStore)?
+  ) throws {
+    let content = EntryContent(
+      changes.map { EntryFormat.Field(name: $0.recordedName, base: $0.base, value: $0.value) },
+      members.map {
+        EntryFormat.Members(
+          name: $0.recordedName, added: $0.added, removed: $0.removed, isReordered: $0.isReordered, isOwner: $0.isOwner)
+      }, keepsLargeValues: record.kind != .delete)
+    record.payload = content.payload
+    record.references = content.references
+    record.contentSize = Int64(content.whole?.count ?? 0)
+    for old in Array(record.contents) { context.delete(old) }
+    guard let whole = content.whole else { return }
+    let new = try context.insertNewObject(forEntityName: OutboxContentRecord.entityName)
+    if let store { try context.assign(new, to: store) }
+    (new as? OutboxContentRecord)?.payload = whole
+    (new as? OutboxContentRecord)?.entry = record
+  }
+}
+
+extension OutboxEntryRecord {
+  /// Orders the entries of one record as the record's saves followed each other.
+  func precedes(_ other: OutboxEntryRecord) -> Bool {
+    (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)
+  }
+}

@@ -1,0 +1,170 @@
+public import CoherenceCore
+
+extension Outbox {
+  /// Returns entries in their order, the oldest first.
+  ///
+  /// ```swift
+  /// var page = try await outbox.entries(limit: 50)
+  /// while let last = page.last {
+  ///   show(page)
+  ///   page = try await outbox.entries(limit: 50, after: last.cursor)
+  /// }
+  /// ```
+  /// Values over 32 KB are left out, see ``OutboxEntry/hasOmittedValues``. A page costs some indexed reads of at most
+  /// `limit` entries, whatever the number of entries before it.
+  ///
+  /// - Parameters:
+  ///   - entityName: The present name of an entity, whose entries and those of its subentities are returned. A name that the
+  ///     model does not have finds the entries that were recorded by the name. `nil` for all entities.
+  ///   - state: The state of the entries; `nil` for every state.
+  ///   - limit: The greatest number of entries.
+  ///   - cursor: The position behind which the page begins; `nil` for the beginning.
+  /// - Throws: `ErrorCode.invalidFetchRequest` for a negative limit; errors of the store.
+  public func entries(
+    in entityName: String? = nil, state: OutboxEntry.State? = nil, limit: Int = 100, after cursor: OutboxCursor? = nil
+  ) async throws -> [OutboxEntry] {
+    let context = newContext()
+    return try await context.perform {
+      let objects = try self.page(
+        of: self.recordedNames(of: entityName), state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit,
+        after: cursor, in: context)
+      let decoder = EntryDecoder(coordinator: self.coordinator)
+      return try objects.map { try decoder.entry($0) }
+    }
+  }
+
+  /// Returns the entries of a record, in the order of the record's saves. The cost grows with the number of entries.
+  ///
+  /// - Throws: Errors of the store.
+  public func entries(of record: ManagedObjectID) async throws -> [OutboxEntry] {
+    let context = newContext()
+    return try await context.perform {
+      try self.entries(ofKeys: [record.key], root: record.entity, in: context)[record.key]?
+        .filter { $0.id.storeIdentifier == record.storeIdentifier } ?? []
+    }
+  }
+
+  /// Returns an entry with all its values, those over 32 KB too.
+  ///
+  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile; errors of the store.
+  public func entry(_ id: OutboxEntry.ID) async throws -> OutboxEntry {
+    let context = newContext()
+    return try await context.perform {
+      try EntryDecoder(coordinator: self.coordinator).entry(try self.record(id, in: context), includesContent: true)
+    }
+  }
+
+  /// Returns the numbers of entries by state. The stores count by an index, at a cost that grows with the numbers.
+  ///
+  /// - Parameter entityName: As in ``entries(in:state:limit:after:)``.
+  /// - Throws: Errors of the store.
+  public func counts(in entityName: String? = nil) async throws -> OutboxCounts {
+    let context = newContext()
+    return try await context.perform {
+      func count(_ state: OutboxEntryState) throws -> Int {
+        var request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state }
+        if let names = self.recordedNames(of: entityName) { request = request.filter(Self.isNamed(names)) }
+        return try context.count(for: request)
+      }
+      return OutboxCounts(pending: try count(.pending), sending: try count(.sending), parked: try count(.parked))
+    }
+  }
+}
+
+// MARK: - Inside of a context
+
+extension Outbox {
+  /// The names by which the entries of an entity and its subentities may be recorded; `nil` for all entities.
+  func recordedNames(of entityName: String?) -> [String]? {
+    guard let entityName else { return nil }
+    guard let entity = coordinator.managedObjectModel.entity(recordedAs: entityName) else { return [entityName] }
+    return entity.hierarchy.flatMap { [$0.name] + $0.formerNames }
+  }
+
+  private static func isNamed(_ names: [String]) -> FetchPredicate {
+    .membership(.path(PropertyPath(names: ["entityName"])), in: names.map(AttributeValue.string))
+  }
+
+  /// The entries of some names and states behind a position, in their order. Each pair of name and state is read by its
+  /// index, and the results are merged.
+  func page(
+    of names: [String]?, _ states: [OutboxEntryState], limit: Int, after cursor: OutboxCursor?,
+    in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    var found: [OutboxEntryRecord] = []
+    for state in states {
+      for name in names.map({ $0.map(Optional.some) }) ?? [nil] {
+        var request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state }
+        if let name { request = request.filter { $0.entityName == name } }
+        found += try page(of: request, limit: limit, after: cursor, in: context)
+      }
+    }
+    return Array(found.sorted { $0.cursor < $1.cursor }.prefix(limit))
+  }
+
+  private func page(
+    of request: FetchRequest<OutboxEntryRecord>, limit: Int, after cursor: OutboxCursor?,
+    in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    guard let cursor else { return try context.fetch(request.sort(\.sequence).limit(limit)) }
+    // Few entries have the sequence of the cursor: those of other processes.
+    let sequence = cursor.sequence
+    let equal = try context.fetch(request.filter { $0.sequence == sequence }).filter { $0.cursor > cursor }
+    return equal + (try context.fetch(request.filter { $0.sequence > sequence }.sort(\.sequence).limit(limit)))
+  }
+
+  /// The record of an entry.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` when the entry does not exist any more, or the identifier is of another entity.
+  func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
+    guard let record = try records([id], in: context).first else {
+      throw CoherenceError(
+        .objectNotFound, "The outbox has no such entry any more: it was sent or dropped meanwhile. Read the list again.")
+    }
+    return record
+  }
+
+  /// The records of entries that still exist, in the order of the identifiers.
+  func records(_ ids: [ManagedObjectID], in context: ManagedObjectContext) throws -> [OutboxEntryRecord] {
+    try context.objects(
+      for: ids.filter { $0.entity.name == OutboxEntryRecord.entityName }, as: OutboxEntryRecord.self)
+  }
+
+  /// The records of all entries of records of a hierarchy, in no order.
+  ///
+  /// - Parameter rootNames: The names of the root of the hierarchy.
+  func records(
+    ofKeys keys: [Int64], rootNames: [String], in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    let names = rootNames.map(AttributeValue.string)
+    var found: [OutboxEntryRecord] = []
+    for start in stride(from: 0, to: keys.count, by: Self.keysPerFetch) {
+      let part = keys[start..<min(keys.count, start + Self.keysPerFetch)]
+      found += try context.fetch(
+        FetchRequest(OutboxEntryRecord.self)
+          .filter(.membership(.path(PropertyPath(names: ["recordKey"])), in: part.map(AttributeValue.int)))
+          .filter(.membership(.path(PropertyPath(names: ["rootName"])), in: names)))
+    }
+    return found
+  }
+
+  /// The entries of records of a hierarchy, by the keys of the records, each list in the order of the record's saves.
+  /// Reads many records with one statement. Records of two stores with one key are in one list.
+  func entries(
+    ofKeys keys: [Int64], root: EntityDescription, in context: ManagedObjectContext
+  ) throws -> [Int64: [OutboxEntry]] {
+    let decoder = EntryDecoder(coordinator: coordinator)
+    let rootNames = [root.root.name] + root.root.formerNames
+    let entries = try records(ofKeys: keys, rootNames: rootNames, in: context).map { try decoder.entry($0) }
+    return Dictionary(grouping: entries, by: \.record.key).mapValues { $0.sorted { $0.precedes($1) } }
+  }
+
+  private static let keysPerFetch = 1000
+}
+
+extension OutboxEntryRecord {
+  /// The position of the entry in the order of all entries.
+  var cursor: OutboxCursor {
+    OutboxCursor(sequence: sequence, key: objectID.key, store: objectID.storeIdentifier?.rawValue ?? "")
+  }
+}

@@ -1,0 +1,85 @@
+import CoherenceCore
+
+/// The changes of several entries of one record as one change.
+struct MergedChanges {
+  private let first: OutboxEntry
+  private var last: OutboxEntry
+  private var fields: [OutboxChange]
+  private var indices: [String: Int]
+  private(set) var members: [OutboxMembers]
+
+  init(_ entry: OutboxEntry) {
+    first = entry
+    last = entry
+    fields = entry.changes
+    indices = Dictionary(fields.indices.map { (fields[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
+    members = entry.members
+  }
+
+  /// Adds the next entry of the record.
+  mutating func add(_ entry: OutboxEntry) {
+    last = entry
+    for change in entry.changes {
+      if let index = indices[change.name] {
+        fields[index].value = change.value
+        fields[index].base = fields[index].base ?? change.base
+      } else {
+        indices[change.name] = fields.count
+        fields.append(change)
+      }
+    }
+    for change in entry.members { add(change) }
+  }
+
+  private mutating func add(_ change: OutboxMembers) {
+    guard let index = members.firstIndex(where: { $0.name == change.name }) else { return members.append(change) }
+    let (added, removed) = (Set(members[index].added), Set(members[index].removed))
+    let (later, gone) = (Set(change.added), Set(change.removed))
+    members[index].added = Self.sorted(added.subtracting(gone).union(later.subtracting(removed)))
+    members[index].removed = Self.sorted(removed.subtracting(later).union(gone.subtracting(added)))
+    members[index].isReordered = members[index].isReordered || change.isReordered
+    if members[index].added.isEmpty, members[index].removed.isEmpty, !members[index].isReordered {
+      members.remove(at: index)
+    }
+  }
+
+  private static func sorted(_ records: Set<OutboxRecord>) -> [OutboxRecord] {
+    records.sorted { ($0.rootName, $0.key) < ($1.rootName, $1.key) }
+  }
+
+  /// The changes as those of one request.
+  func changes(of kind: OutboxEntryKind) -> [OutboxChange] {
+    switch kind {
+    case .insert:
+      fields.map { field in
+        var field = field
+        field.base = nil
+        return field
+      }
+    case .update: fields.filter { !$0.isUndone }
+    case .delete:
+      fields.compactMap { field in
+        var field = field
+        field.value = nil
+        return field.base == nil ? nil : field
+      }
+    }
+  }
+
+  /// The values by which the server knows the record.
+  func identity(of kind: OutboxEntryKind) -> [String: AttributeValue] {
+    var identity = first.identity
+    guard first.kind == .insert else { return identity }
+    // The server learns the latest values by the insert. The delete of an attempted insert has the latest values too.
+    if kind == .delete { return last.identity }
+    for name in identity.keys {
+      if let index = indices[name], let value = fields[index].value?.attributeValue { identity[name] = value }
+    }
+    return identity
+  }
+}
+
+extension OutboxChange {
+  /// Whether the last value equals the first base. Values that are left out are never known to be equal.
+  fileprivate var isUndone: Bool { base != nil && base == value && !hasOmittedValue }
+}

@@ -1,0 +1,95 @@
+import CoherenceCore
+import Foundation
+
+/// One request to send: the entries of a record that it stands for, and their common effect.
+struct OutboxStep: Sendable {
+  /// The kind of the request.
+  let kind: OutboxEntryKind
+  /// The key of the request: that of the first entry, and that of the delete for a delete.
+  let idempotencyKey: UUID
+  /// The entries in the order of the record. The first is claimed; all are removed when the server has accepted the
+  /// request. Never empty.
+  let entries: [OutboxEntry]
+  /// The attributes and to-one relationships, each with its first base and its last value. A change that was undone is left
+  /// out.
+  private(set) var changes: [OutboxChange]
+  /// The to-many relationships, with the members that are added and removed in the end.
+  let members: [OutboxMembers]
+  /// The values by which the server knows the record; for an insert, the identifying values of the new record.
+  let identity: [String: AttributeValue]
+  /// Whether the request deletes a record whose insert was attempted, so that "not found" is a success.
+  let mayBeUnknownToServer: Bool
+  /// The related records that the server has not got yet although the request names them, because their inserts name this
+  /// record too. The request sends no value for them, and a later update does.
+  var deferredReferences: Set<OutboxRecord> = []
+
+  /// The entry that a forwarder claims.
+  var head: OutboxEntry { entries[0] }
+  /// The changed record.
+  var record: OutboxRecord { head.record }
+  /// The sequence of the last entry, which the claim writes to ``OutboxEntryRecord/groupEnd`` of the head.
+  var groupEnd: Int64 { entries[entries.count - 1].sequence }
+}
+
+extension OutboxStep {
+  /// The common effect of the entries of a group.
+  ///
+  /// - Parameters:
+  ///   - entries: The entries of the group, in the order of the record.
+  ///   - outcome: Any outcome but ``EntryGroup/Outcome/nothing``.
+  init(_ entries: [OutboxEntry], outcome: EntryGroup.Outcome) {
+    var merged = MergedChanges(entries[0])
+    for entry in entries.dropFirst() { merged.add(entry) }
+    self.entries = entries
+    switch outcome {
+    case .insert, .nothing: kind = .insert
+    case .update: kind = .update
+    case .delete, .deleteOfUncertainInsert: kind = .delete
+    }
+    mayBeUnknownToServer = outcome == .deleteOfUncertainInsert
+    idempotencyKey = kind == .delete ? entries[entries.count - 1].idempotencyKey : entries[0].idempotencyKey
+    changes = merged.changes(of: kind)
+    members = kind == .delete ? [] : merged.members
+    identity = merged.identity(of: kind)
+  }
+
+  /// The same request of other copies of its entries, which have the large values. A property that the request leaves out
+  /// stays out.
+  func replacing(_ entries: [OutboxEntry]) -> OutboxStep {
+    let outcome: EntryGroup.Outcome =
+      switch kind {
+      case .insert: .insert
+      case .update: .update
+      case .delete: mayBeUnknownToServer ? .deleteOfUncertainInsert : .delete
+      }
+    var step = OutboxStep(entries, outcome: outcome)
+    let names = Set(changes.map(\.name))
+    step.changes.removeAll { !names.contains($0.name) }
+    step.deferredReferences = deferredReferences
+    return step
+  }
+
+  /// Whether an update has nothing to send, because later edits undid the earlier ones.
+  var isEmptyUpdate: Bool { kind == .update && changes.isEmpty && members.isEmpty }
+
+  /// The changes to send: references to records that the server does not have yet are null.
+  var changesToSend: [OutboxChange] {
+    guard !deferredReferences.isEmpty else { return changes }
+    return changes.map { change in
+      guard let record = change.value?.record, deferredReferences.contains(record) else { return change }
+      var change = change
+      change.value = .value(.null)
+      return change
+    }
+  }
+
+  /// The changes of members to send, without members that the server does not have yet.
+  var membersToSend: [OutboxMembers] {
+    guard !deferredReferences.isEmpty else { return members }
+    return members.map { change in
+      var change = change
+      change.added.removeAll(where: deferredReferences.contains)
+      return change
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import CoherenceCore
+import Foundation
+
+/// The values of a recorded change in the form in which an entry keeps them.
+struct EntryContent {
+  /// The changes; large values by their size only.
+  private(set) var payload: Data
+  /// The changes with all values; `nil` when ``payload`` has them.
+  private(set) var whole: Data?
+  /// The identifying values; `nil` without any.
+  private(set) var identity: Data?
+  /// The related records; `nil` without any.
+  private(set) var references: Data?
+
+  /// The content of the entry for a change; `nil` for an update that the entries of other records stand for.
+  init?(of change: RecordedChange, _ entity: RecordedEntity) {
+    let members = change.members.filter(entity.records).map { change in
+      EntryFormat.Members(
+        name: change.relationship.name, added: change.added.map(OutboxRecord.init),
+        removed: change.removed.map(OutboxRecord.init), isReordered: change.isReordered, isOwner: change.isOwner)
+    }
+    let fields = Self.fields(of: change, entity)
+    if change.kind == .updated, fields.isEmpty, members.isEmpty { return nil }
+    self.init(fields, members, keepsLargeValues: change.kind != .deleted)
+    let identity = Self.identity(of: change, entity)
+    if !identity.isEmpty { self.identity = EntryWriter.identity(identity) }
+  }
+
+  /// The content of changes, without identifying values.
+  ///
+  /// - Parameter keepsLargeValues: Whether ``whole`` has the values that are too large for ``payload``.
+  init(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members], keepsLargeValues: Bool) {
+    whole = keepsLargeValues && fields.contains(where: \.isLarge) ? EntryWriter.payload(fields, members) : nil
+    payload = EntryWriter.payload(fields.map(\.withoutLargeValues), members)
+    let references = Self.references(fields, members)
+    self.references = references.isEmpty ? nil : EntryWriter.references(references)
+  }
+
+  private static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
+    entity.fields.compactMap { field in
+      guard change.kind != .updated || change.changedSlots.contains(field.slot) else { return nil }
+      return EntryFormat.Field(
+        name: field.name, base: change.base.map { OutboxValue(recording: $0[field.slot]) },
+        value: change.row.map { OutboxValue(recording: $0[field.slot]) })
+    }
+  }
+
+  private static func identity(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
+    guard let row = change.base ?? change.row else { return [] }
+    return entity.identity.map {
+      EntryFormat.Field(name: $0.name, base: nil, value: OutboxValue(recording: row[$0.slot]))
+    }
+  }
+
+  /// The records that the entry relates to, each once in each role.
+  private static func references(
+    _ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]
+  ) -> [EntryFormat.Reference] {
+    var references: [EntryFormat.Reference] = []
+    for field in fields {
+      if let record = field.base?.record { references.append(EntryFormat.Reference(role: .base, record: record)) }
+      if let record = field.value?.record { references.append(EntryFormat.Reference(role: .new, record: record)) }
+    }
+    for change in members {
+      references += change.removed.map { EntryFormat.Reference(role: .base, record: $0) }
+      references += change.added.map { EntryFormat.Reference(role: .new, record: $0) }
+    }
+    guard references.count > 1 else { return references }
+    var seen: Set<EntryFormat.Reference> = []
+    return references.filter { seen.insert($0).inserted }
+  }
+}
+
+extension OutboxValue {
+  /// The value of a slot. The target of a relationship is kept without its model.
+  init(recording value: AttributeValue) {
+    if case .reference(let id) = value { self = .record(OutboxRecord(id)) } else { self = .value(value) }
+  }
+
+  /// The number of bytes of a text or data; zero for any other value.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .value(.string(let text)): text.utf8.count
+    case .value(.data(let data)): data.count
+    default: 0
+    }
+  }
+
+  /// The value without its bytes if it is large.
+  fileprivate var withoutLargeValue: OutboxValue {
+    let count = byteCount
+    return count > EntryFormat.largestInlineValue ? .omitted(byteCount: count) : self
+  }
+}
+
+extension EntryFormat.Field {
+  fileprivate var isLarge: Bool {
+    max(base?.byteCount ?? 0, value?.byteCount ?? 0) > EntryFormat.largestInlineValue
+  }
+
+  fileprivate var withoutLargeValues: EntryFormat.Field {
+    EntryFormat.Field(name: name, base: base?.withoutLargeValue, value: value?.withoutLargeValue)
+  }
+}

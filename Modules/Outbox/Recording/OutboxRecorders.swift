@@ -1,0 +1,47 @@
+import CoherenceCore
+import Synchronization
+
+/// The recorders in use, so that a coordinator never has two, which would write each entry twice.
+final class OutboxRecorders: Sendable {
+  /// A recorder, with the coordinator that retains it.
+  private struct Registration {
+    weak var coordinator: PersistentStoreCoordinator?
+    weak var recorder: OutboxRecorder?
+    let names: Set<String>
+  }
+
+  static let shared = OutboxRecorders()
+  private let registrations = Mutex<[ObjectIdentifier: Registration]>([:])
+
+  /// The recorder of a coordinator: the present one when it records the same entities.
+  ///
+  /// - Throws: ``ErrorCode/illegalState`` when the coordinator has a recorder of other entities; errors of `make`.
+  func recorder(
+    for coordinator: PersistentStoreCoordinator, _ names: Set<String>, make: () throws -> OutboxRecorder
+  ) throws -> OutboxRecorder {
+    try registrations.withLock { registrations in
+      registrations = registrations.filter { $0.value.coordinator != nil }
+      let key = ObjectIdentifier(coordinator)
+      if let known = registrations[key], known.coordinator === coordinator, let recorder = known.recorder {
+        guard known.names == names else {
+          throw CoherenceError(
+            .illegalState,
+            "The coordinator has an outbox for other entities already; name all entities in one outbox, or close the "
+              + "other outbox first.")
+        }
+        return recorder
+      }
+      let recorder = try make()
+      registrations[key] = Registration(coordinator: coordinator, recorder: recorder, names: names)
+      return recorder
+    }
+  }
+
+  /// Forgets a recorder.
+  func remove(_ recorder: OutboxRecorder, of coordinator: PersistentStoreCoordinator) {
+    registrations.withLock { registrations in
+      let key = ObjectIdentifier(coordinator)
+      if registrations[key]?.recorder === recorder { registrations[key] = nil }
+    }
+  }
+}
