@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import Synchronization
 import Testing
 
 @Suite("Contexts of actions")
@@ -20,6 +21,21 @@ struct ActionContextTests {
         #expect(object.binary == expected.binary)
       }
     }
+  }
+
+  @Test func `the saves of an action's context are not shown to participants, unless the action sets so`() throws {
+    let participant = SaveCounter()
+    let coordinator = try #require(stack.connect.newActionContext().persistentStoreCoordinator)
+    coordinator.addSaveParticipant(participant)
+    try stack.inActionContext { context in
+      context.insert(ConnectEntity1.make(1, "String 1"))
+      try context.save()
+      #expect(participant.count == 0)
+      context.recordsChanges = true
+      context.insert(ConnectEntity1.make(2, "String 2"))
+      try context.save()
+    }
+    #expect(participant.count == 1)
   }
 
   @Test func `objects made without a context are inserted and saved in perform`() async throws {
@@ -73,4 +89,13 @@ struct ActionContextTests {
       #expect(object.binary == nil)
     }
   }
+}
+
+/// Counts the saves that are shown to participants.
+private final class SaveCounter: SaveParticipant {
+  private let saves = Mutex(0)
+  var count: Int { saves.withLock { $0 } }
+
+  func observes(_ entity: EntityDescription) -> Bool { true }
+  func participate(in save: inout SaveParticipation) { saves.withLock { $0 += 1 } }
 }

@@ -7,8 +7,7 @@ public import CoherenceStrategies
 /// another context, the properties that the action has set win, property by property.
 ///
 /// The context's saves are not shown to the participants of the coordinator, because most actions write the data of a
-/// server, which is not to be echoed. An action whose changes are edits of the user sets
-/// ``ManagedObjectContext/recordsChanges``.
+/// server, which is not to be echoed. An action whose changes are edits of the user sets `recordsChanges`.
 public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()

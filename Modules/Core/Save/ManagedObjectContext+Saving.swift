@@ -13,7 +13,8 @@ extension ManagedObjectContext {
   /// The save calls hooks of the changed objects, and closures of the ``mergePolicy``, on the calling thread:
   /// ``ManagedObject/willSave()``, the rules of ``PropertyValidating``, ``ManagedObject/validateForInsert()``,
   /// ``ManagedObject/validateForUpdate()`` and ``ManagedObject/validateForDelete()``. It then notifies the contexts that
-  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last.
+  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last. A save into a store asks the
+  /// coordinator's participants for records to add, before each attempt to write; see ``SaveParticipant``.
   ///
   /// To be called inside the context, as every use of it. The cost follows the number of changed objects, not the number of
   /// objects in the context. A save without changes takes no transaction.
@@ -21,10 +22,11 @@ extension ManagedObjectContext {
   /// - Throws: ``CoherenceError``, in this order of precedence: ``ErrorCode/recordVanished`` or
   ///   ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an object that could not be
   ///   loaded; ``ErrorCode/validationFailed`` with all
-  ///   failures; ``ErrorCode/deleteDenied``; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
+  ///   failures; ``ErrorCode/deleteDenied``; errors of participants; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
   ///   resolve; ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
   ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
-  ///   closure of the merge policy changes objects of the context, or when a hook of an object saves. ``ErrorCode/cancelled`` when the task is cancelled before
+  ///   closure of the merge policy or a participant changes objects of the context, or when a hook of an object saves.
+  ///   ``ErrorCode/cancelled`` when the task is cancelled before
   ///   the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {

@@ -1,7 +1,6 @@
 /// Keys for the records that participants add in one attempt of a save.
 ///
-/// Keys that are left over are never used: the transaction that allocated them may be rolled back before the next
-/// attempt.
+/// Surplus keys stay unused: the transaction that allocated them may be rolled back before the next attempt.
 final class KeySupply {
   private struct Supply {
     let root: EntityDescription

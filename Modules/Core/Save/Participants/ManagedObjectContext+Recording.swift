@@ -1,3 +1,5 @@
+import Synchronization
+
 extension ManagedObjectContext {
   /// Whether the context's saves into stores, and its batch requests, are shown to the participants of the coordinator;
   /// see ``SaveParticipant``. `true` unless set.

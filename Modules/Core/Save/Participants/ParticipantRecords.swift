@@ -10,7 +10,7 @@ struct ParticipantRecords {
   var isEmpty: Bool { groups.isEmpty }
   var rows: [Row] { groups.flatMap(\.rows) }
 
-  /// Whether there are records of exactly this entity.
+  /// Whether some of the records are of exactly this entity.
   func have(_ entity: EntityDescription) -> Bool { groups.contains { $0.entity === entity } }
 
   mutating func append(_ row: Row) {
