@@ -53,28 +53,25 @@ struct ForwardClaim: Sendable {
       && record.claimant == entry.claimant && record.lease == entry.leaseEnd
   }
 
-  /// Returns the record of a claimed entry; `nil` when another forwarder has taken over the entry, or the entry is gone.
-  func record(of flight: ForwardFlight, in context: ManagedObjectContext) throws -> OutboxEntryRecord? {
-    guard let record = try outbox.records([flight.head], in: context).first, record.state == .sending,
-      record.claimant == claimant
-    else { return nil }
-    return record
+  /// Returns the claimed entries, as the store has them now, by their identifiers. An entry that another forwarder has
+  /// taken over is missing.
+  func records(in context: ManagedObjectContext) throws -> [ManagedObjectID: OutboxEntryRecord] {
+    let request = FetchRequest(OutboxEntryRecord.self)
+      .filter { $0.state == OutboxEntryState.sending && $0.claimant == claimant }
+    return Dictionary(try context.fetch(request).map { ($0.objectID, $0) }) { first, _ in first }
   }
 
-  /// Extends the claims on entries. Claims that another forwarder has taken over stay with it.
-  func renew(_ heads: [ManagedObjectID], until lease: Date, in context: ManagedObjectContext) throws {
-    func extend(_ heads: [ManagedObjectID]) throws {
-      for record in try outbox.records(heads, in: context) where record.claimant == claimant {
-        if record.state == .sending { record.lease = lease }
-      }
-      if context.hasChanges { try context.save() }
-    }
-    do {
-      try extend(heads)
-    } catch where Self.isLostRace(error) {
-      context.rollback()
-      for head in heads {
-        do { try extend([head]) } catch where Self.isLostRace(error) { context.rollback() }
+  /// Extends the claims on all claimed entries.
+  ///
+  /// - Parameter lease: The end of the claims.
+  func renew(until lease: Date, in context: ManagedObjectContext) throws {
+    for _ in 0..<10 {
+      for record in try records(in: context).values { record.lease = lease }
+      do {
+        if context.hasChanges { try context.save() }
+        return
+      } catch where Self.isLostRace(error) {
+        context.rollback()
       }
     }
   }

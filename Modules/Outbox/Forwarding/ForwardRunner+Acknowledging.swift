@@ -59,9 +59,11 @@ extension ForwardRunner {
   }
 
   private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
-    let writer = ForwardSettlementWriter(outbox: outbox, claim: ForwardClaim(outbox: outbox, claimant: claimant))
+    let writer = ForwardSettlementWriter(outbox: outbox)
+    let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     return try await outbox.newContext().perform { context in
-      let settled = try settlements.map { try writer.write($0, in: context) }
+      let records = try claim.records(in: context)
+      let settled = try settlements.map { try writer.write($0, records[$0.flight.head], in: context) }
       if context.hasChanges { try context.save() }
       return settled
     }

@@ -41,11 +41,10 @@ extension ForwardRunner {
 
   /// Extends the leases of the edits that are being sent.
   func renewLeases() async {
-    let heads = Array(flights.keys)
     let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     do {
-      try await outbox.newContext().perform { context in try claim.renew(heads, until: lease, in: context) }
+      try await outbox.newContext().perform { context in try claim.renew(until: lease, in: context) }
     } catch {
       // The next renewal may succeed in time. Otherwise another forwarder sends the edits with the same keys.
       desk.send(.failed(error))

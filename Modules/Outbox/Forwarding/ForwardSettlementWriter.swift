@@ -4,16 +4,16 @@ import Foundation
 /// Writes the consequences of attempts into a context.
 struct ForwardSettlementWriter: Sendable {
   let outbox: Outbox
-  let claim: ForwardClaim
 
   /// Writes a consequence; the caller saves.
   ///
+  /// - Parameter record: The entry with the claim; `nil` when another forwarder has taken it over.
   /// - Returns: Whether the forwarder still has the claim. Otherwise nothing is written.
-  func write(_ settlement: ForwardSettlement, in context: ManagedObjectContext) throws -> Bool {
+  func write(
+    _ settlement: ForwardSettlement, _ record: OutboxEntryRecord?, in context: ManagedObjectContext
+  ) throws -> Bool {
     let flight = settlement.flight
-    guard let record = try claim.record(of: flight, in: context),
-      Int(record.attempts) == flight.content.attempt
-    else { return false }
+    guard let record, Int(record.attempts) == flight.content.attempt else { return false }
     switch settlement.consequence {
     case .remove(let values):
       if !values.isEmpty { try apply(values, of: flight, in: context) }
@@ -59,9 +59,9 @@ struct ForwardSettlementWriter: Sendable {
     guard let id = flight.step.head.recordID else { return }
     let later = try laterEntries(of: flight, id, in: context)
     let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
-    if !newKeys.isEmpty, !later.isEmpty {
+    if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
       let identity = flight.step.identity.merging(newKeys) { _, new in new }
-      try outbox.renameIdentity(of: flight.step.record, to: identity, in: context)
+      try outbox.renameIdentity(of: id, to: identity, in: context)
     }
     guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
       let object = try context.existingObjects(with: [id])[id]
