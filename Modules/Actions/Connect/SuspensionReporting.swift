@@ -1,3 +1,5 @@
+import CoherenceCore
+
 /// A Connect that reports when it is suspended and resumed.
 package protocol SuspensionReporting: Connect {
   /// A new stream of the values that ``Connect/suspended`` is set to from now on.

@@ -1,4 +1,6 @@
+import CoherenceActions
 import CoherenceCore
+import Foundation
 
 extension ForwardRunner {
   /// Starts calls with claimed edits, as far as the limit allows.

@@ -1,5 +1,4 @@
 public import CoherenceCore
-public import Foundation
 
 /// An event of the forwarding of an outbox; see ``Outbox/events``.
 public enum OutboxEvent: Sendable {
