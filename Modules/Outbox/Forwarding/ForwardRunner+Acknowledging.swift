@@ -17,7 +17,7 @@ extension ForwardRunner {
         finish(open, settled)
         open = []
       }
-      while let settlement = open.first {
+      while let settlement = open.first, !inbox.isDead {
         try await settleAlone(settlement)
         open.removeFirst()
       }

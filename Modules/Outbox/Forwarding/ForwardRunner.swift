@@ -74,7 +74,8 @@ actor ForwardRunner {
     if news.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
     if !outcomes.isEmpty, !isDelayed || news.mode != .running {
       await acknowledge()
-      if !inbox.isDead, news.mode == .running { return true }
+      if inbox.isDead { return false }
+      if news.mode == .running { return true }
     }
     switch news.mode {
     case .dead: return false

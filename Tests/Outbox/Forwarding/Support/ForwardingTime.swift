@@ -39,6 +39,8 @@ final class ForwardingTime: Clock, Sendable {
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }
   var date: Date { state.withLock { $0.date } }
+  /// The number of tasks that sleep.
+  var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   /// Advances clock and date, and wakes the sleepers whose time has come.
   func advance(by duration: Duration) {

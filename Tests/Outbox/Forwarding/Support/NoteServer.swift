@@ -42,12 +42,22 @@ actor NoteServer {
   private var faults: [Fault] = []
   private var gates: [ServerGate] = []
   private var nextID = 0
+  /// Makes a fault for each request without a scripted fault.
+  private var randomFault: (@Sendable () -> Fault?)?
+  /// Whether answers have all values of the record.
+  private var answersWithValues = false
   private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
   // MARK: The script
 
   /// Adds faults of the next requests.
   func script(_ faults: Fault...) { self.faults += faults }
+
+  /// Lets random faults happen from now on, and answers with all values of records.
+  func randomize(_ fault: (@Sendable () -> Fault?)?) {
+    randomFault = fault
+    answersWithValues = true
+  }
 
   /// Holds the next request until the gate opens.
   func hold(at gate: ServerGate) { gates.append(gate) }
@@ -72,7 +82,7 @@ actor NoteServer {
   /// Treats a request as the script says.
   func receive(_ request: ForwardRequest<ManagedObject>) async throws -> ForwardAnswer {
     let call = note(request)
-    let fault = faults.isEmpty ? nil : faults.removeFirst()
+    let fault = faults.isEmpty ? randomFault?() : faults.removeFirst()
     if !gates.isEmpty {
       await gates.removeFirst().pass()
       try Task.checkCancellation()
@@ -122,22 +132,39 @@ actor NoteServer {
   }
 
   private func decide(_ call: Call) -> ForwardAnswer {
-    guard case .string(let id)? = call.id else { return .rejected(ServerRefusal()) }
+    guard case .string(let id)? = call.id, isKnown(call.folder) else { return .rejected(ServerRefusal()) }
     switch call.kind {
     case .insert:
       nextID += 1
       var record = Record(entityName: call.entityName, values: call.values, folder: call.folder ?? .null)
       record.values["id"] = .string("s\(nextID)")
       records["s\(nextID)"] = record
-      return .accepted(["id": "s\(nextID)"])
+      return answer("s\(nextID)")
     case .update:
       guard var record = records[id] else { return .rejected(ServerRefusal()) }
       record.values.merge(call.values) { _, new in new }
       if let folder = call.folder { record.folder = folder }
       records[id] = record
-      return .accepted
-    case .delete: return records.removeValue(forKey: id) == nil ? .rejected(ServerRefusal()) : .accepted
+      return answersWithValues ? answer(id) : .accepted
+    case .delete:
+      // The notes of a folder are deleted, or moved, before the folder.
+      let hasNotes = records.values.contains { $0.folder == .string(id) }
+      return hasNotes || records.removeValue(forKey: id) == nil ? .rejected(ServerRefusal()) : .accepted
     }
+  }
+
+  /// Whether a reference leads to a record of the server, or to none.
+  private func isKnown(_ folder: AttributeValue?) -> Bool {
+    guard case .string(let id)? = folder else { return true }
+    return records[id] != nil
+  }
+
+  private func answer(_ id: String) -> ForwardAnswer {
+    guard answersWithValues, let values = records[id]?.values else { return .accepted(["id": id]) }
+    var answer: [String: (any AttributeConvertible)?] = ["id": id]
+    for name in ["title", "name"] { if case .string(let text)? = values[name] { answer[name] = text } }
+    if case .int(let rank)? = values["rank"] { answer["rank"] = rank }
+    return .accepted(answer)
   }
 }
 
