@@ -207,6 +207,13 @@ let package = Package(
       ],
       path: "Tests/Macros", swiftSettings: strict),
     .testTarget(
+      name: "OutboxTests",
+      dependencies: [
+        "CoherenceOutbox", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", "CoherencePostgreSQL",
+        "CoherenceSQLite", "TestRandom", "TestSupport", logging,
+      ],
+      path: "Tests/Outbox", swiftSettings: strict),
+    .testTarget(
       name: "ModelCodeTests", dependencies: ["CoherenceModelCode", "CoherenceModelFiles", "CoherenceCore"],
       path: "Tests/ModelCode", swiftSettings: strict),
     .testTarget(

@@ -73,47 +73,47 @@ struct EntryWriter {
     switch value {
     case .value(let value): write(value)
     case .record(let record):
-      write(.record)
+      write(tag: .record)
       write(record)
     case .omitted(let byteCount):
-      write(.omitted)
+      write(tag: .omitted)
       write(count: byteCount)
     }
   }
 
   private mutating func write(_ value: AttributeValue) {
     switch value {
-    case .null: write(.null)
-    case .bool(let value): write(value ? .true : .false)
+    case .null: write(tag: .null)
+    case .bool(let value): write(tag: value ? .true : .false)
     case .int(let value):
-      write(.int)
+      write(tag: .int)
       write(signed: value)
     case .double(let value):
-      write(.double)
+      write(tag: .double)
       withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
     case .string(let value):
-      write(.string)
+      write(tag: .string)
       write(text: value)
     case .data(let value):
-      write(.data)
+      write(tag: .data)
       write(count: value.count)
       bytes.append(contentsOf: value)
     case .date(let value):
-      write(.date)
+      write(tag: .date)
       write(signed: value.microseconds)
     case .uuid(let value):
-      write(.uuid)
+      write(tag: .uuid)
       withUnsafeBytes(of: value.uuid) { bytes.append(contentsOf: $0) }
     case .decimal(let value):
-      write(.decimal)
+      write(tag: .decimal)
       write(text: "\(value)")
     case .reference(let id):
-      write(.record)
+      write(tag: .record)
       write(OutboxRecord(id))
     }
   }
 
-  private mutating func write(_ tag: EntryFormat.Tag) { bytes.append(tag.rawValue) }
+  private mutating func write(tag: EntryFormat.Tag) { bytes.append(tag.rawValue) }
 
   private mutating func write(text: String) {
     write(count: text.utf8.count)

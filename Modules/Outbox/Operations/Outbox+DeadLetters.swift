@@ -192,7 +192,8 @@ extension Outbox {
   ///
   /// - Parameter store: The store of the entry.
   func write(
-    _ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord, in context: ManagedObjectContext,
+    _ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord,
+    in context: ManagedObjectContext,
     store: (any PersistentStore)?
   ) throws {
     let content = EntryContent(

@@ -119,7 +119,8 @@ extension Outbox {
   func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
     guard let record = try records([id], in: context).first else {
       throw CoherenceError(
-        .objectNotFound, "The outbox has no such entry any more: it was sent or dropped meanwhile. Read the list again.")
+        .objectNotFound, "The outbox has no such entry any more: it was sent or dropped meanwhile. Read the list again."
+      )
     }
     return record
   }

@@ -1,3 +1,5 @@
+import CoherenceCore
+
 /// The position of an entry in the order of all entries, from which a list continues.
 public struct OutboxCursor: Sendable, Hashable, Codable {
   /// The sequence of the entry.

@@ -1,3 +1,4 @@
+import CoherenceCore
 import Foundation
 
 /// The order in which the records of an outbox can be sent.

@@ -11,8 +11,9 @@ struct MergedChanges {
   init(_ entry: OutboxEntry) {
     first = entry
     last = entry
-    fields = entry.changes
-    indices = Dictionary(fields.indices.map { (fields[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
+    let changes = entry.changes
+    fields = changes
+    indices = Dictionary(changes.indices.map { (changes[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
     members = entry.members
   }
 
