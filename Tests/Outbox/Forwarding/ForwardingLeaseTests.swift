@@ -34,8 +34,7 @@ struct ForwardingLeaseTests {
     for number in 0..<20 { try stack.insertNote("\(number)") }
     try stack.outbox.start(stack.options(concurrency: 3))
     try other.outbox.start(other.options(concurrency: 3))
-    try await stack.outbox.flush()
-    try await other.outbox.flush()
+    await stack.server.untilCalled(20)
     await stack.outbox.stop()
     await other.outbox.stop()
     #expect(await stack.server.calls.count == 20)
