@@ -3,8 +3,8 @@ import Foundation
 
 /// The claim of a forwarder on the entries that it sends.
 ///
-/// A claim is a save with versions: of two forwarders that claim one entry, the second meets a conflict. The claim fixes
-/// the entries of the edit too, so that every later attempt has the same contents under the same idempotency key.
+/// A claim is a save with versions: of two forwarders that claim one entry, the second meets a conflict. The claim
+/// fixes the entries of the edit too, so that every later attempt has the same contents under the same idempotency key.
 struct ForwardClaim: Sendable {
   let outbox: Outbox
   let claimant: String
@@ -17,12 +17,12 @@ struct ForwardClaim: Sendable {
     guard !steps.isEmpty else { return [] }
     do {
       return try save(steps, lease, in: context)
-    } catch where Self.isLostRace(error) {
+    } catch  where Self.isLostRace(error) {
       context.rollback()
       return try steps.flatMap { step in
         do {
           return try save([step], lease, in: context)
-        } catch where Self.isLostRace(error) {
+        } catch  where Self.isLostRace(error) {
           context.rollback()
           return []
         }
@@ -70,7 +70,7 @@ struct ForwardClaim: Sendable {
       do {
         if context.hasChanges { try context.save() }
         return
-      } catch where Self.isLostRace(error) {
+      } catch  where Self.isLostRace(error) {
         context.rollback()
       }
     }

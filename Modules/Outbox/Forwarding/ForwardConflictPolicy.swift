@@ -26,8 +26,9 @@ public struct ForwardConflictPolicy: Sendable {
   /// - Parameter resolve: Called with the refused request and the values of the server's record, on no particular
   ///   thread.
   public static func custom(
-    _ resolve: @escaping @Sendable (
-      _ request: ForwardRequest<ManagedObject>, _ serverValues: [String: AttributeValue]
-    ) -> Resolution
+    _ resolve:
+      @escaping @Sendable (
+        _ request: ForwardRequest<ManagedObject>, _ serverValues: [String: AttributeValue]
+      ) -> Resolution
   ) -> ForwardConflictPolicy { ForwardConflictPolicy(resolve: resolve) }
 }

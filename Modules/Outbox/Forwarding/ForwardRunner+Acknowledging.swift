@@ -36,7 +36,7 @@ extension ForwardRunner {
   private func settleTogether(_ settlements: [ForwardSettlement]) async throws -> [Bool]? {
     do {
       return try await settle(settlements)
-    } catch where ForwardClaim.isLostRace(error) || Self.isRefusal(error) {
+    } catch  where ForwardClaim.isLostRace(error) || Self.isRefusal(error) {
       return nil
     }
   }
@@ -49,9 +49,9 @@ extension ForwardRunner {
       do {
         let settled = try await settle([settlement])
         return finish([settlement], settled)
-      } catch where ForwardClaim.isLostRace(error) && races < 100 {
+      } catch  where ForwardClaim.isLostRace(error) && races < 100 {
         races += 1
-      } catch where Self.isRefusal(error) && settlement.removesEntries {
+      } catch  where Self.isRefusal(error) && settlement.removesEntries {
         // The server has the edit, and its values do not fit here: the user decides.
         settlement = .park(settlement.flight, error, isRefused: false)
       }

@@ -107,7 +107,7 @@ struct ForwardSettlement: Sendable {
   private static func conflictError(_ flight: ForwardFlight) -> CoherenceError {
     CoherenceError(
       .forwardConflict,
-      "The server's record of '\(flight.content.entityName)' differs from the base of the edit; decide on the conflict, "
-        + "and retry, edit or drop the entry.")
+      "The server's record of '\(flight.content.entityName)' differs from the base of the edit; decide on the "
+        + "conflict, and retry, edit or drop the entry.")
   }
 }

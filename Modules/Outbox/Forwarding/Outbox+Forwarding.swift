@@ -59,12 +59,12 @@ extension Outbox {
 // MARK: - Running
 
 extension Outbox {
-  /// Starts to send the entries of the outbox: those that an earlier process left, and new ones as they are saved. Does
-  /// nothing while the outbox is started.
+  /// Starts to send the entries of the outbox: the entries of earlier processes, and new entries as they are saved.
+  /// Does nothing while the outbox is started.
   ///
   /// Each edit is sent at least once, in the order of the edits of its record, after the inserts of records that it
-  /// refers to, and before the deletes of records that it referred to. Several processes may forward one outbox: a claim
-  /// with a lease gives each edit to one of them. A started outbox is retained until it is stopped.
+  /// refers to, and before the deletes of records that it referred to. Several processes may forward one outbox: a
+  /// claim with a lease gives each edit to one process. A started outbox is retained until it is stopped.
   ///
   /// - Throws: ``ErrorCode/illegalState`` without handlers.
   public func start(_ options: ForwardOptions = ForwardOptions()) throws {
@@ -81,9 +81,9 @@ extension Outbox {
 
   /// Stops sending. Does nothing while the outbox is stopped.
   ///
-  /// - Parameter mode: The treatment of edits that are being sent. After `.drain` their answers are awaited and applied.
-  ///   After `.cancel` their tasks are canceled; the next start sends an edit without an answer again, with the same
-  ///   idempotency key.
+  /// - Parameter mode: The treatment of edits that are being sent. After `.drain` their answers are awaited and
+  ///   applied. After `.cancel` their tasks are canceled; the next start sends an edit without an answer again, with the
+  ///   same idempotency key.
   public func stop(_ mode: StopMode = .drain) async {
     guard let runner = desk.runner else { return }
     runner.inbox.stop(mode)
@@ -104,9 +104,9 @@ extension Outbox {
   /// Continues after ``pause()``.
   public func resume() { isPaused = false }
 
-  /// Waits until every edit that can be sent is accepted or parked, the edits that wait for their next attempt included.
+  /// Waits until every edit that can be sent is accepted or parked, edits between two attempts included.
   ///
-  /// Returns at once while the outbox is paused, its Connect is suspended, or the network is offline, as soon as nothing
+  /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns as soon as nothing
   /// is being sent.
   ///
   /// - Returns: The number of entries that are left: parked ones, entries that wait for them, and all entries that a

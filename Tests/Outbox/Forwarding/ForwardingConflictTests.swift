@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Conflicts that a server reports")
 struct ForwardingConflictTests {
-  /// A note that the server has with the rank 0, and here with the rank 5. The server reports a conflict with the rank 9.
+  /// A note with the rank 5, which the server has with the rank 0. The server reports a conflict with the rank 9.
   private func stack(_ backend: Backend) async throws -> NoteStack {
     let stack = try NoteStack(backend)
     try stack.insertNote("A")

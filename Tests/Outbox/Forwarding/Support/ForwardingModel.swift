@@ -78,7 +78,7 @@ final class ForwardingModel {
       random = start
       do {
         return try client.edit { try edit(in: $0) }
-      } catch where attempt < 19 && (error as? CoherenceError)?.code == .versionConflict {
+      } catch  where attempt < 19 && (error as? CoherenceError)?.code == .versionConflict {
         continue
       }
     }
