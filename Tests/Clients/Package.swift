@@ -15,6 +15,7 @@ let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package:
 let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
+let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
 let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
@@ -67,7 +68,7 @@ let package = Package(
     .testTarget(
       name: "GuideTests",
       dependencies: [
-        "Notebook", coherence, core, modelMacros, identityMap, mapping, http, httpTypes, conformance,
+        "Notebook", coherence, core, modelMacros, identityMap, mapping, outbox, http, httpTypes, conformance,
       ],
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(

@@ -65,6 +65,13 @@ enum FolderTable {
       "Timing": [],
       "Transfer": ["Body", "Client", "Errors", "Messages", "Redirects", "Timing"],
     ],
+    "Modules/Outbox": [
+      "Entry": ["Model"],
+      "Model": [],
+      "Operations": ["Entry", "Model", "Planning", "Recording"],
+      "Planning": ["Entry", "Model"],
+      "Recording": ["Entry", "Model"],
+    ],
     "Modules/IdentityMap": [
       "Archive": ["Engine", "Model", "Observation", "Store", "Threading"],
       "Collections": [],

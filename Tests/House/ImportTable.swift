@@ -8,6 +8,7 @@ enum ImportTable {
     "Modules/Reconciliation": ["CoherenceCore"],
     "Modules/IdentityMap": ["CoherenceRuntime"],
     "Modules/Actions": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies"],
+    "Modules/Outbox": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
     "Modules/ModelMacros": ["CoherenceCore"],

@@ -6,18 +6,21 @@ import Foundation
 /// Used inside of the context of the records.
 struct EntryDecoder {
   let coordinator: PersistentStoreCoordinator
+  private var model: ManagedObjectModel { coordinator.managedObjectModel }
+
+  init(coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
 
   /// The value of an entry's record.
   ///
   /// - Parameter includesContent: Whether the values over 32 KB are read, from a record of their own.
-  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is not
-  ///   ``OutboxEntry/isReadable`` then.
+  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is
+  ///   not ``OutboxEntry/isReadable`` then.
   func entry(_ object: OutboxEntryRecord, includesContent: Bool = false) throws -> OutboxEntry {
-    let entity = coordinator.managedObjectModel.entity(recordedAs: object.entityName)
+    let entity = model.entity(recordedAs: object.entityName)
     let payload = try payload(of: object, includesContent: includesContent)
     let values = try? EntryReader.payload(payload)
     let identity = object.identity.map { try? EntryReader.identity($0) } ?? []
-    let record = OutboxRecord(rootName: object.rootName, key: object.recordKey)
+    let record = OutboxRecord(rootName: object.rootName, key: object.recordKey).renamed(in: model)
     let store = object.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
     return OutboxEntry(
       id: object.objectID,
@@ -42,8 +45,8 @@ struct EntryDecoder {
       leaseEnd: object.lease,
       claimant: object.claimant,
       identity: Self.identity(identity ?? [], entity),
-      changes: values?.0.map { Self.change($0, entity) } ?? [],
-      members: values?.1.map { Self.members($0, entity) } ?? [],
+      changes: values?.0.map { change($0, entity) } ?? [],
+      members: values?.1.map { members($0, entity) } ?? [],
       isReadable: values != nil && identity != nil)
   }
 
@@ -64,17 +67,22 @@ struct EntryDecoder {
     return result
   }
 
-  private static func change(_ field: EntryFormat.Field, _ entity: EntityDescription?) -> OutboxChange {
+  private func change(_ field: EntryFormat.Field, _ entity: EntityDescription?) -> OutboxChange {
     let property = entity?.property(recordedAs: field.name)
     return OutboxChange(
-      name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil, base: field.base,
-      value: field.value)
+      name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil,
+      base: field.base.map(renamed), value: field.value.map(renamed))
   }
 
-  private static func members(_ change: EntryFormat.Members, _ entity: EntityDescription?) -> OutboxMembers {
+  private func renamed(_ value: OutboxValue) -> OutboxValue {
+    if case .record(let record) = value { .record(record.renamed(in: model)) } else { value }
+  }
+
+  private func members(_ change: EntryFormat.Members, _ entity: EntityDescription?) -> OutboxMembers {
     let property = entity?.property(recordedAs: change.name)
     return OutboxMembers(
-      name: property?.name ?? change.name, recordedName: change.name, isKnown: property != nil, added: change.added,
-      removed: change.removed, isReordered: change.isReordered, isOwner: change.isOwner)
+      name: property?.name ?? change.name, recordedName: change.name, isKnown: property != nil,
+      added: change.added.map { $0.renamed(in: model) },
+      removed: change.removed.map { $0.renamed(in: model) }, isReordered: change.isReordered, isOwner: change.isOwner)
   }
 }

@@ -1,8 +1,8 @@
 /// The binary format of the values of entries.
 ///
 /// The format names properties and entities by text and gives each value its own type, so that it does not depend on a
-/// model. A number is a variable number of bytes with seven bits each, the lowest first; a signed number is zigzag-coded.
-/// A text or data is the number of its bytes, then the bytes.
+/// model. A number is a variable number of bytes with seven bits each, the lowest first; a signed number is
+/// zigzag-coded. A text or data is the number of its bytes, then the bytes.
 ///
 /// ```
 /// payload    = version fields members

@@ -7,8 +7,8 @@ struct EntryReader {
   private var position = 0
   private var rootNames: [String] = []
 
-  /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data that is not in the format; so do the
-  ///   other functions.
+  /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data that is not in the format; so do
+  ///   the other functions.
   init(_ data: Data) throws(CoherenceError) {
     bytes = [UInt8](data)
     guard bytes.first == EntryFormat.version else { throw Self.unreadable }
@@ -44,8 +44,8 @@ struct EntryReader {
   private static var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
-      "The values of an entry of the outbox cannot be read: a later release wrote them, or they are damaged. Update the "
-        + "program, or drop the entry.")
+      "The values of an entry of the outbox cannot be read: a later release wrote them, or they are damaged. Update "
+        + "the program, or drop the entry.")
   }
 
   private func finish() throws(CoherenceError) {

@@ -13,8 +13,8 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// The identifier of the entry. Its text leads back to the entry, see
   /// `PersistentStoreCoordinator.objectID(forDescription:)`.
   public let id: ManagedObjectID
-  /// The identifier of the changed record, whether or not the record still exists; `nil` when the model has no entity for
-  /// the record any more.
+  /// The identifier of the changed record, whether or not the record still exists; `nil` when the model has no entity
+  /// for the record any more.
   public let recordID: ManagedObjectID?
   /// The changed record.
   public let record: OutboxRecord
@@ -49,8 +49,8 @@ public struct OutboxEntry: Sendable, Identifiable {
   public let lastError: String?
   /// Whether the server refused the entry, so that the change is certainly not applied there.
   public let isRejected: Bool
-  /// The sequence of the last entry that a request with this entry's ``idempotencyKey`` includes; `nil` before the first
-  /// attempt.
+  /// The sequence of the last entry that a request with this entry's ``idempotencyKey`` includes; `nil` before the
+  /// first attempt.
   public let groupEnd: Int64?
   /// The end of the claim of the process that sends the entry.
   public let leaseEnd: Date?
@@ -59,12 +59,13 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// The identifying values of the record: those of the base for an update and a delete, those of the new record for an
   /// insert.
   public let identity: [String: AttributeValue]
-  /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former values
-  /// for a delete.
+  /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former
+  /// values for a delete.
   public let changes: [OutboxChange]
   /// The to-many relationships with added or removed members.
   public let members: [OutboxMembers]
-  /// Whether the values could be read. The values of an entry that a later release wrote, or of a damaged entry, cannot.
+  /// Whether the values could be read. The values of an entry that a later release wrote, or of a damaged entry,
+  /// cannot.
   public let isReadable: Bool
 
   /// The change of a property by its present name; `nil` when the entry does not have the property. The cost grows with
@@ -81,8 +82,8 @@ public struct OutboxEntry: Sendable, Identifiable {
 }
 
 extension OutboxEntry {
-  /// Orders the entries of one record as the record's saves followed each other, and the entries of one save as the save
-  /// recorded them.
+  /// Orders the entries of one record as the record's saves followed each other, and the entries of one save as the
+  /// save recorded them.
   func precedes(_ other: OutboxEntry) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)
   }

@@ -1,6 +1,7 @@
 /// The change of one to-many relationship in an entry.
 public struct OutboxMembers: Sendable, Hashable {
-  /// The present name of the relationship: the recorded name, or the new name after a migration renamed the relationship.
+  /// The present name of the relationship: the recorded name, or the new name after a migration renamed the
+  /// relationship.
   public let name: String
   /// The name of the relationship when the change was recorded.
   public let recordedName: String

@@ -4,7 +4,8 @@ public import CoherenceCore
 ///
 /// Unlike a `ManagedObjectID`, the value needs no model: it stays readable after a migration has removed the entity.
 public struct OutboxRecord: Sendable, Hashable {
-  /// The name of the root of the record's entity hierarchy when the change was recorded.
+  /// The name of the root of the record's entity hierarchy: the present name, or the recorded name of a hierarchy that
+  /// the model does not have any more.
   public let rootName: String
   /// The key of the record in its hierarchy and store.
   public let key: Int64
@@ -31,7 +32,20 @@ public struct OutboxRecord: Sendable, Hashable {
   }
 }
 
+extension OutboxRecord {
+  /// The record by the present name of its hierarchy.
+  func renamed(in model: ManagedObjectModel) -> OutboxRecord {
+    if model.entitiesByName[rootName] != nil { return self }
+    return model.entity(recordedAs: rootName).map { OutboxRecord(rootName: $0.name, key: key) } ?? self
+  }
+}
+
 extension ManagedObjectModel {
+  /// The names by which entries may name a hierarchy.
+  func recordedNames(ofRoot name: String) -> [String] {
+    entity(recordedAs: name).map { [$0.name] + $0.formerNames } ?? [name]
+  }
+
   /// The entity that has a name, or had the name in an earlier model. A model never has both.
   func entity(recordedAs name: String) -> EntityDescription? {
     entitiesByName[name] ?? entities.first { $0.formerNames.contains(name) }

@@ -3,9 +3,9 @@ import Foundation
 
 /// The record of one entry: the change of one record by one save.
 ///
-/// The values that describe the change are written once, by the save. The state of sending changes on the first entry of
-/// a record only: ``state``, ``attempts``, ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease`` and
-/// ``claimant``.
+/// The values that describe the change are written once, by the save. The state of sending changes on the first entry
+/// of a record only: ``state``, ``attempts``, ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease``
+/// and ``claimant``.
 final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()

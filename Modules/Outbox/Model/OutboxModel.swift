@@ -22,9 +22,9 @@ enum OutboxModel {
 extension ManagedObjectModel {
   /// Returns the model with the entities of an outbox, in every configuration.
   ///
-  /// The entries of an ``Outbox`` are records of these entities, in the stores of the application: a save writes them in
-  /// its own transaction. A store that has no tables for them yet gets them when it is attached; its other records stay
-  /// as they are. Calling the function on its result returns the same model.
+  /// The entries of an ``Outbox`` are records of these entities, in the stores of the application: a save writes them
+  /// in its own transaction. A store that has no tables for them yet gets them when it is attached; its other records
+  /// stay as they are. Calling the function on its result returns the same model.
   ///
   /// ```swift
   /// let model = try ManagedObjectModel(ToDo.self, Person.self, name: "ToDos").addingOutbox()

@@ -30,7 +30,8 @@ struct NodeReader {
     for state in OutboxEntryState.allCases {
       let page = try page(of: state, count)
       pages += page
-      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its sequence.
+      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its
+      // sequence.
       if page.count == count, let last = page.last { next = min(next, last.sequence - 1) }
     }
     nodes += pages.filter { $0.sequence <= next }
@@ -53,7 +54,10 @@ private final class NodeSink: ValueSink {
   private(set) var nodes: [OutboxNode] = []
   var count: Int { nodes.count }
 
+  private let model: ManagedObjectModel?
+
   init(model: ManagedObjectModel?) throws {
+    self.model = model
     let table = OutboxEntryRecord.Properties.table
     let names = [
       table.rootName.name, table.recordKey.name, table.sequence.name, table.transaction.name, table.recordVersion.name,
@@ -72,12 +76,17 @@ private final class NodeSink: ValueSink {
     let references: Data? = value(12)
     nodes.append(
       OutboxNode(
-        id: id, record: OutboxRecord(rootName: value(1), key: value(2)), sequence: sequence, transaction: value(4),
+        id: id, record: present(OutboxRecord(rootName: value(1), key: value(2))), sequence: sequence,
+        transaction: value(4),
         recordVersion: value(5),
         facts: EntryGroup.Facts(
           kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
         nextAttempt: value(10), lease: value(11),
         // An entry whose related records cannot be read waits for none of them.
-        references: references.flatMap { try? EntryReader.references($0) } ?? []))
+        references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
+          EntryFormat.Reference(role: $0.role, record: present($0.record))
+        }))
   }
+
+  private func present(_ record: OutboxRecord) -> OutboxRecord { model.map { record.renamed(in: $0) } ?? record }
 }

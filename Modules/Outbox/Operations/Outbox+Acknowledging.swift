@@ -2,8 +2,8 @@ import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// Removes the entries of a request that the server has accepted, in a context that the caller saves: together with the
-  /// values of the server's answer, in one transaction.
+  /// Removes the entries of a request that the server has accepted, in a context that the caller saves: together with
+  /// the values of the server's answer, in one transaction.
   ///
   /// References that the request left out, because their records were not sent yet, become a new entry: an update that
   /// waits for these records.
@@ -51,8 +51,8 @@ extension Outbox {
     try write(changes, members, to: entry, in: context, store: store)
   }
 
-  /// Replaces the identifying values in the entries of a record, when the server has given the record other values. Later
-  /// requests name the record by them, also when the record was deleted meanwhile.
+  /// Replaces the identifying values in the entries of a record, when the server has given the record other values.
+  /// Later requests name the record by them, also when the record was deleted meanwhile.
   ///
   /// Called inside of a context that the caller saves.
   ///

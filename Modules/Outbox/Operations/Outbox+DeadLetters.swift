@@ -4,13 +4,13 @@ import Foundation
 extension Outbox {
   /// Has an entry sent again as soon as its turn comes: a parked entry, or one that waits for its next attempt.
   ///
-  /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the record,
-  /// which may correct the refused values. An entry whose fate is not known is sent as before, with its old key: a server
-  /// that has applied the entry recognizes the key.
+  /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the
+  /// record, which may correct the refused values. An entry whose fate is not known is sent as before, with its old
+  /// key: a server that has applied the entry recognizes the key.
   ///
-  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile, `ErrorCode.illegalState` while a
-  ///   process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time, and
-  ///   errors of the store.
+  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile, `ErrorCode.illegalState` while
+  ///   a process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
+  ///   and errors of the store.
   public func retry(_ id: OutboxEntry.ID) async throws {
     try await change { context in
       let record = try self.record(id, in: context)
@@ -23,15 +23,15 @@ extension Outbox {
   ///
   /// - Parameter entityName: As in ``entries(in:state:limit:after:)``.
   /// - Returns: The number of entries.
-  /// - Throws: `ErrorCode.versionConflict` when another process changes one of the entries at the same time, and errors of
-  ///   the store. Some entries may be retried then.
+  /// - Throws: `ErrorCode.versionConflict` when another process changes one of the entries at the same time, and errors
+  ///   of the store. Some entries may be retried then.
   @discardableResult
   public func retryAll(in entityName: String? = nil) async throws -> Int {
     try await changePages(of: entityName, [.parked]) { self.reset($0) }
   }
 
-  /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records that
-  /// refer to a parked insert; all others are sent.
+  /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records
+  /// that refer to a parked insert; all others are sent.
   ///
   /// - Parameter error: The reason, for lists; without values.
   /// - Throws: As ``retry(_:)``.
@@ -44,15 +44,15 @@ extension Outbox {
     }
   }
 
-  /// Removes an entry without sending it. The record in the store keeps its values: it differs from the server's until the
-  /// server's are merged.
+  /// Removes an entry without sending it. The record in the store keeps its values: it differs from the server's until
+  /// the server's are merged.
   ///
   /// The insert of a record is dropped with all entries of the record, because the server cannot take them without the
   /// insert. An entry that was attempted together with later entries is dropped with these.
   ///
   /// - Returns: The number of removed entries.
-  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that an earlier entry was attempted together
-  ///   with.
+  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that an earlier entry was attempted
+  ///   together with.
   @discardableResult
   public func drop(_ id: OutboxEntry.ID) async throws -> Int {
     try await change { context in
@@ -66,8 +66,8 @@ extension Outbox {
     }
   }
 
-  /// Changes the values that an entry sends, and gives the entry a new idempotency key, because a server may know the old
-  /// key with the old values. The state of the entry stays: retry a parked entry afterwards.
+  /// Changes the values that an entry sends, and gives the entry a new idempotency key, because a server may know the
+  /// old key with the old values. The state of the entry stays: retry a parked entry afterwards.
   ///
   /// ```swift
   /// try await outbox.edit(entry.id) { try $0.set("title", to: "Milk") }
@@ -93,9 +93,9 @@ extension Outbox {
 
   /// Gives all entries new idempotency keys.
   ///
-  /// A copy of a store has the entries of the original with the same keys: a server that both send to applies each change
-  /// once. That is right for a backup that takes the place of the original. Call this function before anything is sent from
-  /// a copy that lives on beside the original as a store of its own, with records of its own.
+  /// A copy of a store has the entries of the original with the same keys: a server that both send to applies each
+  /// change once. That is right for a backup that takes the place of the original. Call this function before anything
+  /// is sent from a copy that lives on beside the original as a store of its own, with records of its own.
   ///
   /// - Returns: The number of entries.
   /// - Throws: As ``retryAll(in:)``.
@@ -171,7 +171,8 @@ extension Outbox {
   private func entriesToDrop(
     with record: OutboxEntryRecord, in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
-    let all = try records(ofKeys: [record.recordKey], rootNames: [record.rootName], in: context)
+    let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
+    let all = try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
       .filter { $0.objectID.storeIdentifier == record.objectID.storeIdentifier }
       .sorted { $0.precedes($1) }
     if record.kind == .insert { return all }
@@ -182,8 +183,8 @@ extension Outbox {
     guard head === record else {
       throw CoherenceError(
         .illegalState,
-        "The entry of '\(record.entityName)' was attempted together with an earlier entry of its record; drop that entry, "
-          + "which drops both.")
+        "The entry of '\(record.entityName)' was attempted together with an earlier entry of its record; drop that "
+          + "entry, which drops both.")
     }
     return Array(all[...last])
   }

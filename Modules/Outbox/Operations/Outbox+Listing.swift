@@ -14,8 +14,8 @@ extension Outbox {
   /// `limit` entries, whatever the number of entries before it.
   ///
   /// - Parameters:
-  ///   - entityName: The present name of an entity, whose entries and those of its subentities are returned. A name that the
-  ///     model does not have finds the entries that were recorded by the name. `nil` for all entities.
+  ///   - entityName: The present name of an entity, whose entries and those of its subentities are returned. A name
+  ///     that the model does not have finds the entries that were recorded by the name. `nil` for all entities.
   ///   - state: The state of the entries; `nil` for every state.
   ///   - limit: The greatest number of entries.
   ///   - cursor: The position behind which the page begins; `nil` for the beginning.
@@ -115,7 +115,8 @@ extension Outbox {
 
   /// The record of an entry.
   ///
-  /// - Throws: ``ErrorCode/objectNotFound`` when the entry does not exist any more, or the identifier is of another entity.
+  /// - Throws: ``ErrorCode/objectNotFound`` when the entry does not exist any more, or the identifier is of another
+  ///   entity.
   func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
     guard let record = try records([id], in: context).first else {
       throw CoherenceError(

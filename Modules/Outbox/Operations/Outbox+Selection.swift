@@ -2,20 +2,21 @@ import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// The requests that can be sent, in the order of their first entries: no two of one record, each after everything that
-  /// it waits for. Removes entries without an effect, with a save of the context.
+  /// The requests that can be sent, in the order of their first entries: no two of one record, each after everything
+  /// that it waits for. Removes entries without an effect, with a save of the context.
   ///
   /// The entries are read from the oldest on, until enough requests are found. The read entries are a beginning of the
-  /// history, up to the end of a save, so that the requests are in causal order whatever follows; later entries of a record
-  /// wait for the next call. The cost grows with the number of entries that wait before the first ones that can be sent.
+  /// history, up to the end of a save, so that the requests are in causal order whatever follows; later entries of a
+  /// record wait for the next call. The cost grows with the number of entries that wait before the first ones that can
+  /// be sent.
   ///
   /// Called inside of the context. Values over 32 KB are left out, see ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.
   ///   - limit: The greatest number of requests.
-  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A longer wait means
-  ///     that the clock was set back, and is ignored.
+  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A longer wait
+  ///     means that the clock was set back, and is ignored.
   func steps(
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil
   ) throws -> [OutboxStep] {
@@ -70,7 +71,8 @@ extension Outbox {
     var result: [OutboxRecord: [OutboxEntry]] = [:]
     let decoder = EntryDecoder(coordinator: coordinator)
     for (rootName, group) in Dictionary(grouping: records, by: \.rootName) {
-      for object in try self.records(ofKeys: group.map(\.key), rootNames: [rootName], in: context)
+      let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
+      for object in try self.records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
       where object.objectID.storeIdentifier == store {
         let entry = try decoder.entry(object)
         result[entry.record, default: []].append(entry)

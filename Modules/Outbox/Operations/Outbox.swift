@@ -39,9 +39,10 @@ public final class Outbox: Sendable {
   /// A second outbox for the same coordinator and entities continues the first.
   ///
   /// - Parameters:
-  ///   - container: A container or a Connect whose model is the result of `addingOutbox()`. Stores may be attached later.
-  ///   - entities: The names of entities to forward with their subentities, in addition to the entities with the setting
-  ///     ``entitySetting``.
+  ///   - container: A container or a Connect whose model is the result of `addingOutbox()`. Stores may be attached
+  ///     later.
+  ///   - entities: The names of entities to forward with their subentities, in addition to the entities with the
+  ///     setting ``entitySetting``.
   /// - Throws: `ErrorCode.invalidModel` for a model without the entities of an outbox, `ErrorCode.unknownEntity`, and
   ///   `ErrorCode.illegalState` when the coordinator has an outbox for other entities that was not closed.
   public init(

@@ -4,14 +4,14 @@ import Foundation
 /// The order in which the records of an outbox can be sent.
 ///
 /// A record waits
-/// - for the decision about its first entry when that entry is parked, for the process that sends it, and for the time of
-///   its next attempt;
+/// - for the decision about its first entry when that entry is parked, for the process that sends it, and for the time
+///   of its next attempt;
 /// - for the insert of each record that its first request refers to;
-/// - with a delete, for every record whose entries refer to the deleted record before or after their change: members leave
-///   a parent before the parent is deleted.
+/// - with a delete, for every record whose entries refer to the deleted record before or after their change: members
+///   leave a parent before the parent is deleted.
 ///
-/// Records that wait for each other in a circle go in the order of their first entries. The first record goes without its
-/// references to records of the circle that the server does not have yet.
+/// Records that wait for each other in a circle go in the order of their first entries. The first record goes without
+/// its references to records of the circle that the server does not have yet.
 struct CausalGraph: Sendable {
   /// A record that can be sent.
   struct Ready: Sendable {

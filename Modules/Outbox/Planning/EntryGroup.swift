@@ -13,8 +13,8 @@ struct EntryGroup: Equatable {
   struct Facts: Equatable {
     var kind: OutboxEntryKind
     var state: OutboxEntryState
-    /// Whether a request with the entry may have reached the server: the entry was claimed, and the server did not refuse
-    /// it.
+    /// Whether a request with the entry may have reached the server: the entry was claimed, and the server did not
+    /// refuse it.
     var isAttempted: Bool
     var sequence: Int64
     var groupEnd: Int64?
@@ -28,10 +28,11 @@ struct EntryGroup: Equatable {
 extension EntryGroup {
   /// Divides the entries of one record into groups, each of which one request stands for.
   ///
-  /// - An insert takes in the updates that follow, an update takes in updates, and a delete takes in everything before it.
+  /// - An insert takes in the updates that follow, an update takes in updates, and a delete takes in everything before
+  ///   it.
   /// - An insert that was never attempted and its delete leave nothing.
-  /// - A group that was claimed has an end: its request is repeated with the same entries and the same key, so that later
-  ///   entries begin a group of their own. Only a delete takes in such a group.
+  /// - A group that was claimed has an end: its request is repeated with the same entries and the same key, so that
+  ///   later entries begin a group of their own. Only a delete takes in such a group.
   /// - A parked entry begins a group of its own, because it waits for a decision.
   ///
   /// - Parameter entries: All entries of the record, in the record's order.

@@ -10,8 +10,8 @@ struct OutboxStep: Sendable {
   /// The entries in the order of the record. The first is claimed; all are removed when the server has accepted the
   /// request. Never empty.
   let entries: [OutboxEntry]
-  /// The attributes and to-one relationships, each with its first base and its last value. A change that was undone is left
-  /// out.
+  /// The attributes and to-one relationships, each with its first base and its last value. A change that was undone is
+  /// left out.
   private(set) var changes: [OutboxChange]
   /// The to-many relationships, with the members that are added and removed in the end.
   let members: [OutboxMembers]
@@ -19,8 +19,8 @@ struct OutboxStep: Sendable {
   let identity: [String: AttributeValue]
   /// Whether the request deletes a record whose insert was attempted, so that "not found" is a success.
   let mayBeUnknownToServer: Bool
-  /// The related records that the server has not got yet although the request names them, because their inserts name this
-  /// record too. The request sends no value for them, and a later update does.
+  /// The related records that the server has not got yet although the request names them, because their inserts name
+  /// this record too. The request sends no value for them, and a later update does.
   var deferredReferences: Set<OutboxRecord> = []
 
   /// The entry that a forwarder claims.
@@ -53,8 +53,8 @@ extension OutboxStep {
     identity = merged.identity(of: kind)
   }
 
-  /// The same request of other copies of its entries, which have the large values. A property that the request leaves out
-  /// stays out.
+  /// The same request of other copies of its entries, which have the large values. A property that the request leaves
+  /// out stays out.
   func replacing(_ entries: [OutboxEntry]) -> OutboxStep {
     let outcome: EntryGroup.Outcome =
       switch kind {

@@ -1,5 +1,5 @@
-/// The strongly connected components of a directed graph: Tarjan's algorithm with a stack of its own, because a chain of
-/// records may be longer than the stack of a thread allows calls.
+/// The strongly connected components of a directed graph: Tarjan's algorithm with a stack of its own, because a chain
+/// of records may be longer than the stack of a thread allows calls.
 struct StrongComponents<Node: Hashable> {
   /// The nodes of each component. Every node is in one component.
   private(set) var components: [[Node]] = []
@@ -15,7 +15,8 @@ struct StrongComponents<Node: Hashable> {
     var rest: [Node]
   }
 
-  /// - Parameter successors: Returns the nodes that edges of a node lead to, which may be other nodes than the given ones.
+  /// - Parameter successors: Returns the nodes that edges of a node lead to, which may be other nodes than the given
+  ///   ones.
   init(of nodes: [Node], successors: (Node) -> Set<Node>) {
     for node in nodes where indices[node] == nil { visit(node, successors) }
   }

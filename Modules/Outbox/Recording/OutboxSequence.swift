@@ -5,8 +5,8 @@ import Synchronization
 /// The sequences of the entries that this process records: microseconds since 1970, each greater than all before.
 ///
 /// The clock gives new processes greater sequences than earlier processes without a read of the store. A clock that
-/// stands still or is set back does not lower the sequences of a process, and ``raise(to:)`` keeps them above those of an
-/// earlier process.
+/// stands still or is set back does not lower the sequences of a process, and ``raise(to:)`` keeps them above those of
+/// an earlier process.
 final class OutboxSequence: Sendable {
   /// The sequences of this process.
   static let shared = OutboxSequence()

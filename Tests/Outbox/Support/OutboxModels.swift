@@ -7,20 +7,27 @@ enum OutboxModels {
   static let main = model()
 
   /// A model of its own with other declarations of the items, as another version of a program has it.
-  static func model(item: Entity = TestItem.entityDescription()) -> ManagedObjectModel {
+  static func model(item: Entity? = TestItem.entityDescription()) -> ManagedObjectModel {
+    let items = item.map { [$0] } ?? []
     do {
       return try ManagedObjectModel(
-        name: "OutboxTests", entities: [TestList.entityDescription(), item, tag, person, employee, note],
-        configurations: ["Main": ["TestList", "TestItem", "TestTag"], "Other": ["TestPerson", "TestNote"]]
+        name: "OutboxTests",
+        entities: [TestList.entityDescription(items: item?.name), tag(items: item?.name), person, employee, note]
+          + items,
+        configurations: [
+          "Main": ["TestList", "TestTag"] + items.map(\.name), "Other": ["TestPerson", "TestNote"],
+        ]
       ).addingOutbox()
     } catch {
       preconditionFailure("The test model is not sound: \(error)")
     }
   }
 
-  private static let tag = Entity("TestTag", uniqueness: [["name"]]) {
-    Attribute("name", .string)
-    Relationship("items", toMany: "TestItem", inverse: "tags")
+  private static func tag(items: String?) -> Entity {
+    Entity("TestTag", uniqueness: [["name"]]) {
+      Attribute("name", .string)
+      if let items { Relationship("items", toMany: items, inverse: "tags") }
+    }
   }
   private static let person = Entity("TestPerson", userInfo: ["logTransactions": "true"]) {
     Attribute("name", .string)
@@ -42,10 +49,11 @@ final class TestList: ManagedObject {
   }
   var items: ToMany<TestItem> { self[Self.itemsKey] }
 
-  static func entityDescription() -> Entity {
+  /// - Parameter items: The name of the entity of the items; `nil` for a model without items.
+  static func entityDescription(items: String?) -> Entity {
     Entity("TestList", class: TestList.self, userInfo: [EntityDescription.keySetting: "name"]) {
       Attribute("name", .string)
-      Relationship("items", toMany: "TestItem", inverse: "list", deleteRule: .cascade)
+      if let items { Relationship("items", toMany: items, inverse: "list", deleteRule: .cascade) }
     }
   }
 }

@@ -35,11 +35,18 @@ struct OutboxStack {
     outbox = try Outbox(container, entities: entities, options: OutboxOptions(now: { clock.now }))
   }
 
-  /// A second stack on the same store, as another program, or the next version of the program, has it.
-  func another(
-    model: ManagedObjectModel = OutboxModels.main, entities: [String] = ["TestList", "TestItem", "TestTag"]
-  ) throws -> OutboxStack {
-    try OutboxStack(directory: directory, configuration, .directIndependent, model, entities)
+  /// A second stack on the same store, as another program has it.
+  func another() throws -> OutboxStack {
+    try OutboxStack(
+      directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
+  }
+
+  /// The stack of the next version of the program: the store is closed here and opened with another model.
+  func next(model: ManagedObjectModel, entities: [String] = ["TestList", "TestTag"]) throws -> OutboxStack {
+    try container.detach(persistentStore: store)
+    var configuration = configuration
+    configuration.options[StoreOption.allowsDataLoss] = .bool(true)
+    return try OutboxStack(directory: directory, configuration, .directIndependent, model, entities)
   }
 
   /// Runs a block in a new background context and saves.

@@ -1,0 +1,159 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+import TestSupport
+
+@testable import CoherenceOutbox
+
+/// Parked entries: retried, edited, dropped.
+@Suite("Dead letters", .timeLimit(.minutes(15)))
+struct DeadLetterTests {
+  /// Sets the state of sending in an entry, as a forwarder does.
+  private func mark(
+    _ id: OutboxEntry.ID, in stack: OutboxStack, _ change: (OutboxEntryRecord) -> Void
+  ) throws {
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      change(try stack.outbox.record(id, in: context))
+      try context.save()
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a refused entry is retried with a new key, together with later edits`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try mark(head.id, in: stack) {
+      $0.state = .parked
+      $0.isRejected = true
+      $0.groupEnd = head.sequence
+      $0.attempts = 4
+    }
+    try stack.change(item) { $0.title = "Bread" }
+    #expect(try steps(stack).isEmpty)
+    try await stack.outbox.retry(head.id)
+    let retried = try await stack.outbox.entry(head.id)
+    #expect(retried.state == .pending && retried.attempts == 0 && !retried.isRejected && retried.groupEnd == nil)
+    #expect(retried.idempotencyKey != head.idempotencyKey)
+    let step = try #require(try steps(stack).first)
+    #expect(step.kind == .insert && step.entries.count == 2 && step.idempotencyKey == retried.idempotencyKey)
+    #expect(step.changes.first { $0.name == "title" }?.value == .value(.string("Bread")))
+  }
+
+  @Test(arguments: Backend.available)
+  func `an entry whose fate is not known is retried as it was`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try mark(head.id, in: stack) {
+      $0.state = .parked
+      $0.groupEnd = head.sequence
+      $0.attempts = 4
+    }
+    try stack.change(item) { $0.title = "Bread" }
+    #expect(try await stack.outbox.retryAll() == 1)
+    let step = try #require(try steps(stack).first)
+    #expect(step.idempotencyKey == head.idempotencyKey && step.entries.map(\.id) == [head.id])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a parked entry holds up its record and nothing else`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let milk = try stack.saveItem("Milk")
+    let bread = try stack.saveItem("Bread")
+    try await stack.outbox.park(try #require(try await stack.outbox.entries(of: milk).first).id)
+    try stack.change(milk) { $0.count = 1 }
+    #expect(try steps(stack).map(\.head.recordID) == [bread])
+  }
+
+  @Test(arguments: Backend.available)
+  func `dropping an insert drops all entries of the record, and dropping an update that one`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let milk = try stack.saveItem("Milk")
+    let bread = try stack.saveItem("Bread")
+    try stack.change(milk) { $0.count = 1 }
+    try stack.change(milk) { $0.count = 2 }
+    let entries = try await stack.outbox.entries(of: milk)
+    #expect(try await stack.outbox.drop(entries[1].id) == 1)
+    #expect(try await stack.outbox.entries(of: milk).map(\.id) == [entries[0].id, entries[2].id])
+    #expect(try await stack.outbox.drop(entries[0].id) == 2)
+    #expect(try await stack.outbox.entries().map(\.recordID) == [bread])
+  }
+
+  @Test func `entries that were attempted together are dropped together`() async throws {
+    let stack = try OutboxStack(on: .inMemory)
+    let milk = try stack.saveItem("Milk")
+    try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
+    for count in Int64(1)...3 { try stack.change(milk) { $0.count = count } }
+    let entries = try await stack.outbox.entries(of: milk)
+    try mark(entries[0].id, in: stack) { $0.groupEnd = entries[1].sequence }
+    await #expect {
+      try await stack.outbox.drop(entries[1].id)
+    } throws: {
+      ErrorCode.illegalState ~= $0
+    }
+    #expect(try await stack.outbox.drop(entries[0].id) == 2)
+    #expect(try await stack.outbox.entries().map(\.id) == [entries[2].id])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edited entry sends the new value under a new key`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try await stack.outbox.edit(head.id) { edit in
+      #expect(edit["title"] == .string("Milk"))
+      try edit.set("title", to: "Bread")
+      try edit.set("photo", to: Data(repeating: 1, count: 100_000))
+    }
+    let edited = try await stack.outbox.entry(head.id)
+    #expect(edited["title"]?.value == .value(.string("Bread")) && edited.idempotencyKey != head.idempotencyKey)
+    #expect(edited["photo"]?.value == .value(.data(Data(repeating: 1, count: 100_000))))
+    #expect(try await stack.outbox.entries(of: item).first?.hasOmittedValues == true)
+    for (name, value) in [("title", 3 as any AttributeConvertible & Sendable), ("nothing", "x"), ("list", "x")] {
+      await #expect(throws: CoherenceError.self) {
+        try await stack.outbox.edit(head.id) { try $0.set(name, to: value) }
+      }
+    }
+    #expect(try await stack.outbox.entry(head.id).changes == edited.changes)
+  }
+
+  @Test func `an entry that a process sends is left alone until its lease ends`() async throws {
+    let stack = try OutboxStack(on: .inMemory)
+    try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    let lease = stack.clock.now.addingTimeInterval(30)
+    try mark(head.id, in: stack) {
+      $0.state = .sending
+      $0.lease = lease
+    }
+    await #expect { try await stack.outbox.retry(head.id) } throws: { ErrorCode.illegalState ~= $0 }
+    await #expect { try await stack.outbox.park(head.id) } throws: { ErrorCode.illegalState ~= $0 }
+    await #expect { try await stack.outbox.drop(head.id) } throws: { ErrorCode.illegalState ~= $0 }
+    #expect(try await stack.outbox.counts() == OutboxCounts(sending: 1))
+    stack.clock.now = lease
+    try await stack.outbox.retry(head.id)
+    #expect(try await stack.outbox.counts() == OutboxCounts(pending: 1))
+  }
+
+  @Test(arguments: Backend.available)
+  func `a copy that lives on beside the original gets keys of its own`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.save { context in
+      for number in 0..<1100 { try TestItem(context: context).title = "Item \(number)" }
+    }
+    let keys = Set(try await stack.outbox.entries(limit: 2000).map(\.idempotencyKey))
+    #expect(try await stack.outbox.renewKeys() == 1100)
+    let renewed = Set(try await stack.outbox.entries(limit: 2000).map(\.idempotencyKey))
+    #expect(renewed.count == 1100 && renewed.isDisjoint(with: keys))
+  }
+
+  private func steps(_ stack: OutboxStack) throws -> [OutboxStep] {
+    let context = stack.outbox.newContext()
+    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: 10) }
+  }
+}

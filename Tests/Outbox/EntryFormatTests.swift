@@ -1,0 +1,85 @@
+import CoherenceCore
+import Foundation
+import TestRandom
+import Testing
+
+@testable import CoherenceOutbox
+
+/// The binary format of the values of entries.
+@Suite("The format of entries")
+struct EntryFormatTests {
+  private static let values: [OutboxValue] = [
+    .value(.null), .value(.bool(true)), .value(.bool(false)), .value(.int(0)), .value(.int(-1)), .value(.int(.max)),
+    .value(.int(.min)), .value(.double(-0.5)), .value(.double(.greatestFiniteMagnitude)), .value(.string("")),
+    .value(.string("naïve 👩‍👩‍👧 \u{65}\u{301}")), .value(.data(Data())), .value(.data(Data([0, 255, 128]))),
+    .value(.date(Timestamp(microseconds: -1))), .value(.uuid(UUID())),
+    .value(.decimal(Decimal(string: "12345678901234567890.123456789")!)),
+    .record(OutboxRecord(rootName: "Ärger/1", key: .max)), .omitted(byteCount: 10_000_000),
+  ]
+
+  @Test func `every value comes back with its type`() throws {
+    let fields = Self.values.enumerated().map { index, value in
+      EntryFormat.Field(
+        name: "property \(index)", base: index % 3 == 0 ? nil : value, value: index % 3 == 1 ? nil : value)
+    }
+    let (a, b) = (OutboxRecord(rootName: "A", key: 1), OutboxRecord(rootName: "B", key: -1))
+    let members = [
+      EntryFormat.Members(name: "m", added: [a, b, a], removed: [b], isReordered: true, isOwner: false),
+      EntryFormat.Members(name: "n", added: [], removed: [], isReordered: false, isOwner: true),
+    ]
+    let read = try EntryReader.payload(EntryWriter.payload(fields, members))
+    #expect(read.0 == fields)
+    #expect(read.1 == members)
+    let references = [
+      EntryFormat.Reference(role: .new, record: a), EntryFormat.Reference(role: .base, record: b),
+      EntryFormat.Reference(role: .base, record: a),
+    ]
+    #expect(try EntryReader.references(EntryWriter.references(references)) == references)
+    #expect(try EntryReader.identity(EntryWriter.identity(fields)) == fields)
+  }
+
+  @Test func `a text of other bytes is another value`() throws {
+    let composed = EntryFormat.Field(name: "t", base: .value(.string("\u{E9}")), value: .value(.string("e\u{301}")))
+    let read = try EntryReader.payload(EntryWriter.payload([composed], [])).0
+    #expect(read == [composed] && read[0].base != read[0].value)
+  }
+
+  @Test func `data that is cut off is refused at every byte`() {
+    let whole = EntryWriter.payload(
+      [EntryFormat.Field(name: "t", base: .value(.string("old")), value: .value(.int(300)))], [])
+    for count in 0..<whole.count {
+      #expect { try EntryReader.payload(whole.prefix(count)) } throws: { ErrorCode.storeCorrupt ~= $0 }
+    }
+    #expect { try EntryReader.payload(whole + [0]) } throws: { ErrorCode.storeCorrupt ~= $0 }
+  }
+
+  @Test func `data of a later version is refused`() {
+    var data = EntryWriter.payload([], [])
+    data[data.startIndex] = EntryFormat.version + 1
+    #expect { try EntryReader.payload(data) } throws: { ErrorCode.storeCorrupt ~= $0 }
+  }
+
+  @Test func `a count beyond the data asks for no memory`() {
+    let huge = Data([EntryFormat.version, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
+    #expect { try EntryReader.payload(huge) } throws: { ErrorCode.storeCorrupt ~= $0 }
+    #expect { try EntryReader.references(huge) } throws: { ErrorCode.storeCorrupt ~= $0 }
+    let endless = Data([EntryFormat.version] + Array(repeating: 0xFF, count: 20))
+    #expect { try EntryReader.references(endless) } throws: { ErrorCode.storeCorrupt ~= $0 }
+  }
+
+  @Test(arguments: SeededRandom.seeds)
+  func `damaged data is read or refused, and never ends the process`(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let fields = Self.values.map { EntryFormat.Field(name: "p", base: $0, value: $0) }
+    let whole = [UInt8](EntryWriter.payload(fields, []))
+    var refused = 0
+    for _ in 0..<2000 {
+      var bytes = whole
+      for _ in 0...random.next(below: 4) { bytes[random.next(below: bytes.count)] = UInt8(random.next(below: 256)) }
+      do { _ = try EntryReader.payload(Data(bytes)) } catch ErrorCode.storeCorrupt { refused += 1 } catch {
+        Issue.record("Seed \(seed): \(error)")
+      }
+    }
+    #expect(refused > 0, "Seed \(seed)")
+  }
+}

@@ -1,0 +1,95 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+import TestSupport
+
+@testable import CoherenceOutbox
+
+/// Entries that wait while the model of the store changes.
+@Suite("Entries and migrations", .timeLimit(.minutes(15)))
+struct MigrationTests {
+  private static let backends = Backend.available.filter { $0 != .inMemory }
+
+  @Test(arguments: backends)
+  func `an entry has the new names of a renamed entity and a renamed attribute`(backend: Backend) async throws {
+    let old = try OutboxStack(on: backend)
+    let item = try old.saveItem("Milk")
+    let renamed = TestItem.entityDescription(
+      name: "TestTask", formerName: "TestItem",
+      attributes: [
+        Attribute("label", .string, renamingIdentifier: "title"), Attribute("count", .int64, default: Int64(0)),
+      ])
+    let new = try old.next(model: OutboxModels.model(item: renamed), entities: ["TestTask"])
+    let entry = try #require(try await new.outbox.entries().first)
+    #expect(entry.entityName == "TestTask" && entry.recordedEntityName == "TestItem" && entry.isEntityKnown)
+    #expect(entry["label"]?.value == .value(.string("Milk")) && entry["label"]?.recordedName == "title")
+    #expect(entry.unknownProperties == [])
+    let id = try #require(entry.recordID)
+    #expect(id.key == item.key && id.entity.name == "TestTask")
+    #expect(try await new.outbox.entries(in: "TestTask").map(\.id) == [entry.id])
+    #expect(try await new.outbox.entries(of: id).map(\.id) == [entry.id])
+    // A later edit belongs to the same record.
+    try new.save { try $0.existingObject(with: id).setValue("Bread", for: "label") }
+    let step = try #require(try steps(new).first)
+    #expect(step.kind == .insert && step.entries.count == 2)
+    #expect(step.changes.first { $0.name == "label" }?.value == .value(.string("Bread")))
+  }
+
+  @Test(arguments: backends)
+  func `the value of a removed attribute stays in the entry and is reported`(backend: Backend) async throws {
+    let old = try OutboxStack(on: backend)
+    let id = try old.saveItem("Milk")
+    try old.change(id) { $0.count = 3 }
+    let without = TestItem.entityDescription(attributes: [Attribute("title", .string)])
+    let new = try old.next(model: OutboxModels.model(item: without))
+    let entries = try await new.outbox.entries()
+    #expect(entries.map(\.unknownProperties) == [["count"], ["count"]])
+    #expect(entries.last?["count"]?.value == .value(.int(3)) && entries.last?["count"]?.isKnown == false)
+    #expect(try steps(new).map(\.entries.count) == [2])
+  }
+
+  @Test(arguments: backends)
+  func `an entry of a removed entity stays and can be dropped`(backend: Backend) async throws {
+    let old = try OutboxStack(on: backend)
+    try old.saveItem("Milk")
+    let new = try old.next(model: OutboxModels.model(item: nil))
+    let entry = try #require(try await new.outbox.entries().first)
+    #expect(!entry.isEntityKnown && entry.entityName == "TestItem" && entry.recordID == nil)
+    #expect(entry["title"]?.value == .value(.string("Milk")))
+    #expect(try await new.outbox.entries(in: "TestItem").count == 1)
+    #expect(try await new.outbox.drop(entry.id) == 1)
+    #expect(try await new.outbox.counts().total == 0)
+  }
+
+  @Test(arguments: backends)
+  func `a store from before the outbox gets its tables and keeps its records`(backend: Backend) async throws {
+    let directory = TemporaryDirectory()
+    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    let plain = try ManagedObjectModel(name: "OutboxTests", entities: [Entity("Thing") { Attribute("name", .string) }])
+    let before = StrategyKind.direct.makeContainer(plain, in: directory)
+    let store = try before.attachPersistentStore(for: configuration)
+    let context = before.newBackgroundContext()
+    try context.performAndWait {
+      try context.insertNewObject(forEntityName: "Thing").setValue("old", for: "name")
+      try context.save()
+    }
+    try before.detach(persistentStore: store)
+    let after = StrategyKind.direct.makeContainer(try plain.addingOutbox(), in: directory)
+    try after.attachPersistentStore(for: configuration)
+    let outbox = try Outbox(after, entities: ["Thing"])
+    let later = after.newBackgroundContext()
+    try later.performAndWait {
+      let thing = try #require(try later.fetch(FetchRequest<ManagedObject>(entityName: "Thing")).first)
+      try thing.setValue("new", for: "name")
+      try later.save()
+    }
+    let change = OutboxChange("name", base: .value(.string("old")), value: .value(.string("new")))
+    #expect(try await outbox.entries().map(\.changes) == [[change]])
+  }
+
+  private func steps(_ stack: OutboxStack) throws -> [OutboxStep] {
+    let context = stack.outbox.newContext()
+    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: 10) }
+  }
+}

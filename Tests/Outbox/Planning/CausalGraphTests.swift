@@ -1,0 +1,151 @@
+import CoherenceCore
+import Foundation
+import TestRandom
+import Testing
+
+@testable import CoherenceOutbox
+
+/// The order in which records can be sent.
+@Suite("Causal order")
+struct CausalGraphTests {
+  private let now = Date(timeIntervalSince1970: 1_000_000)
+
+  private func ready(_ nodes: [OutboxNode], longestWait: Duration? = nil) -> [Int64] {
+    CausalGraph(nodes).ready(at: now, limit: 100, longestWait: longestWait).map(\.record.key)
+  }
+
+  @Test func `records without relations are all ready, in the order of their first entries`() {
+    #expect(
+      ready([
+        SampleEntries.node(.update, 3, of: 1), SampleEntries.node(.update, 1, of: 2),
+        SampleEntries.node(.insert, 2, of: 3),
+      ]) == [2, 3, 1])
+    #expect(ready([]) == [])
+  }
+
+  @Test func `a record waits for the insert of the record that it refers to`() {
+    let parent = SampleEntries.node(.insert, 1, of: 1)
+    let child = SampleEntries.node(.insert, 2, of: 2, to: [1])
+    #expect(ready([parent, child]) == [1])
+    #expect(ready([child]) == [2])
+    let graph = CausalGraph([parent, child])
+    #expect(graph.waiting(SampleEntries.item(2), at: now) == .records([SampleEntries.item(1)]))
+    #expect(graph.waiting(SampleEntries.item(1), at: now) == nil)
+  }
+
+  @Test func `a record does not wait for updates of the record that it refers to`() {
+    #expect(ready([SampleEntries.node(.update, 1, of: 1), SampleEntries.node(.insert, 2, of: 2, to: [1])]) == [1, 2])
+  }
+
+  @Test func `a chain of a hundred thousand inserts is sent from its beginning`() {
+    let chain = (1...Int64(100_000)).map { SampleEntries.node(.insert, $0, of: $0, to: $0 == 1 ? [] : [$0 - 1]) }
+    #expect(ready(chain.reversed()) == [1])
+  }
+
+  @Test func `a reference in a later request does not hold the first one up`() {
+    #expect(
+      ready([
+        SampleEntries.node(.update, 1, of: 1, groupEnd: 1), SampleEntries.node(.insert, 2, of: 2),
+        SampleEntries.node(.update, 3, of: 1, to: [2]),
+      ]) == [1, 2])
+  }
+
+  @Test func `a delete waits for the entries of records that refer to the deleted one`() {
+    let moved = SampleEntries.node(.update, 1, of: 2, to: [3], from: [1])
+    let removed = SampleEntries.node(.delete, 2, of: 4, from: [1])
+    let parent = SampleEntries.node(.delete, 3, of: 1)
+    #expect(ready([moved, removed, parent]) == [2, 4])
+    #expect(ready([parent]) == [1])
+  }
+
+  @Test func `a parked entry holds up its record and records that refer to its insert, and no others`() {
+    let parked = SampleEntries.node(.insert, 1, of: 1, state: .parked)
+    let nodes = [
+      parked, SampleEntries.node(.update, 2, of: 1), SampleEntries.node(.insert, 3, of: 2, to: [1]),
+      SampleEntries.node(.insert, 4, of: 3),
+    ]
+    #expect(ready(nodes) == [3])
+    #expect(CausalGraph(nodes).waiting(SampleEntries.item(1), at: now) == .parked)
+  }
+
+  @Test func `an entry that another process sends is taken over at the end of its lease`() {
+    let lease = now.addingTimeInterval(10)
+    let nodes = [SampleEntries.node(.update, 1, of: 1, state: .sending, groupEnd: 1, lease: lease)]
+    #expect(ready(nodes) == [])
+    #expect(CausalGraph(nodes).ready(at: lease, limit: 1).count == 1)
+  }
+
+  @Test func `a postponed entry waits for its time, unless the clock was set back`() {
+    let later = now.addingTimeInterval(60)
+    let nodes = [SampleEntries.node(.update, 1, of: 1, nextAttempt: later)]
+    #expect(ready(nodes) == [])
+    #expect(ready(nodes, longestWait: .seconds(60)) == [])
+    #expect(ready(nodes, longestWait: .seconds(59)) == [1])
+    #expect(CausalGraph(nodes).ready(at: later, limit: 1).count == 1)
+  }
+
+  @Test func `inserts that refer to each other begin with the first, without its reference`() throws {
+    let nodes = [SampleEntries.node(.insert, 1, of: 1, to: [2]), SampleEntries.node(.insert, 2, of: 2, to: [1])]
+    let ready = CausalGraph(nodes).ready(at: now, limit: 10)
+    #expect(ready.map(\.record.key) == [1])
+    #expect(ready.first?.deferred == [SampleEntries.item(2)])
+    #expect(self.ready([nodes[1]]) == [2])
+  }
+
+  @Test func `deletes of records that refer to each other begin with the first`() {
+    let nodes = [SampleEntries.node(.delete, 1, of: 1, from: [2]), SampleEntries.node(.delete, 2, of: 2, from: [1])]
+    let ready = CausalGraph(nodes).ready(at: now, limit: 10)
+    #expect(ready.map(\.record.key) == [1] && ready.first?.deferred == [])
+  }
+
+  @Test func `a record that refers to itself is ready`() {
+    #expect(ready([SampleEntries.node(.insert, 1, of: 1, to: [1])]) == [1])
+  }
+
+  @Test func `nobody waits for a record that was inserted and deleted again`() {
+    let nodes = [
+      SampleEntries.node(.insert, 1, of: 1), SampleEntries.node(.update, 2, of: 2, to: [1]),
+      SampleEntries.node(.delete, 3, of: 1), SampleEntries.node(.update, 4, of: 2, from: [1]),
+    ]
+    #expect(ready(nodes) == [1, 2])
+  }
+
+  @Test func `the limit takes the oldest records`() {
+    let nodes = (1...Int64(10)).map { SampleEntries.node(.update, $0, of: 11 - $0) }
+    #expect(CausalGraph(nodes).ready(at: now, limit: 3).map(\.record.key) == [10, 9, 8])
+  }
+
+  /// Sends random graphs of inserts and deletes until nothing is left.
+  @Test(arguments: SeededRandom.seeds)
+  func `every outbox without parked entries is sent to its end, each record after the records that it refers to`(
+    seed: UInt64
+  ) {
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<100 {
+      let count = Int64.random(in: 1...12, using: &random)
+      var nodes = (1...count).map { key in
+        let isDelete = Bool.random(using: &random)
+        let targets = (0..<Int.random(in: 0...3, using: &random)).map { _ in Int64.random(in: 1...count, using: &random)
+        }
+        return SampleEntries.node(
+          isDelete ? .delete : .insert, key, of: key, to: isDelete ? [] : targets, from: isDelete ? targets : [])
+      }
+      while !nodes.isEmpty {
+        let ready = CausalGraph(nodes).ready(at: now, limit: 100)
+        guard !ready.isEmpty else {
+          Issue.record("Seed \(seed): \(nodes.count) entries wait for each other.")
+          return
+        }
+        for record in ready {
+          guard let sent = nodes.first(where: { $0.record == record.record }), sent.facts.kind == .insert else {
+            continue
+          }
+          let missing = Set(sent.references.map(\.record)).subtracting([sent.record])
+            .filter { target in nodes.contains { $0.record == target && $0.facts.kind == .insert } }
+          #expect(record.deferred == missing, "Seed \(seed)")
+        }
+        nodes.removeAll { node in ready.contains { $0.record == node.record } }
+      }
+    }
+  }
+}

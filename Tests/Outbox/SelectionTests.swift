@@ -1,0 +1,168 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+import TestSupport
+
+@testable import CoherenceOutbox
+
+/// The requests that a forwarder finds in a store, and their acknowledgement.
+@Suite("Selection of requests", .timeLimit(.minutes(15)))
+struct SelectionTests {
+  private func steps(_ stack: OutboxStack, limit: Int = 10) throws -> [OutboxStep] {
+    let context = stack.outbox.newContext()
+    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: limit) }
+  }
+
+  private func acknowledge(_ step: OutboxStep, in stack: OutboxStack) throws {
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      try stack.outbox.acknowledge(step, in: context)
+      try context.save()
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child is sent after its parent, with the edits of both`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("Home")
+    let item = try stack.saveItem("Milk", in: list)
+    try stack.change(item) { $0.title = "Bread" }
+    let parent = try #require(try steps(stack).first)
+    #expect(try steps(stack).map(\.head.recordID) == [list])
+    try acknowledge(parent, in: stack)
+    let child = try #require(try steps(stack).first)
+    #expect(child.kind == .insert && child.entries.count == 2)
+    #expect(child.changes.first { $0.name == "title" }?.value == .value(.string("Bread")))
+    try acknowledge(child, in: stack)
+    #expect(try await stack.outbox.counts().total == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a parent is deleted after its members were`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("Home")
+    let item = try stack.saveItem("Milk", in: list)
+    for step in try steps(stack) { try acknowledge(step, in: stack) }
+    for step in try steps(stack) { try acknowledge(step, in: stack) }
+    #expect(try await stack.outbox.counts().total == 0)
+    // The delete rule of the list deletes the item.
+    try stack.delete(list)
+    #expect(try steps(stack).map(\.head.recordID) == [item])
+    for step in try steps(stack) { try acknowledge(step, in: stack) }
+    #expect(try steps(stack).map(\.head.recordID) == [list])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that was made and deleted leaves no entry`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    try stack.change(item) { $0.photo = Data(repeating: 7, count: 100_000) }
+    try stack.delete(item)
+    #expect(try await stack.outbox.counts().total == 3)
+    #expect(try steps(stack).isEmpty)
+    #expect(try await stack.outbox.counts().total == 0)
+    let contents = try stack.save {
+      try $0.count(for: FetchRequest<ManagedObject>(entityName: "CoherenceOutboxContent"))
+    }
+    #expect(contents == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the pending entry of a record that was deleted elsewhere is still found`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    // A merge of the server's data deletes the record without an entry.
+    let context = stack.container.newBackgroundContext()
+    context.recordsChanges = false
+    try context.performAndWait {
+      context.delete(try context.existingObject(with: item))
+      try context.save()
+    }
+    let step = try #require(try steps(stack).first)
+    #expect(step.kind == .insert && step.head.recordID == item)
+    try acknowledge(step, in: stack)
+    #expect(try await stack.outbox.counts().total == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the values of a request include large ones when they are loaded`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let photo = Data(repeating: 7, count: 100_000)
+    let item = try stack.saveItem("Milk")
+    try stack.change(item) { $0.photo = photo }
+    let step = try #require(try steps(stack).first)
+    #expect(step.changes.first { $0.name == "photo" }?.value == .omitted(byteCount: 100_000))
+    let context = stack.outbox.newContext()
+    let loaded = try context.performAndWait { try stack.outbox.loaded(step, in: context) }
+    #expect(loaded.changes.first { $0.name == "photo" }?.value == .value(.data(photo)))
+    #expect(loaded.idempotencyKey == step.idempotencyKey && loaded.changes.count == step.changes.count)
+  }
+
+  @Test(arguments: Backend.available)
+  func `requests behind many entries that wait are found`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("Home")
+    try await stack.outbox.park(try #require(try await stack.outbox.entries().first).id)
+    try stack.save { context in
+      let list = try context.existingObject(with: list) as? TestList
+      for number in 0..<3000 {
+        let item = try TestItem(context: context)
+        item.title = "Item \(number)"
+        item.list = list
+      }
+    }
+    let free = try stack.saveItem("Free")
+    #expect(try steps(stack).map(\.head.recordID) == [free])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the entries of two programs with one store are one outbox`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let other = try stack.another()
+    let item = try stack.saveItem("Milk")
+    let same = try #require(other.container.persistentStoreCoordinator.objectID(forDescription: item.description))
+    try other.change(same) { $0.title = "Bread" }
+    let step = try #require(try steps(stack).first)
+    #expect(step.kind == .insert && step.entries.count == 2)
+    #expect(step.changes.first { $0.name == "title" }?.value == .value(.string("Bread")))
+  }
+
+  @Test(arguments: Backend.available)
+  func `a reference that a request leaves out becomes an update that waits for its record`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("Home")
+    let item = try stack.saveItem("Milk", in: list)
+    let entries = try await stack.outbox.entries(of: item)
+    var step = try #require(OutboxPlan(entries: entries).steps.first)
+    step.deferredReferences = step.newReferences
+    try acknowledge(step, in: stack)
+    let followUp = try #require(try await stack.outbox.entries(of: item).first)
+    #expect(followUp.kind == .update && followUp.id != entries.first?.id)
+    #expect(
+      followUp.changes == [
+        OutboxChange("list", base: .value(.null), value: .record(OutboxRecord(rootName: "TestList", key: list.key)))
+      ])
+    #expect(try steps(stack).map(\.head.recordID) == [list])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the entries of a record get the key of the server, also when the record is gone`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("Home")
+    try stack.delete(list)
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      try stack.outbox.renameIdentity(of: list, to: ["name": .string("list-7")], in: context)
+      try context.save()
+    }
+    #expect(
+      try await stack.outbox.entries(of: list).map(\.identity) == [
+        ["name": .string("list-7")], ["name": .string("list-7")],
+      ])
+  }
+}
