@@ -67,6 +67,7 @@ enum FolderTable {
     ],
     "Modules/Outbox": [
       "Entry": ["Model"],
+      "Forwarding": ["Entry", "Model", "Operations", "Planning"],
       "Model": [],
       "Operations": ["Entry", "Model", "Planning", "Recording"],
       "Planning": ["Entry", "Model"],

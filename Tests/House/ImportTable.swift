@@ -16,7 +16,7 @@ enum ImportTable {
     "Modules/ModelCode": ["CoherenceCore", "CoherenceModelFiles"],
     "Modules/ModelTool": ["CoherenceCore", "CoherenceModelCode"],
     "Modules/ModelPlugin": [],
-    "Modules/HTTP": ["CoherenceCore"],
+    "Modules/HTTP": ["CoherenceCore", "CoherenceActions"],
     "Modules/Service": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Telemetry": ["CoherenceCore"],
     // The face, which alone knows backends.
