@@ -19,6 +19,7 @@ let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence"
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
+let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -61,7 +62,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, postgreSQL, logging,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, outbox, postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(

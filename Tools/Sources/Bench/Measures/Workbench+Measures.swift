@@ -16,6 +16,7 @@ extension Workbench {
         walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL),
       ]
     }
+    all += OutboxBench(self).measures()
     all += IdentityMapBench().measures()
     return all
   }
