@@ -80,8 +80,9 @@ extension ForwardRunner {
       } else if settlement.endsEdit {
         serverValues[head] = nil
       }
+      let wasSent = sent.remove(head) != nil
       desk.count { statistics in
-        statistics.inFlight = max(0, statistics.inFlight - 1)
+        if wasSent { statistics.inFlight -= 1 }
         if isOurs { settlement.count(&statistics) } else { statistics.lost += 1 }
       }
       guard desk.reached(.acknowledged, settlement.flight) else { return inbox.die() }
@@ -109,7 +110,7 @@ extension ForwardSettlement {
   fileprivate var endsEdit: Bool {
     switch consequence {
     case .remove, .park: true
-    case .again, .renew: false
+    case .again, .renew, .release: false
     }
   }
 }

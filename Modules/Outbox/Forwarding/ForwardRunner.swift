@@ -16,6 +16,8 @@ actor ForwardRunner {
 
   /// The claimed edits, by the identifier of the entry with the claim.
   var flights: [ManagedObjectID: ForwardFlight] = [:]
+  /// The edits that handlers got and that are not acknowledged yet, by the entry with the claim.
+  var sent: Set<ManagedObjectID> = []
   /// The running calls of handlers.
   var calls: [Int: Task<Void, Never>] = [:]
   var nextCall = 0

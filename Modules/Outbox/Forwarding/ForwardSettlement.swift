@@ -8,9 +8,11 @@ struct ForwardSettlement: Sendable {
     /// The entries are removed, and the server's values are written to the record.
     case remove([String: AttributeValue])
     /// Another attempt follows at a date.
-    case again(Date, error: String?, counts: Bool)
+    case again(Date, error: String, counts: Bool)
     /// Another attempt follows under a new idempotency key.
     case renew
+    /// The entries return to their state before the claim, because nothing was sent.
+    case release
     /// The entries are parked. A refused edit is certainly not applied by the server.
     case park(error: String, isRefused: Bool)
   }
@@ -26,7 +28,7 @@ struct ForwardSettlement: Sendable {
   init(_ outcome: ForwardOutcome, options: ForwardOptions, now: Date, isCanceling: Bool) {
     let flight = outcome.flight
     switch outcome.result {
-    case nil: self.init(flight, .again(OutboxEntryRecord.atOnce, error: nil, counts: false), nil) { _ in }
+    case nil: self.init(flight, .release, nil) { _ in }
     case .success(let answer): self.init(answer.decision, flight, options, now)
     case .failure(let error):
       if isCanceling || !outcome.isOnline {

@@ -19,10 +19,14 @@ struct ForwardSettlementWriter: Sendable {
       if !values.isEmpty { try apply(values, of: flight, in: context) }
       try outbox.acknowledge(flight.step, in: context)
     case .again(let date, let error, let counts):
-      release(record, .pending, error: error ?? record.lastError)
+      release(record, .pending, error: error)
       record.nextAttempt = date
       // The first attempt stays counted: the server may have the edit.
       if !counts { record.attempts = max(1, record.attempts - 1) }
+    case .release:
+      release(record, .pending, error: record.lastError)
+      record.attempts = Int64(flight.step.head.attempts)
+      record.groupEnd = flight.step.head.groupEnd
     case .renew:
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
