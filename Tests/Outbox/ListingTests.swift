@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceInMemory
 import CoherenceStrategies
 import CoherenceOutbox
 import Foundation

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceInMemory
 import CoherenceOutbox
 import CoherenceStrategies
 import Foundation

@@ -69,6 +69,15 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
+  func `entries without an effect do not take the place of a request`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    for number in 0..<3 { try stack.delete(try stack.saveItem("Item \(number)")) }
+    let bread = try stack.saveItem("Bread")
+    #expect(try steps(stack, limit: 1).map(\.head.recordID) == [bread])
+    #expect(try await stack.outbox.counts().total == 1)
+  }
+
+  @Test(arguments: Backend.available)
   func `the pending entry of a record that was deleted elsewhere is still found`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")

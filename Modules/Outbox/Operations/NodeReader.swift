@@ -22,6 +22,9 @@ struct NodeReader {
     return result
   }
 
+  /// The records of ``completeNodes``.
+  var records: Set<OutboxRecord> { Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record)) }
+
   /// Reads further entries, at most the given number in each state.
   mutating func read(_ count: Int) throws {
     guard !isAtEnd else { return }

@@ -32,20 +32,26 @@ extension Outbox {
         ready += graph.ready(at: date, limit: limit, longestWait: maximumDelay).map { (store, $0) }
       }
       if ready.count >= limit || reader.isAtEnd {
-        return try self.steps(for: ready, through: reader.end, limit: limit, in: context)
+        var selection = try selection(of: ready, through: reader.end, in: context)
+        if !reader.isAtEnd { try removeStepsBeforeInserts(from: &selection.steps, known: reader, in: context) }
+        let steps = selection.steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit)
+        let isChanged = try remove(selection.cancelled, in: context)
+        if !steps.isEmpty || reader.isAtEnd && !isChanged { return Array(steps) }
+        // Entries without an effect took the places of others.
+        if isChanged { (reader, size) = (NodeReader(in: context), 512) }
       }
       // Doubled, so that all graphs together cost as much as the last one.
       size *= 2
     }
   }
 
-  /// The next request of each record.
+  /// The next request of each record, and the entries without an effect.
   ///
   /// - Parameter end: The end of the saves that count.
-  private func steps(
-    for ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64, limit: Int,
+  private func selection(
+    of ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64,
     in context: ManagedObjectContext
-  ) throws -> [OutboxStep] {
+  ) throws -> (steps: [OutboxStep], cancelled: [OutboxEntry]) {
     var steps: [OutboxStep] = []
     var cancelled: [OutboxEntry] = []
     for (store, group) in Dictionary(grouping: ready, by: \.store) {
@@ -60,8 +66,25 @@ extension Outbox {
         steps.append(step)
       }
     }
-    try remove(cancelled, in: context)
-    return Array(steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit))
+    return (steps, cancelled)
+  }
+
+  /// Removes the requests that refer to records whose inserts were not read. A clock that was set back between two runs of
+  /// the program gives a later entry a smaller sequence than the insert that it refers to.
+  private func removeStepsBeforeInserts(
+    from steps: inout [OutboxStep], known reader: NodeReader, in context: ManagedObjectContext
+  ) throws {
+    let known = reader.records
+    var waiting: Set<OutboxRecord> = []
+    let targets = steps.reduce(into: Set<OutboxRecord>()) { $0.formUnion($1.newReferences) }.subtracting(known)
+    for (rootName, group) in Dictionary(grouping: targets, by: \.rootName) {
+      let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
+      for object in try records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
+      where object.kind == .insert {
+        waiting.insert(OutboxRecord(rootName: rootName, key: object.recordKey))
+      }
+    }
+    if !waiting.isEmpty { steps.removeAll { !$0.newReferences.isDisjoint(with: waiting) } }
   }
 
   /// The entries of records of one store, in the order of each record's saves.
@@ -81,15 +104,20 @@ extension Outbox {
     return result.mapValues { $0.sorted { $0.precedes($1) } }
   }
 
-  /// Deletes entries without an effect.
-  private func remove(_ entries: [OutboxEntry], in context: ManagedObjectContext) throws {
-    guard !entries.isEmpty else { return }
-    for object in try records(entries.map(\.id), in: context) { context.delete(object) }
+  /// Deletes entries without an effect, and saves.
+  ///
+  /// - Returns: Whether entries were deleted.
+  private func remove(_ entries: [OutboxEntry], in context: ManagedObjectContext) throws -> Bool {
+    let objects = try records(entries.map(\.id), in: context)
+    guard !objects.isEmpty else { return false }
+    for object in objects { context.delete(object) }
     do {
       try context.save()
+      return true
     } catch ErrorCode.versionConflict {
       // Another process removes or changes the entries; the next selection sees them as they are then.
       context.rollback()
+      return false
     }
   }
 
