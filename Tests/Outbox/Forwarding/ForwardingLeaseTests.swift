@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
+import Foundation
 import TestSupport
 import Testing
 
