@@ -15,6 +15,8 @@ public struct ForwardReference: Sendable, Hashable {
 
 /// The changed members of a to-many relationship.
 public struct ForwardMembers: Sendable, Hashable {
+  /// The records that became members.
   public var added: [ForwardReference]
+  /// The records that are no members any more.
   public var removed: [ForwardReference]
 }

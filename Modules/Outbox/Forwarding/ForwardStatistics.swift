@@ -19,5 +19,6 @@ public struct ForwardStatistics: Sendable, Hashable {
   /// The number of edits that are being sent now.
   public var inFlight = 0
 
+  /// Makes counts of zero.
   public init() {}
 }
