@@ -42,7 +42,7 @@ struct ForwardingCrashTests {
     for title in ["A", "B", "C", "D"] { try stack.insertNote(title) }
     for count in 1...4 {
       stack.outbox.forwardingSteps = CrashPlan(at: step, count: count)
-      try? await stack.forwardAll(stack.options(concurrency: 2, lookahead: 2))
+      _ = try? await stack.forwardAll(stack.options(concurrency: 2, lookahead: 2))
       await stack.outbox.stop()
       stack.time.advance(by: .seconds(61))
     }
