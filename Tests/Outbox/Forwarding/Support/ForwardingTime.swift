@@ -94,10 +94,10 @@ final class ForwardingTime: Clock, Sendable {
   }
 
   private func leave(_ id: Int) {
-    let sleeper = state.withLock { state in
+    let sleeper = state.withLock { state -> Sleeper? in
       if let sleeper = state.sleepers.removeValue(forKey: id) { return sleeper }
       state.canceled.insert(id)
-      return nil as Sleeper?
+      return nil
     }
     sleeper?.continuation.resume(throwing: CancellationError())
   }
