@@ -74,6 +74,7 @@ enum FolderTable {
       "Agreement": ["Entry", "Model", "Planning"],
       "Conflicts": ["Agreement", "Entry", "Model", "Operations", "Recording"],
       "Entry": ["Model"],
+      "Forwarding": ["Entry", "Model", "Operations", "Planning"],
       "Model": [],
       "Operations": ["Agreement", "Entry", "Model", "Planning", "Recording"],
       "Planning": ["Entry", "Model"],

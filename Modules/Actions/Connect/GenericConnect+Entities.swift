@@ -8,6 +8,7 @@ extension GenericConnect {
     set {
       dispatcher.isSuspended = newValue
       if newValue { lifecycle.withLock { $0.stop }?.cancelSuspended() }
+      suspensionStreams.send { newValue }
     }
   }
 

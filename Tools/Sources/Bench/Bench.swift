@@ -14,7 +14,7 @@ struct Bench: ParsableCommand {
       merge-memory, actions, actions-memory, mapping-fetch, mapping-decode, mapping-save, mapping-save-idle,
       mapping-record-save, walk, to-one-again, accessor, to-many-again, units, sqlite-units, postgresql-walk, postgresql-units,
       postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
-      postgresql-mapping-save, and
+      postgresql-mapping-save, outbox-small-save, outbox-save, outbox-pages, outbox-forward, and
       identity-map-find, -readers, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
 
       With --sizes, a table of the cost of operations by the number of records is printed instead of the measures.

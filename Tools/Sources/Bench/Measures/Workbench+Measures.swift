@@ -19,6 +19,7 @@ extension Workbench {
         persistedActionLatencyMeasure(postgreSQL),
       ]
     }
+    all += OutboxBench(self).measures()
     all += IdentityMapBench().measures()
     return all
   }

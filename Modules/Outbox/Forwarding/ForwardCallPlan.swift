@@ -1,0 +1,78 @@
+import CoherenceCore
+
+/// Assigns ready steps to calls of handlers, up to a number of calls.
+struct ForwardCallPlan {
+  private struct Slot {
+    let name: String
+    let route: ForwardRoute
+    var heads: [ManagedObjectID]
+    var flights: [ForwardFlight] = []
+  }
+
+  private let limit: Int
+  private let desk: ForwardDesk
+  private let model: ManagedObjectModel
+  private var slots: [Slot] = []
+  private var errors: [ManagedObjectID: CoherenceError] = [:]
+
+  /// The steps to claim: those of the calls, and those that cannot be sent.
+  private(set) var steps: [OutboxStep] = []
+  /// The outcomes of the claimed steps that cannot be sent.
+  private(set) var unsendable: [ForwardOutcome] = []
+  /// Whether a step found no place.
+  private(set) var isFull = false
+
+  /// - Parameter limit: The maximum number of calls.
+  init(limit: Int, desk: ForwardDesk, model: ManagedObjectModel) {
+    self.limit = limit
+    self.desk = desk
+    self.model = model
+  }
+
+  /// The calls with claimed edits.
+  var calls: [ForwardCall] {
+    slots.filter { !$0.flights.isEmpty }.map { ForwardCall(route: $0.route, flights: $0.flights) }
+  }
+
+  /// Assigns a step to a call, if a call has a place.
+  mutating func add(_ step: OutboxStep) {
+    guard let (name, route) = route(for: step) else {
+      errors[step.head.id] = Self.unhandled(step)
+      return steps.append(step)
+    }
+    if route.batch != nil, let index = slots.lastIndex(where: { $0.name == name }),
+      slots[index].heads.count < route.batchLimit
+    {
+      slots[index].heads.append(step.head.id)
+    } else if slots.count < limit {
+      slots.append(Slot(name: name, route: route, heads: [step.head.id]))
+    } else {
+      isFull = true
+      return
+    }
+    steps.append(step)
+  }
+
+  /// Puts a claimed edit into the call of its step.
+  mutating func fill(_ flight: ForwardFlight) {
+    if let error = errors[flight.head] {
+      unsendable.append(ForwardOutcome(flight: flight, result: .success(.rejected(error)), isOnline: true))
+    } else if let index = slots.firstIndex(where: { $0.heads.contains(flight.head) }) {
+      slots[index].flights.append(flight)
+    }
+  }
+
+  private func route(for step: OutboxStep) -> (name: String, route: ForwardRoute)? {
+    guard let entity = model.entitiesByName[step.head.entityName], let found = desk.route(for: entity),
+      found.route.batch != nil || found.route.handlers[step.kind] != nil
+    else { return nil }
+    return found
+  }
+
+  private static func unhandled(_ step: OutboxStep) -> CoherenceError {
+    CoherenceError(
+      .forwardUnhandled,
+      "Entity '\(step.head.entityName)' has no handler for an edit of the kind '\(step.kind)', so that the edit is "
+        + "parked; register a handler, and retry the entry.")
+  }
+}

@@ -1,0 +1,34 @@
+public import CoherenceCore
+
+/// The course after a server has reported that its record differs from the base of an edit.
+public struct ForwardConflictPolicy: Sendable {
+  /// The course after one conflict.
+  public enum Resolution: Sendable, Hashable {
+    /// The edit is parked with ``ErrorCode/forwardConflict``, until the user retries, edits or drops it.
+    case park
+    /// The server's values are written to the local record, and the edit is removed. Later local edits stay.
+    case acceptServer
+    /// The edit is sent again, with a new idempotency key, and with the server's values as ``ForwardRequest/base``.
+    case sendAgain
+  }
+
+  let resolve: @Sendable (ForwardRequest<ManagedObject>, [String: AttributeValue]) -> Resolution
+
+  /// Every edit with a conflict is parked.
+  public static let park = ForwardConflictPolicy { _, _ in .park }
+  /// The server's values win.
+  public static let acceptServer = ForwardConflictPolicy { _, _ in .acceptServer }
+  /// The local edit wins: it is sent again over the server's values.
+  public static let sendAgain = ForwardConflictPolicy { _, _ in .sendAgain }
+
+  /// A policy that decides for each conflict.
+  ///
+  /// - Parameter resolve: Called with the refused request and the values of the server's record, on no particular
+  ///   thread.
+  public static func custom(
+    _ resolve:
+      @escaping @Sendable (
+        _ request: ForwardRequest<ManagedObject>, _ serverValues: [String: AttributeValue]
+      ) -> Resolution
+  ) -> ForwardConflictPolicy { ForwardConflictPolicy(resolve: resolve) }
+}

@@ -1,0 +1,101 @@
+import CoherenceCore
+
+/// Makes the contents of requests from steps, with the present keys of related records.
+struct ForwardContents {
+  private let coordinator: PersistentStoreCoordinator
+  private var keys: [RelatedRecord: [String: AttributeValue]] = [:]
+
+  /// A related record in the store of an entry.
+  private struct RelatedRecord: Hashable {
+    let store: StoreIdentifier?
+    let record: OutboxRecord
+  }
+
+  /// Reads the keys of all records that the steps refer to.
+  init(of steps: [OutboxStep], outbox: Outbox, context: ManagedObjectContext) throws {
+    coordinator = outbox.coordinator
+    var ids: [ManagedObjectID: RelatedRecord] = [:]
+    for step in steps {
+      guard let store = step.store(in: coordinator) else { continue }
+      for record in step.relatedRecords {
+        guard let id = record.objectID(in: store) else { continue }
+        ids[id] = RelatedRecord(store: store.identifier, record: record)
+      }
+    }
+    for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
+      let pending = try outbox.entries(ofKeys: ids.map(\.key.key), root: root, in: context)
+      let objects = try context.existingObjects(with: ids.map(\.key))
+      for (id, related) in ids {
+        // The server knows a record with unsent edits by the identity of the first of them.
+        if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
+          keys[related] = first.identity
+        } else if let object = objects[id] {
+          keys[related] = try Self.keys(of: object)
+        }
+      }
+    }
+  }
+
+  private static func keys(of object: ManagedObject) throws -> [String: AttributeValue] {
+    var keys: [String: AttributeValue] = [:]
+    for attribute in object.entity.keyAttributes ?? [] { keys[attribute.name] = try object.value(for: attribute.name) }
+    return keys
+  }
+
+  /// The contents of the request of a claimed step.
+  func content(of step: OutboxStep) -> ForwardContent {
+    let head = step.head
+    var content = ForwardContent(
+      entityName: head.entityName, kind: step.kind, idempotencyKey: step.idempotencyKey, attempt: head.attempts + 1,
+      record: head.record, objectID: head.recordID, keys: step.identity, values: [:], base: [:], references: [:],
+      members: [:], author: head.author, date: head.enqueuedDate)
+    let entity = coordinator.managedObjectModel.entitiesByName[head.entityName]
+    for change in step.changes {
+      if let base = change.base?.attributeValue { content.base[change.name] = base }
+      switch change.value {
+      case .record(let record) where step.deferredReferences.contains(record):
+        content.references[change.name] = .some(nil)
+      case .record(let record): content.references[change.name] = reference(record, of: step)
+      case .value where entity?.relationship(named: change.name) != nil:
+        content.references[change.name] = .some(nil)
+      case .value(let value): content.values[change.name] = value
+      case .omitted, nil: break
+      }
+    }
+    for change in step.members {
+      content.members[change.name] = ForwardMembers(
+        added: change.added.filter { !step.deferredReferences.contains($0) }.map { reference($0, of: step) },
+        removed: change.removed.map { reference($0, of: step) })
+    }
+    return content
+  }
+
+  private func reference(_ record: OutboxRecord, of step: OutboxStep) -> ForwardReference {
+    let store = step.store(in: coordinator)
+    return ForwardReference(
+      record: record, entityName: store.flatMap { record.objectID(in: $0)?.entity.name } ?? record.rootName,
+      keys: keys[RelatedRecord(store: store?.identifier, record: record)] ?? [:])
+  }
+}
+
+extension OutboxStep {
+  /// The store of the entries; `nil` after its detachment.
+  fileprivate func store(in coordinator: PersistentStoreCoordinator) -> (any PersistentStore)? {
+    head.id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+  }
+
+  /// The records that the request names.
+  fileprivate var relatedRecords: [OutboxRecord] {
+    changes.compactMap { $0.value?.record } + members.flatMap { $0.added + $0.removed }
+  }
+
+  /// The request to send for the step: the insert alone for a delete of a record whose insert was attempted.
+  ///
+  /// The server may have inserted the record under a key of its own. Repeating the insert under its idempotency key
+  /// brings that key, without which the delete would miss the record.
+  var ascertainingInsert: OutboxStep {
+    guard mayBeUnknownToServer, let end = head.groupEnd else { return self }
+    let group = entries.filter { $0.sequence <= end && $0.kind != .delete }
+    return group.isEmpty ? self : OutboxStep(group, outcome: .insert)
+  }
+}

@@ -1,0 +1,99 @@
+import CoherenceCore
+import Synchronization
+
+/// The part of an outbox that forwards: the handlers, the counts, and the running forwarder.
+///
+/// May be used from any thread.
+final class ForwardDesk: Sendable {
+  private struct State {
+    /// The handlers by the name of the registered entity.
+    var routes: [String: ForwardRoute] = [:]
+    var statistics = ForwardStatistics()
+    var isPaused = false
+    var runner: Runner?
+    var steps: (any ForwardingSteps)?
+  }
+
+  /// The running forwarder with its loop.
+  struct Runner: Sendable {
+    let inbox: ForwardInbox
+    let loop: Task<Void, Never>
+  }
+
+  private let state = Mutex(State())
+  private let streams = Broadcast<OutboxEvent>()
+
+  var events: AsyncStream<OutboxEvent> { streams.makeStream() }
+  var statistics: ForwardStatistics { state.withLock { $0.statistics } }
+  var hasRoutes: Bool { state.withLock { !$0.routes.isEmpty } }
+  var runner: Runner? { state.withLock { $0.runner } }
+
+  var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set {
+      let runner = state.withLock { state in
+        state.isPaused = newValue
+        return state.runner
+      }
+      runner?.inbox.requestScan()
+    }
+  }
+
+  /// Observes the steps; for tests.
+  var steps: (any ForwardingSteps)? {
+    get { state.withLock { $0.steps } }
+    set { state.withLock { $0.steps = newValue } }
+  }
+
+  func send(_ event: OutboxEvent) { streams.send { event } }
+  func count(_ change: (inout ForwardStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
+
+  /// Reports a step.
+  ///
+  /// - Returns: Whether the forwarder continues.
+  func reached(_ step: ForwardingStep, _ flight: ForwardFlight) -> Bool {
+    steps?.reached(step, flight.content.idempotencyKey) ?? true
+  }
+
+  // MARK: Handlers
+
+  func register(_ route: ForwardRoute, for entity: EntityDescription) {
+    let runner = state.withLock { state in
+      state.routes[entity.name] = route
+      return state.runner
+    }
+    runner?.inbox.requestScan()
+  }
+
+  /// The handlers of an entity: its own, or those of its nearest ancestor with handlers.
+  func route(for entity: EntityDescription) -> (name: String, route: ForwardRoute)? {
+    state.withLock { state in
+      var next: EntityDescription? = entity
+      while let entity = next {
+        if let route = state.routes[entity.name] { return (entity.name, route) }
+        next = entity.superentity
+      }
+      return nil
+    }
+  }
+
+  /// The greatest number of edits in one call.
+  var largestBatch: Int { state.withLock { $0.routes.values.map(\.batchLimit).max() ?? 1 } }
+
+  // MARK: Running
+
+  /// Starts a forwarder, unless one is running.
+  func start(_ make: () -> Runner) {
+    state.withLock { state in
+      if state.runner == nil { state.runner = make() }
+    }
+  }
+
+  /// Forgets a forwarder whose loop has ended.
+  func ended(_ inbox: ForwardInbox) {
+    state.withLock { state in
+      if state.runner?.inbox === inbox { state.runner = nil }
+      state.statistics.inFlight = 0
+    }
+  }
+}

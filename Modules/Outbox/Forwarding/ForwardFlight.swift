@@ -1,0 +1,55 @@
+import CoherenceCore
+
+/// A claimed edit on its way to the server and back.
+struct ForwardFlight: Sendable {
+  let step: OutboxStep
+  var content: ForwardContent
+
+  /// The entry that has the claim.
+  var head: ManagedObjectID { step.head.id }
+  var request: ForwardRequest<ManagedObject> { ForwardRequest(content: content) }
+}
+
+/// The result of an attempt.
+struct ForwardOutcome: Sendable {
+  let flight: ForwardFlight
+  /// The answer or error of the handler; `nil` for an edit that is released without an attempt.
+  let result: Result<ForwardAnswer, any Error>?
+  /// Whether the network was reachable at the end of the attempt.
+  let isOnline: Bool
+}
+
+/// One call of a handler, with one edit or a batch.
+struct ForwardCall: Sendable {
+  let route: ForwardRoute
+  var flights: [ForwardFlight]
+
+  /// Calls the handler.
+  ///
+  /// - Returns: The result of each edit, in the order of the edits.
+  func run() async -> [Result<ForwardAnswer, any Error>] {
+    if let batch = route.batch {
+      do {
+        let answers = try await batch(flights.map(\.content))
+        return flights.map { flight in
+          answers[flight.content.idempotencyKey].map { .success($0) } ?? .failure(Self.unanswered(flight.content))
+        }
+      } catch {
+        return flights.map { _ in .failure(error) }
+      }
+    }
+    guard let flight = flights.first, let handler = route.handlers[flight.content.kind] else { return [] }
+    do {
+      return [.success(try await handler(flight.content))]
+    } catch {
+      return [.failure(error)]
+    }
+  }
+
+  private static func unanswered(_ content: ForwardContent) -> CoherenceError {
+    CoherenceError(
+      .forwardUnanswered,
+      "The batch handler of '\(content.entityName)' returned no answer for an edit; the edit is sent again. Return an "
+        + "answer for each idempotency key that the server has decided on.", isRetryable: true)
+  }
+}

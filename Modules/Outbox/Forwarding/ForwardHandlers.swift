@@ -1,0 +1,43 @@
+public import CoherenceCore
+public import Foundation
+
+/// The handlers that send the edits of an entity to a server; see ``Outbox/forward(_:_:)``.
+///
+/// A handler is called on no particular thread, and for several records at once. It may be called several times for one
+/// edit, always with the same ``ForwardRequest/idempotencyKey``: after an error, after a crash, and after an answer
+/// that was lost. A server that ignores repeated keys applies each edit exactly once.
+public struct ForwardHandlers<Object: ManagedObject>: Sendable {
+  /// Sends an edit, and returns the decision of the server. An error asks for another attempt.
+  public typealias Handler = @Sendable (_ request: ForwardRequest<Object>) async throws -> ForwardAnswer
+
+  /// Sends several edits, and returns the decisions by idempotency key. An edit without a decision is sent again; an
+  /// error concerns all edits.
+  public typealias BatchHandler = @Sendable (_ requests: [ForwardRequest<Object>]) async throws -> [UUID: ForwardAnswer]
+
+  var route = ForwardRoute()
+
+  /// Registers the handler of inserted records.
+  public mutating func insert(_ handler: @escaping Handler) { set(.insert, handler) }
+
+  /// Registers the handler of updated records.
+  public mutating func update(_ handler: @escaping Handler) { set(.update, handler) }
+
+  /// Registers the handler of deleted records.
+  public mutating func delete(_ handler: @escaping Handler) { set(.delete, handler) }
+
+  /// Registers the handler of several edits of any kind, which is preferred to handlers of single edits.
+  ///
+  /// The edits of one call concern different records, and none refers to the unsent insert of another.
+  ///
+  /// - Parameters:
+  ///   - limit: The maximum number of edits in a call; at least one.
+  ///   - handler: Sends the edits.
+  public mutating func batch(limit: Int = 100, _ handler: @escaping BatchHandler) {
+    route.batchLimit = max(1, limit)
+    route.batch = { contents in try await handler(contents.map { ForwardRequest(content: $0) }) }
+  }
+
+  private mutating func set(_ kind: OutboxEntry.Kind, _ handler: @escaping Handler) {
+    route.handlers[kind] = { content in try await handler(ForwardRequest(content: content)) }
+  }
+}

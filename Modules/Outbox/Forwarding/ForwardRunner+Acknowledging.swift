@@ -1,0 +1,116 @@
+import CoherenceCore
+import Foundation
+
+extension ForwardRunner {
+  /// Applies the results of attempts: all in one transaction, or each in its own where another writer interferes or the
+  /// store refuses a value.
+  ///
+  /// When the store fails, the results stay for a later attempt.
+  func acknowledge() async {
+    let isCanceling = inbox.mode == .canceling
+    let now = outbox.options.now()
+    var open = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
+    let pending = outcomes
+    outcomes = []
+    do {
+      if open.count > 1, let settled = try await settleTogether(open) {
+        finish(open, settled)
+        open = []
+      }
+      while let settlement = open.first, !inbox.isDead {
+        try await settleAlone(settlement)
+        open.removeFirst()
+      }
+      failureCount = 0
+    } catch {
+      let unsettled = Set(open.map(\.flight.head))
+      outcomes = pending.filter { unsettled.contains($0.flight.head) } + outcomes
+      delay(after: error)
+    }
+  }
+
+  /// Applies settlements in one transaction.
+  ///
+  /// - Returns: For each settlement, whether this forwarder still had the claim; `nil` when each needs a transaction of
+  ///   its own.
+  private func settleTogether(_ settlements: [ForwardSettlement]) async throws -> [Bool]? {
+    do {
+      return try await settle(settlements)
+    } catch  where ForwardClaim.isLostRace(error) || Self.isRefusal(error) {
+      return nil
+    }
+  }
+
+  /// Applies a settlement in its own transaction, again after each interference of another writer.
+  private func settleAlone(_ settlement: ForwardSettlement) async throws {
+    var settlement = settlement
+    var races = 0
+    while true {
+      do {
+        let settled = try await settle([settlement])
+        return finish([settlement], settled)
+      } catch  where ForwardClaim.isLostRace(error) && races < 100 {
+        races += 1
+      } catch  where Self.isRefusal(error) && settlement.removesEntries {
+        // The server has the edit, and its values do not fit here: the user decides.
+        settlement = .park(settlement.flight, error, isRefused: false)
+      }
+    }
+  }
+
+  private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
+    let writer = ForwardSettlementWriter(outbox: outbox)
+    let claim = ForwardClaim(outbox: outbox, claimant: claimant)
+    return try await outbox.newContext().perform { context in
+      let records = try claim.records(in: context)
+      let settled = try settlements.map { try writer.write($0, records[$0.flight.head], in: context) }
+      if context.hasChanges { try context.save() }
+      return settled
+    }
+  }
+
+  /// Publishes settlements after their transaction.
+  private func finish(_ settlements: [ForwardSettlement], _ settled: [Bool]) {
+    hasMore = true
+    for (settlement, isOurs) in zip(settlements, settled) {
+      let head = settlement.flight.head
+      flights[head] = nil
+      if let values = settlement.serverValues {
+        serverValues[head] = values
+      } else if settlement.endsEdit {
+        serverValues[head] = nil
+      }
+      let wasSent = sent.remove(head) != nil
+      desk.count { statistics in
+        if wasSent { statistics.inFlight -= 1 }
+        if isOurs { settlement.count(&statistics) } else { statistics.lost += 1 }
+      }
+      guard desk.reached(.acknowledged, settlement.flight) else { return inbox.die() }
+      if isOurs, let event = settlement.event { desk.send(event) }
+    }
+  }
+
+  /// Whether the store refuses a value of the server for ever.
+  private static func isRefusal(_ error: any Error) -> Bool {
+    guard let error = error as? CoherenceError, !error.isRetryable else { return false }
+    return refusals.contains(error.code)
+  }
+
+  private static let refusals: Set<ErrorCode> = [
+    .validationFailed, .uniquenessViolated, .wrongType, .invalidValue, .missingValue, .unknownProperty,
+    .danglingReference,
+  ]
+}
+
+extension ForwardSettlement {
+  /// Whether the server has the edit.
+  fileprivate var removesEntries: Bool { if case .remove = consequence { true } else { false } }
+
+  /// Whether no further attempt follows by itself.
+  fileprivate var endsEdit: Bool {
+    switch consequence {
+    case .remove, .park: true
+    case .again, .renew, .release: false
+    }
+  }
+}

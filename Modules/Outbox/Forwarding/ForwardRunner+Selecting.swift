@@ -1,0 +1,66 @@
+import CoherenceCore
+import Foundation
+
+extension ForwardRunner {
+  /// The result of a search.
+  private struct Selection: Sendable {
+    var calls: [ForwardCall] = []
+    /// The entries that cannot be sent, with their errors.
+    var unsendable: [ForwardOutcome] = []
+    var hasMore = false
+    var nextDue: Date?
+  }
+
+  /// Claims ready entries, and starts the calls of their handlers.
+  func startReadyCalls() async {
+    desk.count { $0.scans += 1 }
+    let selection: Selection
+    do {
+      selection = try await select(
+        callLimit: options.concurrency + options.lookahead - calls.count - waitingCalls.count)
+      failureCount = 0
+    } catch {
+      return delay(after: error)
+    }
+    hasMore = selection.hasMore
+    nextDue = selection.nextDue
+    outcomes += selection.unsendable
+    for flight in selection.calls.flatMap(\.flights) + selection.unsendable.map(\.flight) {
+      flights[flight.head] = flight
+      guard desk.reached(.claimed, flight) else { return inbox.die() }
+    }
+    waitingCalls.append(contentsOf: selection.calls)
+    startWaitingCalls()
+    if !selection.unsendable.isEmpty { await acknowledge() }
+  }
+
+  /// Reads and claims ready entries in one unit of work.
+  private func select(callLimit: Int) async throws -> Selection {
+    let (outbox, desk, options, claimant) = (outbox, desk, options, claimant)
+    let serverValues = serverValues
+    return try await outbox.newContext().perform { context in
+      let now = outbox.options.now()
+      let limit = callLimit * desk.largestBatch
+      let steps = try outbox.steps(in: context, at: now, limit: limit, maximumDelay: options.longestDelay)
+      var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
+      for step in steps { plan.add(step.ascertainingInsert) }
+      let lease = now.addingTimeInterval(options.leaseDuration / .seconds(1))
+      let claim = ForwardClaim(outbox: outbox, claimant: claimant)
+      let claimed = try claim.take(plan.steps, until: lease, in: context)
+      let loaded = try claimed.map { try outbox.loaded($0, in: context) }
+      let contents = try ForwardContents(of: loaded, outbox: outbox, context: context)
+      var selection = Selection(hasMore: steps.count == limit || plan.isFull)
+      for step in loaded {
+        var content = contents.content(of: step)
+        if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
+        plan.fill(ForwardFlight(step: step, content: content))
+      }
+      selection.calls = plan.calls
+      selection.unsendable = plan.unsendable
+      if !selection.hasMore {
+        selection.nextDue = try claim.nextDue(after: now, maximumDelay: options.longestDelay, in: context)
+      }
+      return selection
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+extension ForwardRunner {
+  /// Starts calls with claimed edits, as far as the limit allows.
+  func startWaitingCalls() {
+    while calls.count < options.concurrency, !waitingCalls.isEmpty { start(waitingCalls.removeFirst()) }
+  }
+
+  /// Gives back the edits that were claimed ahead.
+  func releaseWaitingCalls() {
+    for flight in waitingCalls.flatMap(\.flights) {
+      outcomes.append(ForwardOutcome(flight: flight, result: nil, isOnline: true))
+    }
+    waitingCalls = []
+  }
+
+  /// Calls a handler beside the loop.
+  private func start(_ call: ForwardCall) {
+    let number = nextCall
+    nextCall += 1
+    sent.formUnion(call.flights.map(\.head))
+    desk.count { statistics in
+      statistics.attempts += call.flights.count
+      statistics.inFlight += call.flights.count
+      statistics.coalesced += call.flights.reduce(0) { $0 + $1.step.entries.count - 1 }
+    }
+    calls[number] = Task.detached { [desk, inbox, connectivity = options.connectivity] in
+      for flight in call.flights {
+        guard desk.reached(.sent, flight) else { return inbox.die() }
+        desk.send(.sending(flight.request))
+      }
+      let results = await call.run()
+      for flight in call.flights {
+        guard desk.reached(.answered, flight) else { return inbox.die() }
+      }
+      let isOnline = connectivity.isOnline
+      inbox.finish(
+        number,
+        zip(call.flights, results).map { ForwardOutcome(flight: $0, result: $1, isOnline: isOnline) })
+    }
+  }
+
+  /// Extends the leases of the edits that are being sent.
+  func renewLeases() async {
+    let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
+    let claim = ForwardClaim(outbox: outbox, claimant: claimant)
+    do {
+      try await outbox.newContext().perform { context in try claim.renew(until: lease, in: context) }
+    } catch {
+      // The next renewal may succeed in time. Otherwise another forwarder sends the edits with the same keys.
+      desk.send(.failed(error))
+    }
+  }
+}

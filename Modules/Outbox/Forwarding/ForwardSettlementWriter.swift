@@ -1,0 +1,87 @@
+import CoherenceCore
+import Foundation
+
+/// Writes the consequences of attempts into a context.
+struct ForwardSettlementWriter: Sendable {
+  let outbox: Outbox
+
+  /// Writes a consequence; the caller saves.
+  ///
+  /// - Parameter record: The entry with the claim; `nil` when another forwarder has taken it over.
+  /// - Returns: Whether the forwarder still has the claim. Otherwise nothing is written.
+  func write(
+    _ settlement: ForwardSettlement, _ record: OutboxEntryRecord?, in context: ManagedObjectContext
+  ) throws -> Bool {
+    let flight = settlement.flight
+    guard let record, Int(record.attempts) == flight.content.attempt else { return false }
+    switch settlement.consequence {
+    case .remove(let values):
+      if !values.isEmpty { try apply(values, of: flight, in: context) }
+      try outbox.acknowledge(flight.step, in: context)
+    case .again(let date, let error, let counts):
+      release(record, .pending, error: error)
+      record.nextAttempt = date
+      // The first attempt stays counted: the server may have the edit.
+      if !counts { record.attempts = max(1, record.attempts - 1) }
+    case .release:
+      release(record, .pending, error: record.lastError)
+      record.attempts = Int64(flight.step.head.attempts)
+      record.groupEnd = flight.step.head.groupEnd
+    case .renew:
+      release(record, .pending, error: nil)
+      record.nextAttempt = OutboxEntryRecord.atOnce
+      try renewKey(of: flight, in: context)
+    case .park(let error, let isRefused):
+      release(record, .parked, error: error)
+      record.isRejected = isRefused
+    }
+    return true
+  }
+
+  private func release(_ record: OutboxEntryRecord, _ state: OutboxEntryState, error: String?) {
+    record.state = state
+    record.lease = nil
+    record.claimant = nil
+    record.lastError = error
+  }
+
+  /// Gives an edit a new idempotency key: a server may answer the old one with its first decision for ever.
+  private func renewKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
+    let key = flight.content.idempotencyKey
+    let ids = flight.step.entries.map(\.id)
+    for record in try outbox.records(ids, in: context) where record.idempotencyKey == key {
+      record.idempotencyKey = UUID()
+    }
+  }
+
+  // MARK: Values of the server
+
+  /// Writes the server's values to the record, except for properties with a later edit, and new keys to later entries.
+  private func apply(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, in context: ManagedObjectContext
+  ) throws {
+    guard let id = flight.step.head.recordID else { return }
+    let later = try laterEntries(of: flight, id, in: context)
+    let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
+    if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
+      let identity = flight.step.identity.merging(newKeys) { _, new in new }
+      try outbox.renameIdentity(of: id, to: identity, in: context)
+    }
+    guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
+      let object = try context.existingObjects(with: [id])[id]
+    else { return }
+    let edited = Set(later.flatMap { $0.changes.map(\.name) })
+    for (name, value) in values where !edited.contains(name) {
+      if try object.value(for: name) != value { try object.setAttributeValue(value, for: name) }
+    }
+  }
+
+  /// The entries of the record behind the edit.
+  private func laterEntries(
+    of flight: ForwardFlight, _ id: ManagedObjectID, in context: ManagedObjectContext
+  ) throws -> [OutboxEntry] {
+    let own = Set(flight.step.entries.map(\.id))
+    let all = try outbox.entries(ofKeys: [id.key], root: id.entity.root, in: context)
+    return (all[id.key] ?? []).filter { $0.recordID == id && !own.contains($0.id) }
+  }
+}

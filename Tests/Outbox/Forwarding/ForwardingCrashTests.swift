@@ -1,0 +1,66 @@
+import CoherenceCore
+import CoherenceOutbox
+import TestSupport
+import Testing
+
+@Suite("Forwarding after a crash")
+struct ForwardingCrashTests {
+  @Test(arguments: Backend.available, ForwardingStep.allCases)
+  func `a crash after any step loses no edit, and the server applies none twice`(
+    _ backend: Backend, _ step: ForwardingStep
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await crash(stack, at: step)
+    let later = try stack.other()
+    stack.time.advance(by: .seconds(61))
+    #expect(try await later.forwardAll() == 0)
+    #expect(await stack.server.applied.count == 1)
+    #expect(await stack.server.records.count == 1)
+    #expect(try later.ids() == ["A": "s1"])
+  }
+
+  @Test(arguments: Backend.available, ForwardingStep.allCases)
+  func `an edit after a crash waits behind the repeated request, whose content stays`(
+    _ backend: Backend, _ step: ForwardingStep
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await crash(stack, at: step)
+    try stack.change("A") { $0.title = "B" }
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll() == 0)
+    let applied = await stack.server.applied
+    #expect(applied.map(\.kind) == [.insert, .update])
+    #expect(applied.map { $0.values["title"] } == [.string("A"), .string("B")])
+    #expect(try stack.ids() == ["B": "s1"])
+  }
+
+  @Test(arguments: ForwardingStep.allCases)
+  func `a crash between the edits of several records loses none`(_ step: ForwardingStep) async throws {
+    let stack = try NoteStack()
+    for title in ["A", "B", "C", "D"] { try stack.insertNote(title) }
+    for count in 1...4 {
+      stack.outbox.forwardingSteps = CrashPlan(at: step, count: count)
+      _ = try? await stack.forwardAll(stack.options(concurrency: 2, lookahead: 2))
+      await stack.outbox.stop()
+      stack.time.advance(by: .seconds(61))
+    }
+    stack.outbox.forwardingSteps = nil
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.applied.count == 4)
+    #expect(await stack.server.records.count == 4)
+    #expect(try stack.ids().values.allSatisfy { $0.hasPrefix("s") })
+  }
+
+  /// Starts, and waits until the forwarder has ended at a step.
+  private func crash(_ stack: NoteStack, at step: ForwardingStep) async throws {
+    stack.outbox.forwardingSteps = CrashPlan(at: step)
+    try stack.outbox.start(stack.options())
+    // The flush ends with an error when the forwarder ends.
+    await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
+    await stack.outbox.stop()
+    stack.outbox.forwardingSteps = nil
+    #expect(!stack.outbox.isStarted)
+  }
+}

@@ -1,0 +1,134 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Forwarding after failures")
+struct ForwardingFailureTests {
+  private let slow = RetryPolicy(attempts: 5, initialDelay: .seconds(10), jitter: 0)
+
+  @Test(arguments: Backend.available)
+  func `a failed edit is sent again after the delay of the policy, under the same key`(_ backend: Backend) async throws
+  {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: slow))
+    await stack.time.untilSleeping(for: .seconds(10))
+    #expect(await stack.server.calls.count == 1)
+    stack.time.advance(by: .seconds(10))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let calls = await stack.server.calls
+    #expect(calls.map(\.attempt) == [1, 2])
+    #expect(calls[0].key == calls[1].key)
+  }
+
+  @Test func `the next attempt waits as long as the error advises`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.fail(Busy()))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.time.untilSleeping(for: .seconds(100))
+    stack.time.advance(by: .seconds(100))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `the next attempt waits as long as the answer says`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.answer(.retry(after: .seconds(30))))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 1)))
+    await stack.time.untilSleeping(for: .seconds(30))
+    stack.time.advance(by: .seconds(30))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit is parked with its error after the last attempt`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(LostAnswer()), .fail(LostAnswer()))
+    try stack.insertNote("A")
+    #expect(try await stack.forwardAll(stack.options(retry: RetryPolicy(attempts: 2, initialDelay: .zero))) == 1)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    #expect(entry.lastError == "LostAnswer" && entry.attempts == 2 && !entry.isRejected)
+  }
+
+  @Test func `an edit is parked at once after an error that is not retryable`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.fail(CoherenceError(.invalidValue, "The service refuses the value.")))
+    try stack.insertNote("A")
+    #expect(try await stack.forwardAll() == 1)
+    #expect(await stack.server.calls.count == 1)
+    #expect(try await stack.outbox.counts().parked == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `later edits of a refused record wait, and other records go on`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    #expect(try await stack.forwardAll() == 1)
+    try stack.change("A") { $0.title = "C" }
+    #expect(try await stack.forwardAll() == 2)
+    #expect(await stack.server.calls.count == 2)
+    #expect(await stack.server.records["s1"]?.values["title"] == .string("B"))
+    let counts = try await stack.outbox.counts()
+    #expect(counts.parked == 1 && counts.pending == 1)
+    let parked = try #require(try await stack.outbox.entries(state: .parked).first)
+    #expect(parked.isRejected)
+    try await stack.outbox.retry(parked.id)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.records["s2"]?.values["title"] == .string("C"))
+  }
+
+  @Test func `an edit without a handler for its kind is parked`() async throws {
+    let stack = try NoteStack()
+    try stack.outbox.forward(Note.entityName) { [server = stack.server] handlers in
+      handlers.update { try await server.receive($0) }
+    }
+    try stack.insertNote("A")
+    #expect(try await stack.forwardAll() == 1)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    #expect(entry.lastError?.hasPrefix("forwardUnhandled") == true)
+    #expect(await stack.server.calls.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an accepted edit whose answer does not fit the model is parked`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.answer(.accepted(["color": "red"])))
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    #expect(try await stack.forwardAll() == 1)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    #expect(entry.lastError?.hasPrefix("unknownProperty") == true)
+    #expect(try stack.ids()["B"] == "s1")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record whose insert got no answer is deleted under the key of the server`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.loseAnswer)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: slow))
+    await stack.time.untilSleeping(for: .seconds(10))
+    try stack.delete("A")
+    stack.time.advance(by: .seconds(10))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.records.isEmpty)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert, .insert, .delete])
+    #expect(calls[0].key == calls[1].key && calls[2].id == .string("s1"))
+  }
+
+  private struct Busy: RetryAdvising {
+    func retryDelay(at now: Date) -> Duration? { .seconds(100) }
+  }
+}

@@ -1,0 +1,135 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Several forwarders of one outbox")
+struct ForwardingLeaseTests {
+  @Test(arguments: Backend.available)
+  func `an edit that a forwarder sends is not sent by another one`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    try other.outbox.start(other.options())
+    // The other forwarder waits for the end of the lease.
+    await stack.time.untilSleeping(for: .seconds(60))
+    #expect(await stack.server.calls.count == 1)
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    #expect(try await other.outbox.flush() == 0)
+    await stack.outbox.stop()
+    await other.outbox.stop()
+    #expect(await stack.server.calls.count == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `two forwarders send each edit once`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    for number in 0..<20 { try stack.insertNote("\(number)") }
+    try stack.outbox.start(stack.options(concurrency: 3))
+    try other.outbox.start(other.options(concurrency: 3))
+    await stack.server.untilCalled(20)
+    await stack.outbox.stop()
+    await other.outbox.stop()
+    #expect(await stack.server.calls.count == 20)
+    #expect(await stack.server.records.count == 20)
+    #expect(try await stack.outbox.counts().total == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a lease is renewed as long as its edit is being sent`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    var saves = try stack.outbox.coordinator.entityChanges(of: "CoherenceOutboxEntry").makeAsyncIterator()
+    for _ in 0..<4 {
+      await stack.time.untilSleeping(for: .seconds(20))
+      stack.time.advance(by: .seconds(20))
+      _ = await saves.next()
+    }
+    let entry = try #require(try await stack.outbox.entries(state: .sending).first)
+    #expect(entry.leaseEnd == stack.time.date.addingTimeInterval(60))
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit of a forwarder that ended is sent by another one after the end of the lease`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await crash(stack)
+    let other = try stack.other()
+    try other.outbox.start(other.options())
+    await stack.time.untilSleeping(for: .seconds(60))
+    #expect(await stack.server.calls.isEmpty)
+    stack.time.advance(by: .seconds(60))
+    #expect(try await other.outbox.flush() == 0)
+    await other.outbox.stop()
+    #expect(await stack.server.applied.count == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a clock that is set forward lets two forwarders send one edit, under one key`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    stack.time.setDate(by: .seconds(3600))
+    #expect(try await other.forwardAll() == 0)
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let calls = await stack.server.calls
+    #expect(calls.count == 2 && calls[0].key == calls[1].key)
+    #expect(await stack.server.applied.count == 1)
+    #expect(stack.outbox.statistics.lost == 1)
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test func `a lease from before the clock was set back is taken over`() async throws {
+    let stack = try NoteStack()
+    try stack.insertNote("A")
+    try await crash(stack)
+    stack.time.setDate(by: .seconds(-86_400))
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.applied.count == 1)
+  }
+
+  @Test func `a next attempt from before the clock was set back is due`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    let slow = stack.options(retry: RetryPolicy(attempts: 5, initialDelay: .seconds(10), jitter: 0))
+    try stack.outbox.start(slow)
+    await stack.time.untilSleeping(for: .seconds(10))
+    await stack.outbox.stop()
+    stack.time.setDate(by: .seconds(-86_400))
+    #expect(try await stack.forwardAll(slow) == 0)
+    #expect(await stack.server.calls.count == 2)
+  }
+
+  /// Ends the forwarder after its claim, as a crash does.
+  private func crash(_ stack: NoteStack) async throws {
+    stack.outbox.forwardingSteps = CrashPlan(at: .claimed)
+    try stack.outbox.start(stack.options())
+    await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
+    await stack.outbox.stop()
+    stack.outbox.forwardingSteps = nil
+  }
+}

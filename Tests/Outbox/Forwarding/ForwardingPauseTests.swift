@@ -1,0 +1,171 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import TestSupport
+import Testing
+
+@Suite("Pauses and the end of forwarding")
+struct ForwardingPauseTests {
+  @Test func `nothing is sent while the network is offline`() async throws {
+    let stack = try NoteStack()
+    let network = ManualConnectivity(isOnline: false)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(connectivity: network))
+    #expect(try await stack.outbox.flush() == 1)
+    #expect(await stack.server.calls.isEmpty)
+    network.isOnline = true
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `edits are sent by themselves when the network comes back`() async throws {
+    let stack = try NoteStack()
+    let network = ManualConnectivity(isOnline: false)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(connectivity: network))
+    #expect(try await stack.outbox.flush() == 1)
+    network.isOnline = true
+    await stack.server.untilCalled(1)
+    await stack.outbox.stop()
+    #expect(try await stack.outbox.counts().total == 0)
+  }
+
+  @Test func `an attempt that fails while the network is offline does not end the attempts`() async throws {
+    let stack = try NoteStack()
+    let network = ManualConnectivity()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 1), connectivity: network))
+    await stack.server.untilCalled(1)
+    network.isOnline = false
+    gate.open()
+    #expect(try await stack.outbox.flush() == 1)
+    #expect(try await stack.outbox.counts().parked == 0)
+    network.isOnline = true
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `a paused outbox sends nothing until it is resumed`() async throws {
+    let stack = try NoteStack()
+    stack.outbox.pause()
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    #expect(try await stack.outbox.flush() == 1)
+    stack.outbox.resume()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `the edits that were claimed ahead are given back by a pause`() async throws {
+    let stack = try NoteStack()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    for title in ["A", "B", "C"] { try stack.insertNote(title) }
+    try stack.outbox.start(stack.options(lookahead: 8))
+    await stack.server.untilCalled(1)
+    stack.outbox.pause()
+    gate.open()
+    #expect(try await stack.outbox.flush() == 2)
+    #expect(try await stack.outbox.counts().pending == 2)
+    #expect(await stack.server.calls.count == 1)
+    stack.outbox.resume()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.map(\.attempt) == [1, 1, 1])
+  }
+
+  @Test func `a suspended Connect sends nothing until it is resumed`() async throws {
+    let stack = try NoteStack()
+    stack.connect.suspended = true
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    #expect(try await stack.outbox.flush() == 1)
+    stack.connect.suspended = false
+    await stack.server.untilCalled(1)
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `new edits are sent by themselves`() async throws {
+    let stack = try NoteStack()
+    try stack.outbox.start(stack.options())
+    #expect(try await stack.outbox.flush() == 0)
+    try stack.insertNote("A")
+    await stack.server.untilCalled(1)
+    await stack.outbox.stop()
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test func `a draining stop applies the answer of the edit that is being sent`() async throws {
+    let stack = try NoteStack()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    async let stopped: Void = stack.outbox.stop()
+    gate.open()
+    await stopped
+    #expect(try stack.ids()["A"] == "s1")
+    #expect(!stack.outbox.isStarted)
+    let counts = try await stack.outbox.counts()
+    #expect(counts.sending == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit whose sending was canceled is sent again under the same key`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.hold(at: ServerGate())
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    await stack.outbox.stop(.cancel)
+    #expect(try await stack.outbox.counts().pending == 1)
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.count == 2 && calls[0].key == calls[1].key)
+  }
+
+  @Test func `a flush of a stopped outbox throws`() async throws {
+    let stack = try NoteStack()
+    await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
+    try await stack.forwardAll()
+    await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
+  }
+
+  @Test func `an idle outbox waits for no time`() async throws {
+    let stack = try NoteStack()
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    try await stack.outbox.flush()
+    try await stack.outbox.flush()
+    #expect(stack.time.sleeperCount == 0)
+    await stack.outbox.stop()
+  }
+
+  @Test func `events tell the course of an edit`() async throws {
+    let stack = try NoteStack()
+    var events = stack.outbox.events.makeAsyncIterator()
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    var names: [String] = []
+    while names.last != "stopped", let event = await events.next() {
+      switch event {
+      case .started: names.append("started")
+      case .stopped: names.append("stopped")
+      case .sending(let request): names.append("sending \(request.attempt)")
+      case .willRetry(_, let error, _): names.append("willRetry \(error is LostAnswer)")
+      case .accepted(let request): names.append("accepted \(request.attempt)")
+      case .idle: if names.last != "idle" { names.append("idle") }
+      default: names.append("other")
+      }
+    }
+    let expected = ["started", "sending 1", "willRetry true", "sending 2", "accepted 2", "stopped"]
+    #expect(names.filter { $0 != "idle" } == expected)
+  }
+}

@@ -1,0 +1,168 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceOutbox
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Forwarding of edits")
+struct ForwardingTests {
+  @Test(arguments: Backend.available)
+  func `an inserted record is sent with its values, and gets the key of the server`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A", rank: 3)
+    #expect(try await stack.forwardAll() == 0)
+    let record = try #require(await stack.server.records["s1"])
+    #expect(record.values["title"] == .string("A") && record.values["rank"] == .int(3))
+    #expect(try stack.ids() == ["A": "s1"])
+    #expect(stack.outbox.statistics.accepted == 1 && stack.outbox.statistics.inFlight == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `edits of a record before the first request become one request`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try stack.change("A") { $0.title = "B" }
+    try stack.change("B") { $0.rank = 7 }
+    try await stack.forwardAll()
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert])
+    #expect(calls[0].values["title"] == .string("B") && calls[0].values["rank"] == .int(7))
+    #expect(stack.outbox.statistics.coalesced == 2)
+  }
+
+  @Test func `a record that is deleted before its insert was sent is never sent`() async throws {
+    let stack = try NoteStack()
+    try stack.insertNote("A")
+    try stack.delete("A")
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `edits of a record that is being sent wait, and go under the key of the server`(_ backend: Backend) async throws
+  {
+    let stack = try NoteStack(backend)
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    try stack.change("A") { $0.title = "B" }
+    try stack.change("B") { $0.rank = 7 }
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert, .update])
+    #expect(calls[0].values["title"] == .string("A"))
+    #expect(calls[1].values == ["title": .string("B"), "rank": .int(7)])
+    #expect(calls[1].base == ["title": .string("A"), "rank": .int(0)])
+    #expect(calls[1].id == .string("s1"))
+    #expect(calls[0].key != calls[1].key)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child is sent after its parent, with the key of the server for the parent`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.edit { context in
+      let note = try Note(context: context)
+      note.id = "local-note"
+      let folder = try NoteFolder(context: context)
+      folder.id = "local-folder"
+      note.folder = folder
+    }
+    #expect(try await stack.forwardAll(stack.options(concurrency: 4, lookahead: 8)) == 0)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.entityName) == ["NoteFolder", "Note"])
+    #expect(calls[1].folder == .string("s1"))
+  }
+
+  @Test func `a parent is deleted after its children`() async throws {
+    let stack = try NoteStack()
+    try stack.edit { context in
+      let folder = try NoteFolder(context: context)
+      folder.id = "local-folder"
+      for index in 0..<3 {
+        let note = try Note(context: context)
+        note.id = "local-\(index)"
+        note.folder = folder
+      }
+    }
+    try await stack.forwardAll()
+    try stack.edit { context in
+      for folder in try context.fetch(FetchRequest(NoteFolder.self)) { context.delete(folder) }
+    }
+    #expect(try await stack.forwardAll(stack.options(concurrency: 4)) == 0)
+    #expect(await stack.server.records.isEmpty)
+    #expect(await stack.server.calls.map(\.entityName).last == "NoteFolder")
+  }
+
+  @Test(arguments: Backend.available)
+  func `the edits of an earlier process are sent at the start`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    let later = try stack.other()
+    #expect(try await later.forwardAll() == 0)
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `values of the server do not replace a later local edit`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    await stack.server.script(
+      .answer(.accepted(["id": "s9", "title": "Server", "revision": Int64(7)])), .answer(.accepted))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    try stack.change("A") { $0.title = "Mine" }
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(try stack.ids() == ["Mine": "s9"])
+    #expect(try stack.read { try NoteStack.note("Mine", in: $0).revision } == 7)
+  }
+
+  @Test func `an edit of a record that another process deleted is sent by its own values`() async throws {
+    let stack = try NoteStack()
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    let context = stack.connect.newActionContext()
+    try context.performAndWait {
+      context.delete(try NoteStack.note("A", in: context))
+      try context.save()
+    }
+    await stack.server.script(.answer(.accepted(["rank": Int64(6)])))
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.last?.values == ["rank": .int(5)])
+    #expect(await stack.server.calls.last?.id == .string("s1"))
+  }
+
+  @Test func `typed requests have the values of their properties`() async throws {
+    let stack = try NoteStack()
+    let (stream, continuation) = AsyncStream<ForwardRequest<Note>>.makeStream()
+    try stack.outbox.forward(Note.self) { handlers in
+      handlers.insert { request in
+        continuation.yield(request)
+        return .accepted
+      }
+    }
+    try stack.insertNote("A", rank: 4)
+    try await stack.forwardAll()
+    var requests = stream.makeAsyncIterator()
+    let request = try #require(await requests.next())
+    #expect(request[\.title] == "A" && request[\.rank] == 4 && request.key(\.id) == "local-A")
+    #expect(request.reference(\.folder) == nil && request.attempt == 1 && request["title"] == .string("A"))
+  }
+
+  @Test func `an outbox without handlers does not start`() throws {
+    let model = try ManagedObjectModel(NoteFolder.self, Note.self).addingOutbox()
+    let connect = NoteConnect(name: "Notes", managedObjectModel: model)
+    let outbox = try Outbox(connect, forwarding: Note.self)
+    #expect { try outbox.start() } throws: { ErrorCode.illegalState ~= $0 }
+    #expect { try outbox.forward(NoteFolder.self) { _ in } } throws: { ErrorCode.unmanagedEntity ~= $0 }
+  }
+}
