@@ -9,6 +9,7 @@ enum ImportTable {
     "Modules/IdentityMap": ["CoherenceRuntime"],
     "Modules/Actions": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies"],
     "Modules/Outbox": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
+    "Modules/PersistedActions": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
     "Modules/ModelMacros": ["CoherenceCore"],

@@ -16,7 +16,7 @@ extension PersistedActions {
       let record = try Self.existing(handle, in: context)
       switch record.state {
       case .scheduled, .waiting:
-        record.finish(.canceled, at: Date())
+        record.finish(.canceled, at: now())
         context.signalOnSave(ActionChannel.finished)
         return true
       case .running:
@@ -39,13 +39,13 @@ extension PersistedActions {
     try await changing { context in
       let record = try Self.existing(handle, in: context)
       guard record.state == .parked || record.state == .canceled else { return false }
-      let now = Date()
+      let date = now()
       record.attempts = 0
       record.isCancelRequested = false
       record.finishedDate = nil
       // The record of a finished run has the key of its schedule no more.
       record.activeKey = record.key
-      record.wait(from: now, now: now)
+      record.wait(from: date, now: date)
       context.signalOnSave(ActionChannel.due)
       return true
     }

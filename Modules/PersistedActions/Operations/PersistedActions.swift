@@ -1,22 +1,28 @@
 import CoherenceCore
 public import CoherenceStrategies
-import Foundation
+public import Foundation
 
 /// The persisted actions in the stores of a container: lists them, and changes them beside their workers.
 ///
 /// Each call reads or saves in a context of its own. May be used from any thread, and without a worker.
 public struct PersistedActions: Sendable {
   private let container: any PersistentContainer
+  /// Returns the present date.
+  let now: @Sendable () -> Date
   private typealias Records = FetchRequest<PersistedActionRecord>
 
   var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
   /// Makes the access to the actions of a container.
   ///
+  /// - Parameters:
+  ///   - container: The container of the stores.
+  ///   - now: Returns the present date, which the workers' ``PersistedActionClock`` has to agree with.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`.
-  public init(_ container: any PersistentContainer) throws {
+  public init(_ container: any PersistentContainer, now: @escaping @Sendable () -> Date = { Date() }) throws {
     _ = try container.managedObjectModel.persistedActionEntity()
     self.container = container
+    self.now = now
   }
 
   func inContext<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {

@@ -35,7 +35,7 @@ struct ActionStack {
     configuration.options.merge(options) { _, new in new }
     self.configuration = configuration
     container = try Self.open(configuration, in: directory)
-    actions = try PersistedActions(container)
+    actions = try PersistedActions(container, now: { TestTime.firstDate })
     board = Board.named(boardName)
   }
 

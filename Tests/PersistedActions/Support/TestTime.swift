@@ -19,12 +19,15 @@ final class TestTime: Clock, Sendable {
 
   private struct State {
     var now = Instant()
-    var date = Date(timeIntervalSince1970: 1_800_000_000)
+    var date = TestTime.firstDate
     var next = 0
     var sleepers: [Sleeper] = []
     var canceled: Set<Int> = []
     var watchers: [CheckedContinuation<Void, Never>] = []
   }
+
+  /// The date at the beginning: later than the date of the system, so that enqueued actions are due.
+  static let firstDate = Date(timeIntervalSince1970: 4_102_444_800)
 
   private let state = Mutex(State())
 

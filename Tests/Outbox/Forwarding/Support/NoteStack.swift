@@ -17,6 +17,9 @@ final class NoteStack: Sendable {
   let server: NoteServer
   let time: ForwardingTime
 
+  /// One model for all stacks, because an in-memory store is opened with one model at a time.
+  private static let model = Result { try ManagedObjectModel(NoteFolder.self, Note.self).addingOutbox() }
+
   convenience init(_ backend: Backend = .inMemory, server: NoteServer = NoteServer()) throws {
     try self.init(
       backend, name: UUID().uuidString.filter(\.isHexDigit), directory: TemporaryDirectory(), server: server,
@@ -31,8 +34,7 @@ final class NoteStack: Sendable {
     self.directory = directory
     self.server = server
     self.time = time
-    let model = try ManagedObjectModel(NoteFolder.self, Note.self).addingOutbox()
-    connect = NoteConnect(name: "Notes", managedObjectModel: model, storeLocation: directory.url)
+    connect = try NoteConnect(name: "Notes", managedObjectModel: Self.model.get(), storeLocation: directory.url)
     try connect.attachPersistentStore(for: backend.configuration(named: name))
     outbox = try Outbox(
       connect, forwarding: NoteFolder.self, Note.self, options: OutboxOptions(now: { time.date }))
