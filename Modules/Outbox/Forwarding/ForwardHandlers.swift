@@ -1,7 +1,7 @@
 public import CoherenceCore
 public import Foundation
 
-/// The handlers that send the edits of an entity to a server; see ``Outbox/forward(_:_:)``.
+/// The handlers that send the edits of an entity to a server; see ``Outbox/forward(_:_:)-(Object.Type,_)``.
 ///
 /// A handler is called on no particular thread, and for several records at once. It may be called several times for one
 /// edit, always with the same ``ForwardRequest/idempotencyKey``: after an error, after a crash, and after an answer
