@@ -139,6 +139,75 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a worker that runs an action again can cancel the second attempt after the end of the first`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(TestTime())
+    let events = worker.events
+    try await worker.start()
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    try await stack.board.until("begin hold 1")
+
+    // The worker gives no sign of life, and another one that cannot run the action has it wait again.
+    let time = TestTime()
+    let other = try PersistedActionWorker(
+      stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
+      clock: time.workerClock)
+    try await other.runDueActions()
+    time.advance(by: Self.lease)
+    try await other.runDueActions()
+    try await stack.board.until("begin hold 2")
+    stack.board.open("hold 1")
+    for await event in events where event == .leaseLost(handle) { break }
+
+    try await stack.actions.cancel(handle)
+    #expect(try await stack.actions.untilFinished(handle).state == .canceled)
+    #expect(!stack.board.marks.contains("end hold 2"))
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action that another worker claims behind the look at the store is taken over when that worker stops`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let worker = try PersistedActionWorker(
+      stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
+      clock: time.workerClock)
+    try await worker.start()
+    _ = try await stack.actions.untilFinished(try stack.enqueue(Mark(board: stack.boardName)))
+    // The looks of the start are over.
+    let claims = worker.statistics.claims
+    time.advance(by: Self.lease)
+    while worker.statistics.claims == claims { await Task.yield() }
+    time.advance(by: Self.lease)
+
+    let (mark, hold) = try stack.saving { context in
+      (
+        try context.enqueue(Mark(board: stack.boardName)),
+        try context.enqueue(Hold(board: stack.boardName))
+      )
+    }
+    // The worker has looked, and left the action that only the other worker knows.
+    _ = try await stack.actions.untilFinished(mark)
+    let stopped = try stack.worker(TestTime())
+    let attempt = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin hold 1")
+    while try await stack.state(of: hold) == .running {
+      await time.untilSleeping()
+      time.advance(by: Self.lease / 2)
+    }
+    #expect(try await stack.state(of: hold) == .waiting)
+    #expect(try await stack.actions.action(hold)?.failedAttempts == 1)
+    stack.board.open("hold 1")
+    stack.board.open("hold 2")
+    _ = try await attempt.value
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
   func `two workers on one store run each action once`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handles = try stack.saving { context in

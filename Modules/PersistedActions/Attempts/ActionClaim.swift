@@ -2,7 +2,16 @@ import CoherenceCore
 import Foundation
 
 /// An action that a worker has claimed, as the values that its attempt needs.
-struct ActionClaim: Sendable {
+struct ActionClaim: Sendable, Identifiable {
+  /// Distinguishes two claims of one record: a worker may claim an action again that was taken over from it, while its
+  /// earlier attempt still runs.
+  struct ID: Hashable {
+    let recordID: ManagedObjectID
+    let lease: UUID
+  }
+
+  var id: ID { ID(recordID: recordID, lease: lease) }
+
   let recordID: ManagedObjectID
   /// The token of the claim. A record with another token belongs to another worker, or to a later claim.
   let lease: UUID

@@ -7,21 +7,22 @@ struct LeaseObservation {
   /// The time of the last look.
   private(set) var lastLook: Duration?
 
-  /// Whether a look at the store has left the claims of others out.
-  private var isSkipped = false
+  /// Whether others may have claimed actions since the last look at their claims.
+  private var isOutdated = false
 
   /// Whether another look is needed: claims of others were seen, or may have been made since the last look.
-  var needsLook: Bool { isSkipped || !firstSeen.isEmpty }
+  var needsLook: Bool { isOutdated || !firstSeen.isEmpty }
 
-  /// Notes that a look at the store has left the claims of others out, because the last look at them is recent.
-  mutating func skip() { isSkipped = true }
+  /// Notes that others may have claimed actions since the last look at their claims: the signal or the date that woke
+  /// this worker has woken them too.
+  mutating func expectClaims() { isOutdated = true }
 
   /// Notes the claims of others.
   ///
   /// - Returns: The claims without a sign of life for a whole lease.
   mutating func note(_ leases: Set<ObservedLease>, at time: Duration, leaseLength: Duration) -> Set<ObservedLease> {
     lastLook = time
-    isSkipped = false
+    isOutdated = false
     firstSeen = Dictionary(uniqueKeysWithValues: leases.map { ($0, firstSeen[$0] ?? time) })
     return leases.filter { lease in firstSeen[lease].map { time - $0 >= leaseLength } ?? false }
   }

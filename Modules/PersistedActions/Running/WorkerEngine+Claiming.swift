@@ -16,10 +16,15 @@ extension WorkerEngine {
   func round() async -> Bool {
     guard phase == .started else { return false }
     do {
-      if bell.takeLook() { try await look() }
+      let rings = bell.takeRings()
+      var hasNews = rings.hasNews
+      if rings.mustLook, try await look() { hasNews = true }
       while phase == .started, !isDry, outstanding < pacing.capacity {
         if try await claimPass() == 0 { break }
+        hasNews = true
       }
+      // Others claim behind the look of this round. Without another look, nothing would tell that they have stopped.
+      if hasNews { observation.expectClaims() }
       setTimer()
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
@@ -32,12 +37,18 @@ extension WorkerEngine {
   // MARK: Looking
 
   /// Has scheduled actions wait whose dates are reached, and rescues actions of stopped workers.
-  func look() async throws {
+  ///
+  /// - Returns: Whether the first date of scheduled actions was reached, for this worker or another one.
+  @discardableResult
+  func look() async throws -> Bool {
     isDry = false
     counters.withLock { $0.looks += 1 }
+    let formerDueDate = nextDueDate
     nextDueDate = try await ledger.promoteScheduled(at: clock.date())
-    if isObservationDue { try await observeOthers() } else { observation.skip() }
+    if isObservationDue { try await observeOthers() } else { observation.expectClaims() }
     try await pruneIfDue()
+    guard let formerDueDate else { return false }
+    return nextDueDate.map { $0 > formerDueDate } ?? true
   }
 
   private var observationInterval: Duration { options.leaseLength / 2 }
@@ -133,9 +144,11 @@ extension WorkerEngine {
       delays.append(max(.zero, lastLook + observationInterval - clock.elapsed()))
     }
     guard phase == .started, let delay = delays.min() else { return }
+    // A round that has failed was rung for a reason that still stands.
+    let isNews = limit != nil
     timer = Task { [clock, bell] in
       guard (try? await clock.sleep(delay)) != nil else { return }
-      bell.ring()
+      bell.ring(isNews: isNews)
     }
   }
 }

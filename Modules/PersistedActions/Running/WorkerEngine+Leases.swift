@@ -48,8 +48,7 @@ extension WorkerEngine {
     let own = Dictionary(
       try await ledger.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
     for claim in known {
-      guard let action = running[claim.recordID], action.claim.lease == claim.lease, action.context.committed == nil
-      else { continue }
+      guard let action = running[claim.id], action.context.committed == nil else { continue }
       let stored = own[claim.recordID]
       if stored?.lease != claim.lease || stored?.isCancelRequested == true { action.cancel() }
     }

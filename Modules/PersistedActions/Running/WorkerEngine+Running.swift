@@ -21,7 +21,7 @@ extension WorkerEngine {
       // Half of the actions that were claimed ahead are left: the next claim comes while they run.
       if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
       let attempt = await run(claim)
-      running[claim.recordID] = nil
+      running[claim.id] = nil
       if let attempt {
         ended.append(attempt)
         startSaving()
@@ -56,7 +56,7 @@ extension WorkerEngine {
     let task = Task.detached { [coordinator = ledger.coordinator] in
       try await coordinator.observed(StackOperation(.action, handle.name)) { try await body(context) }
     }
-    running[claim.recordID] = RunningAction(claim: claim, context: context, task: task)
+    running[claim.id] = RunningAction(claim: claim, context: context, task: task)
     let result = await task.result
     pacing.note(clock.elapsed() - start)
     if let event = context.committed {
@@ -80,7 +80,7 @@ extension WorkerEngine {
     switch result {
     case .success: return .succeeded(result: context.result)
     case .failure(let error):
-      if running[context.claim.recordID]?.isHandedBack == true { return .handedBack }
+      if running[context.claim.id]?.isHandedBack == true { return .handedBack }
       switch error as? PersistedActionExit {
       case .retry(let delay)?: return .failed(text: error.logText, isRetryable: true, delay: max(.zero, delay))
       case .postpone(let date)?: return .postponed(until: date)

@@ -30,7 +30,7 @@ actor WorkerEngine {
   var pacing: ClaimPacing
   /// The claimed actions that wait for a slot, the next one last.
   var buffer: [ActionClaim] = []
-  var running: [ManagedObjectID: RunningAction] = [:]
+  var running: [ActionClaim.ID: RunningAction] = [:]
   var ended: [EndedAttempt] = []
   /// The attempts whose ends are being saved.
   var saving: [EndedAttempt] = []
