@@ -1,3 +1,5 @@
+import Coherence
+
 extension Workbench {
   /// All rows merged into the same rows, of which one in a hundred differs, with and without edits that wait for the server.
   func pendingMergeMeasure() -> Measure {
