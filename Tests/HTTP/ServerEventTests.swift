@@ -74,6 +74,19 @@ struct ServerEventTests {
     #expect(clock.waits == [3, 6, 12, 20, 20, 20, 3].map { Duration.seconds($0) })
   }
 
+  @Test func `a server that asks for no delay is not asked without a pause`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0: events("retry: 0\ndata: a\n\n", to: request)
+      case 1..<4: .make(to: request, 503)
+      default: .make(to: request, 204)
+      }
+    }
+    #expect(try await collect(client.events(.get(url), options: options(clock))) == ["a"])
+    #expect(clock.waits == [100, 100, 200, 400].map { Duration.milliseconds($0) })
+  }
+
   @Test func `the stream ends with the last error after the maximum number of failures`() async throws {
     let client = StubClient { _, request in .make(to: request, 503) }
     let stream = client.events(.get(url), options: options(TestClock()) { $0.maximumFailures = 3 })

@@ -165,6 +165,36 @@ struct RefreshTests {
     try await program.end()
   }
 
+  @Test func `a suspended Connect begins no refresh, and its end begins the missed refresh at once`() async throws {
+    let place = try Place()
+    let program = try place.program()
+    try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
+    program.connect.suspended = true
+    await program.refresher.start()
+    #expect(source.reasons == [])
+    program.connect.suspended = false
+    await source.untilLoaded(1)
+    #expect(try await program.status().lastSyncStatus == .succeeded)
+    #expect(source.reasons == [.start])
+    try await program.end()
+  }
+
+  @Test func `a connection regained during an attempt that fails begins another one`() async throws {
+    let place = try Place()
+    let program = try place.program()
+    source.fail(1)
+    source.hold(1)
+    try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    place.connectivity.isOnline = false
+    place.connectivity.isOnline = true
+    source.open(1)
+    await source.untilLoaded(2)
+    #expect(source.reasons == [.start, .online])
+    try await program.end()
+  }
+
   @Test func `a regained connection does not wait for the delay after a failure`() async throws {
     let place = try Place()
     let program = try place.program()

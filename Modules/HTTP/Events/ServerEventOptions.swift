@@ -3,7 +3,7 @@ public struct ServerEventOptions: Sendable {
   /// The identifier of the last event that the program has handled, from which the server continues; empty for none. Store
   /// ``ServerEvent/id`` together with the effect of an event, to continue after a restart.
   public var lastEventID = ""
-  /// The delay before a reconnection, until the server asks for another one.
+  /// The delay before a reconnection, until the server asks for another one; at least 100 milliseconds.
   public var reconnectionTime = Duration.seconds(3)
   /// The longest delay before a reconnection. The delay doubles with each failure without an event in between.
   public var longestDelay = Duration.seconds(60)
@@ -24,7 +24,8 @@ public struct ServerEventOptions: Sendable {
 
   /// The delay before the next connection.
   func delay(_ reconnectionTime: Duration?, failures: Int) -> Duration {
-    let base = max(reconnectionTime ?? self.reconnectionTime, .zero)
+    // A time of zero, which a server may ask for, would neither wait nor double.
+    let base = max(reconnectionTime ?? self.reconnectionTime, .milliseconds(100))
     // The first reconnection keeps the server's own time; twenty doublings exceed every sensible maximum.
     guard failures > 1 else { return base }
     return min(base * Double(1 << min(failures - 1, 20)), max(longestDelay, base)) * (1 - random() / 2)

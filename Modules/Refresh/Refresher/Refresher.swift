@@ -30,6 +30,8 @@ public final class Refresher: Sendable {
   let stack: RefreshStack
   let scopes = ScopeTable()
   private let online = Mutex<Task<Void, Never>?>(nil)
+  /// Follows the suspensions of the Connect.
+  private let suspensions = Mutex<Task<Void, Never>?>(nil)
 
   /// Makes a refresher without registered refreshes. Nothing runs before ``start()``.
   ///
@@ -48,6 +50,7 @@ public final class Refresher: Sendable {
 
   deinit {
     online.withLock { $0?.cancel() }
+    suspensions.withLock { $0?.cancel() }
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
     for scope in scopes.setStarted(false) { Task { await scope.stop() } }
   }
@@ -70,7 +73,20 @@ public final class Refresher: Sendable {
         }
       }
     }
+    followSuspensions()
     for scope in lists { await scope.start() }
+  }
+
+  private func followSuspensions() {
+    guard let reporting = stack.connect as? any SuspensionReporting else { return }
+    suspensions.withLock { task in
+      guard task == nil else { return }
+      let (scopes, changes) = (scopes, reporting.suspensions)
+      task = Task {
+        // A scope looks at the present state itself, since values that were set at once may arrive in any order.
+        for await _ in changes { for scope in scopes.lists { await scope.resume() } }
+      }
+    }
   }
 
   /// Ends the automatic attempts, cancels running ones, and waits for their end. The statuses stay in the stores.
@@ -79,6 +95,10 @@ public final class Refresher: Sendable {
     online.withLock { online in
       online?.cancel()
       online = nil
+    }
+    suspensions.withLock { task in
+      task?.cancel()
+      task = nil
     }
     for scope in scopes.setStarted(false) { await scope.stop() }
   }

@@ -22,6 +22,8 @@ actor ScopeRefresher {
   private let name: StatusName
   private let watch = ScopeWatch()
   private var isStarted = false
+  /// The reason of an automatic attempt that could not begin, because of a running attempt or a suspended Connect.
+  private var missed: RefreshReason?
   private var current: Task<Outcome, any Error>?
   private var timer: Task<Void, Never>?
   /// The date of the next attempt by the timer, as the last attempt has planned it.
@@ -48,6 +50,7 @@ actor ScopeRefresher {
   /// Ends the automatic attempts, and cancels and awaits a running one.
   func stop() async {
     isStarted = false
+    missed = nil
     timer?.cancel()
     timer = nil
     current?.cancel()
@@ -64,14 +67,26 @@ actor ScopeRefresher {
 
   /// Begins an automatic attempt, unless the scope has a running attempt or the switches forbid attempts.
   func trigger(_ reason: RefreshReason) {
-    guard current == nil else { return }
+    guard current == nil else {
+      // The running attempt may fail for the reason that has just gone, or end by a stop before this start.
+      if isStarted, reason == .start || reason == .online { missed = reason }
+      return
+    }
     guard isStarted, stack.allowsAttempts else { return watch.endCheck(quietUntil: nil, at: stack.now) }
     guard !stack.connect.suspended else {
       let end = stack.now + Self.suspensionPause / .seconds(1)
       watch.endCheck(quietUntil: end, at: stack.now)
+      missed = missed ?? reason
       return setTimer(to: end)
     }
+    let reason = missed ?? reason
+    missed = nil
     _ = begin(reason)
+  }
+
+  /// Begins the attempt that a suspended Connect has held back, if any.
+  func resume() {
+    if let missed { trigger(missed) }
   }
 
   // MARK: Attempts by call
@@ -108,6 +123,7 @@ actor ScopeRefresher {
         current = nil
         // After the end, so that the timer of a past date finds no attempt.
         setTimer(to: dueDate)
+        resume()
       }
       return try await attempt(reason)
     }
@@ -146,6 +162,8 @@ actor ScopeRefresher {
     let end = try await finish(lease, failure)
     storeFailureCount = 0
     plan(after: end, notBefore: nil)
+    // A success satisfies every reason.
+    if end != nil, failure == nil { missed = nil }
     if let failure { throw AttemptFailure(underlying: failure) }
     guard let end else {
       throw AttemptFailure(
