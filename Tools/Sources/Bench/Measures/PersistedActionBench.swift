@@ -40,17 +40,13 @@ struct PersistedActionBench {
     return try waiting {
       let start = ContinuousClock.now
       for worker in workers { try await worker.start() }
-      let finished = Mutex(0)
+      let finished = FinishedCount()
       await withTaskGroup(of: Void.self) { group in
         for stream in streams {
           group.addTask {
             for await event in stream {
               guard case .finished = event else { continue }
-              let isLast = finished.withLock { finished in
-                finished += 1
-                return finished >= count
-              }
-              if isLast { return }
+              if finished.increase() >= count { return }
             }
           }
         }
@@ -115,6 +111,19 @@ struct PersistedActionBench {
     func get() throws -> Sample {
       guard let result = result.withLock({ $0 }) else { throw BenchError("The measure did not run.") }
       return try result.get()
+    }
+  }
+}
+
+/// The number of finished actions of all workers.
+private final class FinishedCount: Sendable {
+  private let count = Mutex(0)
+
+  /// Counts one more and returns the number.
+  func increase() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
     }
   }
 }
