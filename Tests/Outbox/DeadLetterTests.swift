@@ -43,6 +43,49 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a refused deletion is retried with a new key, also when earlier edits belong to its request`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let insert = try #require(try await stack.outbox.entries().first)
+    try stack.save { context in
+      for entry in try stack.outbox.records([insert.id], in: context) { context.delete(entry) }
+    }
+    try stack.change(item) { $0.title = "Bread" }
+    try stack.delete(item)
+    let refused = try #require(try steps(stack).first)
+    #expect(refused.kind == .delete && refused.entries.count == 2)
+    try mark(refused.head.id, in: stack) {
+      $0.state = .parked
+      $0.isRejected = true
+      $0.groupEnd = refused.groupEnd
+    }
+    try await stack.outbox.retry(refused.head.id)
+    let retried = try #require(try steps(stack).first)
+    #expect(retried.kind == .delete && retried.idempotencyKey != refused.idempotencyKey)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit with unreadable values is parked, and no handler gets the edit`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try mark(head.id, in: stack) { $0.payload = Data([255]) }
+    try stack.outbox.forward("TestItem") { handlers in
+      handlers.insert { _ in
+        Issue.record("The handler got an edit without values.")
+        return .accepted
+      }
+    }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 1)
+    await stack.outbox.stop()
+    let parked = try await stack.outbox.entry(head.id)
+    #expect(parked.state == .parked && !parked.isRejected && parked.lastError != nil)
+  }
+
+  @Test(arguments: Backend.available)
   func `an entry whose fate is not known is retried as it was`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
