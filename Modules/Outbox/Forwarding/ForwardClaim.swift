@@ -61,12 +61,15 @@ struct ForwardClaim: Sendable {
     return Dictionary(try context.fetch(request).map { ($0.objectID, $0) }) { first, _ in first }
   }
 
-  /// Extends the claims on all claimed entries.
+  /// Extends the claims on entries that are being sent. A claim without an edit, after a failure of the store, ends by
+  /// itself.
   ///
-  /// - Parameter lease: The end of the claims.
-  func renew(until lease: Date, in context: ManagedObjectContext) throws {
+  /// - Parameters:
+  ///   - heads: The first entries of the edits.
+  ///   - lease: The end of the claims.
+  func renew(_ heads: Set<ManagedObjectID>, until lease: Date, in context: ManagedObjectContext) throws {
     for _ in 0..<10 {
-      for record in try records(in: context).values { record.lease = lease }
+      for (head, record) in try records(in: context) where heads.contains(head) { record.lease = lease }
       do {
         if context.hasChanges { try context.save() }
         return
