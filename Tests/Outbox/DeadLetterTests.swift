@@ -86,6 +86,35 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a forwarder renews the claims of the edits that it sends, and no claim that a failure left`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    try stack.saveItem("Bread")
+    let entries = try await stack.outbox.entries()
+    let (sent, left) = (try #require(entries.first), try #require(entries.last))
+    let now = stack.clock.now
+    let (end, renewed) = (now.addingTimeInterval(60), now.addingTimeInterval(90))
+    for entry in entries {
+      try mark(entry.id, in: stack) {
+        $0.state = .sending
+        $0.claimant = "forwarder"
+        $0.lease = end
+      }
+    }
+    let claim = ForwardClaim(outbox: stack.outbox, claimant: "forwarder")
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      try claim.renew([sent.id], until: renewed, in: context)
+      let due = try claim.nextDue(after: now, maximumDelay: .seconds(3600), besides: [sent.id], in: context)
+      #expect(due == end)
+    }
+    #expect(try await stack.outbox.entry(sent.id).leaseEnd == renewed)
+    #expect(try await stack.outbox.entry(left.id).leaseEnd == end)
+  }
+
+  @Test(arguments: Backend.available)
   func `an entry whose fate is not known is retried as it was`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
