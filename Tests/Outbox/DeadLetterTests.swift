@@ -43,6 +43,78 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a refused deletion is retried with a new key, also when earlier edits belong to its request`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let insert = try #require(try await stack.outbox.entries().first)
+    try stack.save { context in
+      for entry in try stack.outbox.records([insert.id], in: context) { context.delete(entry) }
+    }
+    try stack.change(item) { $0.title = "Bread" }
+    try stack.delete(item)
+    let refused = try #require(try steps(stack).first)
+    #expect(refused.kind == .delete && refused.entries.count == 2)
+    try mark(refused.head.id, in: stack) {
+      $0.state = .parked
+      $0.isRejected = true
+      $0.groupEnd = refused.groupEnd
+    }
+    try await stack.outbox.retry(refused.head.id)
+    let retried = try #require(try steps(stack).first)
+    #expect(retried.kind == .delete && retried.idempotencyKey != refused.idempotencyKey)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit with unreadable values is parked, and no handler gets the edit`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try mark(head.id, in: stack) { $0.payload = Data([255]) }
+    try stack.outbox.forward("TestItem") { handlers in
+      handlers.insert { _ in
+        Issue.record("The handler got an edit without values.")
+        return .accepted
+      }
+    }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 1)
+    await stack.outbox.stop()
+    let parked = try await stack.outbox.entry(head.id)
+    #expect(parked.state == .parked && !parked.isRejected && parked.lastError != nil)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a forwarder renews the claims of the edits that it sends, and no claim that a failure left`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    try stack.saveItem("Bread")
+    let entries = try await stack.outbox.entries()
+    let (sent, left) = (try #require(entries.first), try #require(entries.last))
+    let now = stack.clock.now
+    let (end, renewed) = (now.addingTimeInterval(60), now.addingTimeInterval(90))
+    for entry in entries {
+      try mark(entry.id, in: stack) {
+        $0.state = .sending
+        $0.claimant = "forwarder"
+        $0.lease = end
+      }
+    }
+    let claim = ForwardClaim(outbox: stack.outbox, claimant: "forwarder")
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      try claim.renew([sent.id], until: renewed, in: context)
+      let due = try claim.nextDue(after: now, maximumDelay: .seconds(3600), besides: [sent.id], in: context)
+      #expect(due == end)
+    }
+    #expect(try await stack.outbox.entry(sent.id).leaseEnd == renewed)
+    #expect(try await stack.outbox.entry(left.id).leaseEnd == end)
+  }
+
+  @Test(arguments: Backend.available)
   func `an entry whose fate is not known is retried as it was`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")

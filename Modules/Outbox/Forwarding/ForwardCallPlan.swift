@@ -36,6 +36,10 @@ struct ForwardCallPlan {
 
   /// Assigns a step to a call, if a call has a place.
   mutating func add(_ step: OutboxStep) {
+    guard step.entries.allSatisfy(\.isReadable) else {
+      errors[step.head.id] = Self.unreadable(step)
+      return steps.append(step)
+    }
     guard let (name, route) = route(for: step) else {
       errors[step.head.id] = Self.unhandled(step)
       return steps.append(step)
@@ -56,7 +60,10 @@ struct ForwardCallPlan {
   /// Puts a claimed edit into the call of its step.
   mutating func fill(_ flight: ForwardFlight) {
     if let error = errors[flight.head] {
-      unsendable.append(ForwardOutcome(flight: flight, result: .success(.rejected(error)), isOnline: true))
+      // An earlier attempt, by a release that reads the values, may have reached the server.
+      let isUnreadable = error.code == .storeCorrupt
+      let result: Result<ForwardAnswer, any Error> = isUnreadable ? .failure(error) : .success(.rejected(error))
+      unsendable.append(ForwardOutcome(flight: flight, result: result, isOnline: true))
     } else if let index = slots.firstIndex(where: { $0.heads.contains(flight.head) }) {
       slots[index].flights.append(flight)
     }
@@ -74,5 +81,13 @@ struct ForwardCallPlan {
       .forwardUnhandled,
       "Entity '\(step.head.entityName)' has no handler for an edit of the kind '\(step.kind)', so that the edit is "
         + "parked; register a handler, and retry the entry.")
+  }
+
+  /// The values of the edit are not known, and a request without them would lose the edit.
+  private static func unreadable(_ step: OutboxStep) -> CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "The values of an edit of '\(step.head.entityName)' cannot be read: a later release wrote them, or they are "
+        + "damaged. Update the program and retry the entry, or drop the entry.")
   }
 }

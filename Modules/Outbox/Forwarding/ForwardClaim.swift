@@ -61,12 +61,15 @@ struct ForwardClaim: Sendable {
     return Dictionary(try context.fetch(request).map { ($0.objectID, $0) }) { first, _ in first }
   }
 
-  /// Extends the claims on all claimed entries.
+  /// Extends the claims on entries that are being sent. A claim without an edit, after a failure of the store, ends by
+  /// itself.
   ///
-  /// - Parameter lease: The end of the claims.
-  func renew(until lease: Date, in context: ManagedObjectContext) throws {
+  /// - Parameters:
+  ///   - heads: The first entries of the edits.
+  ///   - lease: The end of the claims.
+  func renew(_ heads: Set<ManagedObjectID>, until lease: Date, in context: ManagedObjectContext) throws {
     for _ in 0..<10 {
-      for record in try records(in: context).values { record.lease = lease }
+      for (head, record) in try records(in: context) where heads.contains(head) { record.lease = lease }
       do {
         if context.hasChanges { try context.save() }
         return
@@ -76,9 +79,13 @@ struct ForwardClaim: Sendable {
     }
   }
 
-  /// Returns the first date at which a waiting entry becomes ready: a next attempt, or the end of another forwarder's
-  /// claim. `nil` without such an entry.
-  func nextDue(after now: Date, maximumDelay: Duration, in context: ManagedObjectContext) throws -> Date? {
+  /// Returns the first date at which a waiting entry becomes ready: a next attempt, or the end of a claim
+  /// that is not renewed here. `nil` without such an entry.
+  ///
+  /// - Parameter heads: The first entries of the edits of this forwarder.
+  func nextDue(
+    after now: Date, maximumDelay: Duration, besides heads: Set<ManagedObjectID>, in context: ManagedObjectContext
+  ) throws -> Date? {
     let attempt = try context.fetch(
       FetchRequest(OutboxEntryRecord.self)
         .filter { $0.state == OutboxEntryState.pending && $0.nextAttempt > now }
@@ -86,9 +93,9 @@ struct ForwardClaim: Sendable {
     ).first?.nextAttempt
     let lease = try context.fetch(
       FetchRequest(OutboxEntryRecord.self)
-        .filter { $0.state == OutboxEntryState.sending && $0.claimant != claimant && $0.lease > now }
-        .sort(\.lease).limit(1)
-    ).first?.lease
+        .filter { $0.state == OutboxEntryState.sending && $0.lease > now }
+        .sort(\.lease).limit(heads.count + 1)
+    ).first { !heads.contains($0.objectID) }?.lease
     guard let next = [attempt, lease].compactMap({ $0 }).min() else { return nil }
     return min(next, now.addingTimeInterval(maximumDelay / .seconds(1)))
   }

@@ -37,7 +37,7 @@ extension ForwardRunner {
   /// Reads and claims ready entries in one unit of work.
   private func select(callLimit: Int) async throws -> Selection {
     let (outbox, desk, options, claimant) = (outbox, desk, options, claimant)
-    let serverValues = serverValues
+    let (serverValues, sent) = (serverValues, Set(flights.keys))
     return try await outbox.newContext().perform { context in
       let now = outbox.options.now()
       let limit = callLimit * desk.largestBatch
@@ -58,7 +58,8 @@ extension ForwardRunner {
       selection.calls = plan.calls
       selection.unsendable = plan.unsendable
       if !selection.hasMore {
-        selection.nextDue = try claim.nextDue(after: now, maximumDelay: options.longestDelay, in: context)
+        selection.nextDue = try claim.nextDue(
+          after: now, maximumDelay: options.longestDelay, besides: sent.union(claimed.map(\.head.id)), in: context)
       }
       return selection
     }

@@ -46,8 +46,9 @@ extension ForwardRunner {
   func renewLeases() async {
     let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
+    let heads = Set(flights.keys)
     do {
-      try await outbox.newContext().perform { context in try claim.renew(until: lease, in: context) }
+      try await outbox.newContext().perform { context in try claim.renew(heads, until: lease, in: context) }
     } catch {
       // The next renewal may succeed in time. Otherwise another forwarder sends the edits with the same keys.
       desk.send(.failed(error))

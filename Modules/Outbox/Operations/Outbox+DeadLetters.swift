@@ -15,7 +15,7 @@ extension Outbox {
     try await change { context in
       let record = try self.record(id, in: context)
       try self.checkIsIdle(record)
-      self.reset(record)
+      try self.reset(record, in: context)
     }
   }
 
@@ -27,7 +27,7 @@ extension Outbox {
   ///   of the store. Some entries may be retried then.
   @discardableResult
   public func retryAll(in entityName: String? = nil) async throws -> Int {
-    try await changePages(of: entityName, [.parked]) { self.reset($0) }
+    try await changePages(of: entityName, [.parked]) { try self.reset($0, in: $1) }
   }
 
   /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records
@@ -101,7 +101,7 @@ extension Outbox {
   /// - Throws: As ``retryAll(in:)``.
   @discardableResult
   public func renewKeys() async throws -> Int {
-    try await changePages(of: nil, OutboxEntryState.allCases) { self.renewKey(of: $0) }
+    try await changePages(of: nil, OutboxEntryState.allCases) { record, _ in self.renewKey(of: record) }
   }
 }
 
@@ -120,7 +120,8 @@ extension Outbox {
 
   /// Changes all entries of some states, a page in a save.
   private func changePages(
-    of entityName: String?, _ states: [OutboxEntryState], _ body: @escaping @Sendable (OutboxEntryRecord) -> Void
+    of entityName: String?, _ states: [OutboxEntryState],
+    _ body: @escaping @Sendable (OutboxEntryRecord, ManagedObjectContext) throws -> Void
   ) async throws -> Int {
     let names = recordedNames(of: entityName)
     var count = 0
@@ -130,7 +131,7 @@ extension Outbox {
       let page = try await change { context in
         let records = try self.page(of: names, states, limit: Self.pageSize, after: after, in: context)
         let last = records.last?.cursor
-        for record in records { body(record) }
+        for record in records { try body(record, context) }
         return (count: records.count, last: last)
       }
       count += page.count
@@ -150,8 +151,16 @@ extension Outbox {
   }
 
   /// Makes an entry due.
-  private func reset(_ record: OutboxEntryRecord) {
+  private func reset(_ record: OutboxEntryRecord, in context: ManagedObjectContext) throws {
     if record.isRejected {
+      // The refused request may have had the key of the delete that ends the group.
+      if let end = record.groupEnd, end != record.sequence {
+        let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
+        for last in try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
+        where last.sequence == end && last.objectID.storeIdentifier == record.objectID.storeIdentifier {
+          last.idempotencyKey = UUID()
+        }
+      }
       renewKey(of: record)
       record.isRejected = false
     }
