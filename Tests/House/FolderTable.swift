@@ -74,7 +74,7 @@ enum FolderTable {
       "Agreement": ["Entry", "Model", "Planning"],
       "Conflicts": ["Agreement", "Entry", "Model", "Operations", "Recording"],
       "Entry": ["Model"],
-      "Forwarding": ["Entry", "Model", "Operations", "Planning"],
+      "Forwarding": ["Agreement", "Entry", "Model", "Operations", "Planning"],
       "Model": [],
       "Operations": ["Agreement", "Entry", "Model", "Planning", "Recording"],
       "Planning": ["Entry", "Model"],

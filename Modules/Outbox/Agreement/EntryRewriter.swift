@@ -33,16 +33,27 @@ struct EntryRewriter {
     try conflicts.write(undecided)
   }
 
-  /// Carries out the decision over an edit that the server has refused.
-  func carryOutRefusal(_ decision: PendingDecision) throws {
-    let id = decision.edit.recordID
-    guard let head = try entries(of: [id])[id]?.first else { return }
+  /// Keeps the refusal of an edit as a conflict. The caller parks the entry.
+  ///
+  /// - Parameter keys: The names of the properties that identify the record, whose values the record has from the server.
+  func carryOutRefusal(
+    of edit: PendingEdit, serverValues: [String: AttributeValue]?, keys: Set<String>
+  ) throws {
+    guard let entries = try entries(of: [edit.recordID])[edit.recordID], let head = entries.first else { return }
+    var conflicting = edit.conflictingNames(with: serverValues)
+    if edit.kind == .insert, let serverValues {
+      // Without the server's values nothing is known to decide over.
+      guard !serverValues.isEmpty else { return }
+      let discarded = keys.intersection(serverValues.keys)
+      let remaining = try makeUpdate(of: entries, serverValues, discarded: discarded)
+      guard let first = remaining.first, first === head else { return }
+      let changed = Set(try decoded(first).changes.map(\.name))
+      let known = changed.intersection(serverValues.keys)
+      conflicting = known.isEmpty ? changed : known
+    }
+    let decision = PendingDecision(
+      over: edit, serverValues: serverValues, conflicting: conflicting, isConflict: true)
     try conflicts.write([(decision, entityName: head.entityName)])
-    head.isRejected = true
-    head.lease = nil
-    head.claimant = nil
-    head.state = .parked
-    head.lastError = Self.reason
   }
 
   /// The error of an entry that waits for a user.

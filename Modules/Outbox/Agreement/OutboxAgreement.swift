@@ -43,21 +43,22 @@ public final class OutboxAgreement: PendingEdits {
 
 extension OutboxAgreement {
   /// Keeps the refusal of a request by the server, with the server's values, as a conflict for the user. Called inside of
-  /// the context of a forwarder, before its save. The entries of the record wait until the conflict is resolved.
+  /// the context of a forwarder, which parks the entry and saves. The entries of the record wait until the conflict is
+  /// resolved.
   ///
-  /// - Parameter serverValues: The server's values by property; `nil` if the server has deleted the record.
+  /// A refused insert becomes an update with the server's values as bases, because the server has a record with its key;
+  /// nothing remains of an insert with the server's values.
+  ///
+  /// - Parameters:
+  ///   - serverValues: The server's values by property; `nil` if the server has deleted the record.
+  ///   - keys: The names of the properties that identify the record.
   static func noteConflict(
-    over id: ManagedObjectID, serverValues: [String: AttributeValue]?, in context: ManagedObjectContext,
-    now: @escaping @Sendable () -> Date
+    over id: ManagedObjectID, serverValues: [String: AttributeValue]?, keys: Set<String>,
+    in context: ManagedObjectContext, now: @escaping @Sendable () -> Date
   ) throws {
     guard let reader = PendingEntryReader(in: context), let rewriter = EntryRewriter(in: context, now: now),
       let edit = try reader.edits(of: [id]).first
     else { return }
-    let names = Set(serverValues.map(\.keys).map(Array.init) ?? [])
-    let changed = edit.kind == .update ? names.intersection(edit.changed) : names
-    let conflicting = changed.filter { name in edit.base[name] != serverValues?[name] }
-    let decision = PendingDecision(
-      over: edit, serverValues: serverValues, conflicting: Set(conflicting), isConflict: true)
-    try rewriter.carryOutRefusal(decision)
+    try rewriter.carryOutRefusal(of: edit, serverValues: serverValues, keys: keys)
   }
 }

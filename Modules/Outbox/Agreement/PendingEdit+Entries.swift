@@ -37,6 +37,16 @@ extension PendingEdit {
     keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
   }
 
+  /// The names of the properties over which a user decides when the server has refused the edit. Each property of an
+  /// update is in doubt where the server's values do not tell the reason.
+  func conflictingNames(with serverValues: [String: AttributeValue]?) -> Set<String> {
+    guard let serverValues else { return [] }
+    let names = Set(serverValues.keys.filter { serverValues[$0] != base[$0] })
+    guard kind == .update else { return names }
+    let both = names.intersection(changed)
+    return both.isEmpty ? changed : both
+  }
+
   /// Has merges keep all of the record, because the values of an entry of a later release are not known.
   ///
   /// - Parameter entity: The record's own entity.

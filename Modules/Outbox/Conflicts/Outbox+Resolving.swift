@@ -28,6 +28,7 @@ extension Outbox {
       else { return }
       try resolver.resolve(resolution)
       context.delete(conflict)
+      context.signalOnSave(OutboxChannel.entries)
       try context.save()
     }
   }

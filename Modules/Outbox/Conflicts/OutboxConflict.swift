@@ -18,7 +18,7 @@ public struct OutboxConflict: Sendable, Identifiable {
   public let entityName: String
   /// The kind of the conflict.
   public let kind: Kind
-  /// The time of the first merge that found the conflict.
+  /// The time of the first merge or answer that found the conflict.
   public let detectedDate: Date
   /// The properties that both sides changed, by name. Empty for a record that the server deleted.
   public let properties: [OutboxConflictProperty]

@@ -4,7 +4,8 @@ public import CoherenceCore
 public struct ForwardConflictPolicy: Sendable {
   /// The course after one conflict.
   public enum Resolution: Sendable, Hashable {
-    /// The edit is parked with ``ErrorCode/forwardConflict``, until the user retries, edits or drops it.
+    /// The edit is parked with ``ErrorCode/forwardConflict``, and ``Outbox/conflicts(in:limit:after:)`` lists the server's
+    /// values, until the user resolves the conflict, or retries, edits or drops the entry.
     case park
     /// The server's values are written to the local record, and the edit is removed. Later local edits stay.
     case acceptServer

@@ -54,6 +54,9 @@ extension ForwardRunner {
       } catch  where Self.isRefusal(error) && settlement.removesEntries {
         // The server has the edit, and its values do not fit here: the user decides.
         settlement = .park(settlement.flight, error, isRefused: false)
+      } catch  where Self.isRefusal(error) && settlement.keepsConflict {
+        // The keys of the server's record do not fit here: the entry waits without the server's values.
+        settlement.consequence = .park(error: error.logText, isRefused: true)
       }
     }
   }
@@ -61,8 +64,11 @@ extension ForwardRunner {
   private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
     let writer = ForwardSettlementWriter(outbox: outbox)
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
+    let isEnding = inbox.mode != .running
     return try await outbox.newContext().perform { context in
       let records = try claim.records(in: context)
+      // The entries that become ready now are left to other forwarders.
+      if isEnding { context.signalOnSave(OutboxChannel.entries) }
       let settled = try settlements.map { try writer.write($0, records[$0.flight.head], in: context) }
       if context.hasChanges { try context.save() }
       return settled
@@ -106,10 +112,13 @@ extension ForwardSettlement {
   /// Whether the server has the edit.
   fileprivate var removesEntries: Bool { if case .remove = consequence { true } else { false } }
 
+  /// Whether the server's values become a conflict for the user.
+  fileprivate var keepsConflict: Bool { if case .keepConflict = consequence { true } else { false } }
+
   /// Whether no further attempt follows by itself.
   fileprivate var endsEdit: Bool {
     switch consequence {
-    case .remove, .park: true
+    case .remove, .park, .keepConflict: true
     case .again, .renew, .release: false
     }
   }

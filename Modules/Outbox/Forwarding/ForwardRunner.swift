@@ -145,6 +145,9 @@ actor ForwardRunner {
     var listeners = [
       Task.detached { for await _ in connectivity.changes { inbox.requestScan() } }
     ]
+    // Entries of other processes, and entries that other processes give back.
+    let signals = outbox.coordinator.signals(OutboxChannel.entries)
+    listeners.append(Task.detached { for await _ in signals { inbox.requestScan() } })
     if let changes = try? outbox.coordinator.entityChanges(of: OutboxEntryRecord.entityName) {
       listeners.append(Task.detached { for await _ in changes { inbox.requestScan() } })
     }

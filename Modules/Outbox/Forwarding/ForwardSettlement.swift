@@ -15,6 +15,8 @@ struct ForwardSettlement: Sendable {
     case release
     /// The entries are parked. A refused edit is certainly not applied by the server.
     case park(error: String, isRefused: Bool)
+    /// The entries are parked, and the server's values are kept as a conflict for the user.
+    case keepConflict([String: AttributeValue], error: String)
   }
 
   let flight: ForwardFlight
@@ -64,7 +66,7 @@ struct ForwardSettlement: Sendable {
       switch resolution {
       case .acceptServer: .remove(values)
       case .sendAgain: .renew
-      case .park: .park(error: Self.conflictError(flight).logText, isRefused: true)
+      case .park: .keepConflict(values, error: Self.conflictError(flight).logText)
       }
     let isParked = resolution == .park
     self.init(
@@ -109,7 +111,7 @@ struct ForwardSettlement: Sendable {
   private static func conflictError(_ flight: ForwardFlight) -> CoherenceError {
     CoherenceError(
       .forwardConflict,
-      "The server's record of '\(flight.content.entityName)' differs from the base of the edit; decide on the "
-        + "conflict, and retry, edit or drop the entry.")
+      "The server's record of '\(flight.content.entityName)' differs from the base of the edit; resolve the "
+        + "conflict of the outbox, or retry, edit or drop the entry.")
   }
 }

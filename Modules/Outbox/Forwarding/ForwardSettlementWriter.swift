@@ -24,6 +24,8 @@ struct ForwardSettlementWriter: Sendable {
       // The first attempt stays counted: the server may have the edit.
       if !counts { record.attempts = max(1, record.attempts - 1) }
     case .release:
+      // Another forwarder may send the entry at once.
+      context.signalOnSave(OutboxChannel.entries)
       release(record, .pending, error: record.lastError)
       record.attempts = Int64(flight.step.head.attempts)
       record.groupEnd = flight.step.head.groupEnd
@@ -34,6 +36,10 @@ struct ForwardSettlementWriter: Sendable {
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
+    case .keepConflict(let values, let error):
+      release(record, .parked, error: error)
+      record.isRejected = true
+      try keepConflict(values, of: flight, record, in: context)
     }
     return true
   }
@@ -52,6 +58,31 @@ struct ForwardSettlementWriter: Sendable {
     for record in try outbox.records(ids, in: context) where record.idempotencyKey == key {
       record.idempotencyKey = UUID()
     }
+  }
+
+  // MARK: Conflicts
+
+  /// Keeps the server's values as a conflict for the user.
+  private func keepConflict(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, _ record: OutboxEntryRecord,
+    in context: ManagedObjectContext
+  ) throws {
+    guard let id = flight.step.head.recordID else { return }
+    if record.kind == .insert { try applyKeys(values, of: flight, id, in: context) }
+    try OutboxAgreement.noteConflict(
+      over: id, serverValues: values, keys: Set(flight.step.identity.keys), in: context, now: outbox.options.now)
+  }
+
+  /// Gives a new record the key of the server's record with which it is in conflict.
+  private func applyKeys(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID,
+    in context: ManagedObjectContext
+  ) throws {
+    let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
+    guard !newKeys.isEmpty else { return }
+    try outbox.renameIdentity(of: id, to: flight.step.identity.merging(newKeys) { _, new in new }, in: context)
+    guard let object = try context.existingObjects(with: [id])[id] else { return }
+    for (name, value) in newKeys { try object.setAttributeValue(value, for: name) }
   }
 
   // MARK: Values of the server

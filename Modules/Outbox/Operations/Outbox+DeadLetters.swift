@@ -8,6 +8,9 @@ extension Outbox {
   /// record, which may correct the refused values. An entry whose fate is not known is sent as before, with its old
   /// key: a server that has applied the entry recognizes the key.
   ///
+  /// A conflict that the entry waits for leaves ``conflicts(in:limit:after:)``: the user has decided. So it does when the
+  /// entry is edited or dropped.
+  ///
   /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile, `ErrorCode.illegalState` while
   ///   a process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
   ///   and errors of the store.
@@ -15,6 +18,7 @@ extension Outbox {
     try await change { context in
       let record = try self.record(id, in: context)
       try self.checkIsIdle(record)
+      try self.removeConflict(of: record, in: context)
       try self.reset(record, in: context)
     }
   }
@@ -27,7 +31,10 @@ extension Outbox {
   ///   of the store. Some entries may be retried then.
   @discardableResult
   public func retryAll(in entityName: String? = nil) async throws -> Int {
-    try await changePages(of: entityName, [.parked]) { try self.reset($0, in: $1) }
+    try await changePages(of: entityName, [.parked]) { records, context in
+      try self.removeConflicts(over: records, in: context)
+      for record in records { try self.reset(record, in: context) }
+    }
   }
 
   /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records
@@ -58,6 +65,7 @@ extension Outbox {
     try await change { context in
       let record = try self.record(id, in: context)
       let dropped = try self.entriesToDrop(with: record, in: context)
+      try self.removeConflict(of: record, in: context)
       for record in dropped {
         try self.checkIsIdle(record)
         context.delete(record)
@@ -88,6 +96,7 @@ extension Outbox {
       let store = record.objectID.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
       try self.write(edit.changes, entry.members, to: record, in: context, store: store)
       self.renewKey(of: record)
+      try self.removeConflict(of: record, in: context)
     }
   }
 
@@ -101,18 +110,21 @@ extension Outbox {
   /// - Throws: As ``retryAll(in:)``.
   @discardableResult
   public func renewKeys() async throws -> Int {
-    try await changePages(of: nil, OutboxEntryState.allCases) { record, _ in self.renewKey(of: record) }
+    try await changePages(of: nil, OutboxEntryState.allCases) { records, _ in
+      for record in records { self.renewKey(of: record) }
+    }
   }
 }
 
 // MARK: - Inside of a context
 
 extension Outbox {
-  /// Changes entries in a context of their own, and saves.
+  /// Changes entries in a context of their own, saves, and wakes the forwarders of the store.
   private func change<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = newContext()
     return try await context.perform {
       let result = try body(context)
+      context.signalOnSave(OutboxChannel.entries)
       try context.save()
       return result
     }
@@ -121,7 +133,7 @@ extension Outbox {
   /// Changes all entries of some states, a page in a save.
   private func changePages(
     of entityName: String?, _ states: [OutboxEntryState],
-    _ body: @escaping @Sendable (OutboxEntryRecord, ManagedObjectContext) throws -> Void
+    _ body: @escaping @Sendable ([OutboxEntryRecord], ManagedObjectContext) throws -> Void
   ) async throws -> Int {
     let names = recordedNames(of: entityName)
     var count = 0
@@ -131,7 +143,7 @@ extension Outbox {
       let page = try await change { context in
         let records = try self.page(of: names, states, limit: Self.pageSize, after: after, in: context)
         let last = records.last?.cursor
-        for record in records { try body(record, context) }
+        try body(records, context)
         return (count: records.count, last: last)
       }
       count += page.count

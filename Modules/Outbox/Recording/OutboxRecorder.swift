@@ -3,7 +3,8 @@ import Foundation
 
 /// Adds an entry for each change of a forwarded record to the save that makes the change.
 ///
-/// Nothing is read. The cost is that of one more record for each change.
+/// Nothing is read. The cost is that of one more record for each change, and of a signal, which wakes the forwarders of
+/// the store in all processes.
 final class OutboxRecorder: SaveParticipant {
   private let entities: [ObjectIdentifier: RecordedEntity]
   private let slots: EntrySlots
@@ -35,6 +36,7 @@ final class OutboxRecorder: SaveParticipant {
     let author = save.author
     let changes = save.changes
     let sequences = sequence.reserve(changes.count, at: date)
+    var isRecorded = false
     for (sequence, change) in zip(sequences, changes) {
       guard let entity = entities[ObjectIdentifier(change.entity)],
         let content = EntryContent(of: change, entity)
@@ -42,10 +44,12 @@ final class OutboxRecorder: SaveParticipant {
       let values = slots.values(
         of: change, content, sequence: sequence, transaction: sequences.upperBound - 1, author: author, date: date)
       let id = try save.insert(slots.entity, values)
+      isRecorded = true
       if let whole = content.whole {
         try save.insert(contentSlots.entity, contentSlots.values(payload: whole, entry: id))
       }
     }
+    if isRecorded { save.signal(OutboxChannel.entries) }
   }
 }
 

@@ -56,4 +56,113 @@ struct ForwardingConflictTests {
     #expect(try await stack.forwardAll(stack.options(conflictPolicy: policy)) == 0)
     #expect(try rank(stack) == 9)
   }
+
+  // MARK: Decisions of the user
+
+  /// A stack with a parked edit, and its conflict.
+  private func parked(_ backend: Backend) async throws -> (NoteStack, OutboxConflict) {
+    let stack = try await stack(backend)
+    #expect(try await stack.forwardAll() == 1)
+    return (stack, try #require(try await stack.outbox.conflicts().first))
+  }
+
+  @Test(arguments: Backend.available)
+  func `the conflict of a parked edit is listed with the values of both sides`(_ backend: Backend) async throws {
+    let (stack, conflict) = try await parked(backend)
+    #expect(conflict.kind == .bothChanged && conflict.entityName == "Note")
+    #expect(conflict.properties.map(\.name) == ["rank"])
+    #expect(conflict.properties.map(\.base) == [.int(0)])
+    #expect(conflict.properties.map(\.local) == [.int(5)])
+    #expect(conflict.properties.map(\.server) == [.int(9)])
+    #expect(try await stack.outbox.conflictCount() == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping a parked edit sends the edit on top of the server's values, under another key`(
+    _ backend: Backend
+  ) async throws {
+    let (stack, conflict) = try await parked(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.count == 3 && calls[1].key != calls[2].key && calls[2].base["rank"] == .int(9))
+    #expect(await stack.server.records["s1"]?.values["rank"] == .int(5))
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `keeping the server's values drops a parked edit`(_ backend: Backend) async throws {
+    let (stack, conflict) = try await parked(backend)
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try rank(stack) == 9)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.count == 2)
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the server's values are dropped with an edit whose properties the answer does not name`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+    #expect(try await stack.forwardAll() == 1)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.properties.map(\.name) == ["rank"] && conflict.properties.map(\.server) == [nil])
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.count == 2)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an insert of a record that the server has becomes an update of the server's record`(
+    _ backend: Backend
+  ) async throws {
+    let first = try NoteStack(backend)
+    try first.insertNote("A")
+    try await first.forwardAll()
+    let stack = try NoteStack(backend, server: first.server)
+    await stack.server.script(.answer(.conflict(["id": "s1", "title": "A", "rank": Int64(0)])))
+    try stack.insertNote("A", rank: 5)
+    #expect(try await stack.forwardAll() == 1)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    #expect(entry.kind == .update && entry.identity == ["id": .string("s1")] && entry["title"] == nil)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.properties.map(\.name) == ["rank"] && conflict.properties.map(\.server) == [.int(0)])
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(try stack.ids() == ["A": "s1"])
+    #expect(await stack.server.records["s1"]?.values["rank"] == .int(5))
+  }
+
+  enum Decision: CaseIterable {
+    case retry, retryAll, edit, drop
+  }
+
+  @Test(arguments: Backend.available, Decision.allCases)
+  func `a decision over the entry removes its conflict`(_ backend: Backend, _ decision: Decision) async throws {
+    let (stack, _) = try await parked(backend)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    switch decision {
+    case .retry: try await stack.outbox.retry(entry.id)
+    case .retryAll: #expect(try await stack.outbox.retryAll() == 1)
+    case .edit: try await stack.outbox.edit(entry.id) { try $0.set("rank", to: Int64(6)) }
+    case .drop: #expect(try await stack.outbox.drop(entry.id) == 1)
+    }
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a decision over a later entry of the record keeps the conflict`(_ backend: Backend) async throws {
+    let (stack, _) = try await parked(backend)
+    try stack.change("A") { $0.rank = 6 }
+    let later = try #require(try await stack.outbox.entries(state: .pending).first)
+    try await stack.outbox.park(later.id)
+    try await stack.outbox.retry(later.id)
+    try await stack.outbox.drop(later.id)
+    #expect(try await stack.outbox.conflictCount() == 1)
+  }
 }

@@ -1,0 +1,36 @@
+import CoherenceCore
+
+extension Outbox {
+  /// Deletes the conflicts that an entry waits for, because the user has decided over the entry itself. Only the first
+  /// entry of a record waits for a conflict.
+  ///
+  /// Called inside of a context that the caller saves.
+  func removeConflict(of record: OutboxEntryRecord, in context: ManagedObjectContext) throws {
+    let all = try records(
+      ofKeys: [record.recordKey],
+      rootNames: coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName), in: context)
+    let isFirst = all.allSatisfy { other in
+      other === record || other.objectID.storeIdentifier != record.objectID.storeIdentifier || record.precedes(other)
+    }
+    if isFirst { try removeConflicts(over: [record], in: context) }
+  }
+
+  /// Deletes the conflicts over the records of entries.
+  ///
+  /// Called inside of a context that the caller saves.
+  func removeConflicts(over entries: [OutboxEntryRecord], in context: ManagedObjectContext) throws {
+    guard !entries.isEmpty else { return }
+    let model = coordinator.managedObjectModel
+    let entriesByKey = Dictionary(grouping: entries, by: \.recordKey)
+    let keys = FetchPredicate.membership(
+      .path(PropertyPath(names: [OutboxConflictRecord.Properties.table.recordKey.name])),
+      in: entriesByKey.keys.map(AttributeValue.int))
+    for conflict in try context.fetch(FetchRequest(OutboxConflictRecord.self).filter(keys)) {
+      let isOver = entriesByKey[conflict.recordKey, default: []].contains { entry in
+        entry.objectID.storeIdentifier == conflict.objectID.storeIdentifier
+          && model.recordedNames(ofRoot: entry.rootName).contains(conflict.rootName)
+      }
+      if isOver { context.delete(conflict) }
+    }
+  }
+}

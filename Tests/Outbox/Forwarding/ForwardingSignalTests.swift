@@ -1,0 +1,85 @@
+import CoherenceCore
+import CoherenceOutbox
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Forwarders that other processes wake", .timeLimit(.minutes(15)))
+struct ForwardingSignalTests {
+  @Test(arguments: Backend.available)
+  func `an idle forwarder sends the edit that another process saves`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try other.outbox.start(other.options())
+    #expect(try await other.outbox.flush() == 0)
+    try stack.insertNote("A")
+    await stack.server.untilCalled(1)
+    #expect(try await other.outbox.flush() == 0)
+    await other.outbox.stop()
+    #expect(await stack.server.applied.count == 1)
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an idle forwarder sends the entry that another process retries`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    try stack.insertNote("A")
+    try other.outbox.start(other.options())
+    #expect(try await other.outbox.flush() == 1)
+    let entry = try #require(try await stack.outbox.entries(state: .parked).first)
+    try await stack.outbox.retry(entry.id)
+    await stack.server.untilCalled(2)
+    #expect(try await other.outbox.flush() == 0)
+    await other.outbox.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `the edits that a paused forwarder gives back are sent by another one at once`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    for title in ["A", "B", "C"] { try stack.insertNote(title) }
+    try stack.outbox.start(stack.options(lookahead: 8))
+    await stack.server.untilCalled(1)
+    try other.outbox.start(other.options())
+    // The other forwarder waits for the end of the leases.
+    await stack.time.untilSleeping(for: .seconds(60))
+    stack.outbox.pause()
+    await stack.server.untilCalled(3)
+    gate.open()
+    try await stack.outbox.flush()
+    #expect(try await other.outbox.flush() == 0)
+    await stack.outbox.stop()
+    await other.outbox.stop()
+    #expect(await stack.server.applied.count == 3)
+  }
+
+  @Test func `a save signals for a new entry alone`() throws {
+    let stack = try NoteStack()
+    let store = try #require(stack.connect.persistentStoreCoordinator.persistentStores.first as? any StoreSignaling)
+    let count = SignalCount()
+    let listening = try store.listen(to: "coherence.outbox") { count.rise() }
+    #expect(count.value == 1)
+    try stack.insertNote("A")
+    #expect(count.value == 2)
+    let context = stack.connect.newActionContext()
+    try context.performAndWait {
+      try Note(context: context).id = "of the server"
+      try context.save()
+    }
+    #expect(count.value == 2)
+    withExtendedLifetime(listening) {}
+  }
+
+  /// Counts the calls of a listener.
+  private final class SignalCount: Sendable {
+    private let calls = Atomic<Int>(0)
+    var value: Int { calls.load(ordering: .relaxed) }
+    func rise() { calls.add(1, ordering: .relaxed) }
+  }
+}
