@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
 import Synchronization
