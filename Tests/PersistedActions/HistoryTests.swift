@@ -39,26 +39,6 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `the record of a worker that ended without a stop is pruned after a week`(_ backend: Backend) async throws {
-    let stack = try ActionStack(backend)
-    let time = TestTime()
-    let worker = try stack.worker(time)
-    try await worker.start()
-    func workerCount() throws -> Int {
-      let context = stack.container.newBackgroundContext()
-      return try context.performAndWait {
-        try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceActionWorker")).count
-      }
-    }
-    let retention = PersistedActionRetention()
-    try await stack.actions.prune(retention, at: time.date.addingTimeInterval(86_400))
-    #expect(try workerCount() == 1)
-    #expect(try await stack.actions.prune(retention, at: time.date.addingTimeInterval(86_400 * 8)) == 0)
-    #expect(try workerCount() == 0)
-    await worker.stop()
-  }
-
-  @Test(arguments: Backend.available)
   func `actions that succeed leave no record on request`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let worker = try stack.worker(TestTime()) { $0.retention = PersistedActionRetention(succeeded: .zero) }

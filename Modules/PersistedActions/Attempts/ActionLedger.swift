@@ -115,14 +115,9 @@ struct ActionLedger: Sendable {
 
   private static let pruningBatch = 1000
 
-  /// The time in seconds after which the record of a worker without a sign of life is deleted. A living worker whose
-  /// record was deleted inserts another one with its next sign.
-  private static let workerRetention: TimeInterval = 604_800
-
-  /// Deletes the finished actions whose time is over, in small transactions, and the records of workers that ended
-  /// without a stop.
+  /// Deletes the finished actions whose time is over, in small transactions.
   ///
-  /// - Returns: The number of deleted actions.
+  /// - Returns: The number of deleted records.
   @discardableResult
   func prune(at date: Date) async throws -> Int {
     var count = 0
@@ -142,16 +137,6 @@ struct ActionLedger: Sendable {
         count += deleted
         if deleted < Self.pruningBatch { break }
       }
-    }
-    let limit = date.addingTimeInterval(-Self.workerRetention)
-    try await inContext { context in
-      let request = FetchRequest<ActionWorkerRecord>().filter { $0.beatDate < limit }.limit(Self.pruningBatch)
-      let ids = try context.fetchIDs(request)
-      guard !ids.isEmpty else { return }
-      _ = try context.execute(
-        BatchDeleteRequest(
-          entityName: ActionWorkerRecord.entityName,
-          predicate: .membership(.path(.own), in: ids.map(AttributeValue.reference))))
     }
     return count
   }
