@@ -11,6 +11,7 @@ struct PostgreSQLDialect: SQLDialect {
   var bindsArrays: Bool { true }
   // The protocol counts parameters in 16 bits.
   var maximumBindings: Int { 65_000 }
+  var maximumValues: Int { 65_000 }
 
   var maximumColumns: Int { 1_600 }
 

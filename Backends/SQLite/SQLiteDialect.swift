@@ -11,6 +11,8 @@ struct SQLiteDialect: SQLDialect {
   var bindsArrays: Bool { false }
   // SQLite allows 32,766; the rest is for what a statement binds besides its conditions.
   var maximumBindings: Int { 32_000 }
+  // To prepare a statement, SQLite compares each value with all values before it: 4,000 take 0.2 s, 15,000 take 3 s.
+  var maximumValues: Int { 4_000 }
 
   // The parser has a stack of 100 entries; a comparison with its functions takes up to 12 of them.
   var nestingRoom: Int { 80 }

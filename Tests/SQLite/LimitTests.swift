@@ -37,8 +37,8 @@ import Testing
     #expect(try store.current(row)?["a1996"] == .int(7))
   }
 
-  @Test(arguments: [998, 999, 10_000, 31_000])
-  func `long lists of conditions are left to the engine`(count: Int) throws {
+  @Test(arguments: [998, 999, 2_600, 2_800, 31_000])
+  func `long lists of conditions are left to the engine as long as their values can be prepared fast`(count: Int) throws {
     let store = try place.open(model)
     let row = try store.insert("Thing", ["name": .string("b"), "number": .int(5)])
     try store.insert("Thing", ["name": .string("a")])
@@ -52,7 +52,7 @@ import Testing
     ] {
       let query = StoreQuery(entity: store.entity("Thing"), predicate: predicate, sortKeys: [SortKey("name")], limit: 3)
       // A comparison with the beginning of a text takes two bound values.
-      let isTaken = count < 20_000
+      let isTaken = count * 3 / 2 <= 4_000
       let fetch = try store.reading { try $0.fetch(query) }
       #expect(fetch.isPredicateExact == isTaken)
       if isTaken {

@@ -10,6 +10,8 @@ package protocol SQLDialect: Sendable {
   var bindsArrays: Bool { get }
   /// How many values a statement can bind.
   var maximumBindings: Int { get }
+  /// The number of values outside lists that the engine prepares fast. Core evaluates the conditions beyond it.
+  var maximumValues: Int { get }
 
   /// How much a condition may be nested, in entries of the engine's parser stack.
   var nestingRoom: Int { get }

@@ -50,6 +50,11 @@ package struct SQLFragment: Sendable {
       }
     }
   }
+
+  /// The number of values outside lists.
+  package var valueCount: Int {
+    segments.count { if case .value = $0 { true } else { false } }
+  }
 }
 
 extension SQLFragment: ExpressibleByStringInterpolation {

@@ -110,13 +110,16 @@ package struct QueryPlanner: Sendable {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var bindings = query.entities.count
+    var values = 0
     for part in query.predicate?.conjuncts ?? [] {
       var attempt = scope
       let condition = translator.condition(part, in: &attempt)
       let count = condition?.bindingCount(bindsArrays: dialect.bindsArrays) ?? 0
-      if let condition, bindings + count <= dialect.maximumBindings {
+      let valueCount = condition?.valueCount ?? 0
+      if let condition, bindings + count <= dialect.maximumBindings, values + valueCount <= dialect.maximumValues {
         scope = attempt
         bindings += count
+        values += valueCount
         filter.conditions.append(condition)
       } else {
         filter.isExact = false
