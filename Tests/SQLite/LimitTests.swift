@@ -38,7 +38,8 @@ import Testing
   }
 
   @Test(arguments: [998, 999, 2_600, 2_800, 31_000])
-  func `long lists of conditions are left to the engine as long as their values can be prepared fast`(count: Int) throws {
+  func `long lists of conditions are left to the engine as long as their values can be prepared fast`(count: Int) throws
+  {
     let store = try place.open(model)
     let row = try store.insert("Thing", ["name": .string("b"), "number": .int(5)])
     try store.insert("Thing", ["name": .string("a")])
