@@ -86,11 +86,7 @@ package struct SchemaChange {
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
     layOut(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
-      // A model that the store was extended to before finds there what it needs.
-      // Without the right to change the store, a key stays without its constraint, as other indexes do.
-      guard age != .unseen, statements.isEmpty, stages.isEmpty, faults.isEmpty, constraints.allSatisfy(\.isKey) else {
-        throw Self.refusal(stored.metadata, record.versionHashes, environment)
-      }
+      guard needsNothing else { throw Self.refusal(stored.metadata, record.versionHashes, environment) }
       isNeeded = false
       return
     }
@@ -115,6 +111,12 @@ package struct SchemaChange {
   /// Whether the change writes to the store.
   package var isChange: Bool {
     !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
+  }
+
+  /// Whether the model finds in the store all that it needs, because the store was extended to it before. Without the right
+  /// to change the store, a key stays without its constraint, as other indexes do.
+  private var needsNothing: Bool {
+    age != .unseen && statements.isEmpty && stages.isEmpty && faults.isEmpty && constraints.allSatisfy(\.isKey)
   }
 
   private var canMigrate: Bool {

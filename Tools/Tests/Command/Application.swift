@@ -117,7 +117,7 @@ final class Application {
     let context = connect.newBackgroundContext()
     return try context.performAndWait {
       let tasks = try context.fetch(FetchRequest<ManagedObject>(entityName: "Task")).map { task in
-        let owner = try task.objects(for: "owner").first?.value(for: "name", as: String.self) ?? "nobody"
+        let owner = try task.object(for: "owner")?.value(for: "name", as: String.self) ?? "nobody"
         return "\(try task.value(for: "id", as: Int64.self)) \(try task.value(for: "title", as: String.self)) \(owner)"
       }
       let workers = try context.fetch(FetchRequest<ManagedObject>(entityName: "Worker")).map {

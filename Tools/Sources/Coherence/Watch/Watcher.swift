@@ -34,12 +34,16 @@ struct Watcher {
     defer { screen?.finish() }
     var known: [String: WatchedRow] = [:]
     var count = 0
-    while !Task.isCancelled {
-      let rows = try await look()
-      if let screen { screen.draw(rows) } else { try await writeChanges(to: rows, from: &known) }
-      count += 1
-      if let looks, count >= looks { return }
-      do { try await Task.sleep(for: interval) } catch { return }
+    do {
+      while true {
+        let rows = try await look()
+        if let screen { screen.draw(rows) } else { try await writeChanges(to: rows, from: &known) }
+        count += 1
+        if let looks, count >= looks { return }
+        try await Task.sleep(for: interval)
+      }
+    } catch  where Task.isCancelled {
+      // The user has ended the command, during a look or between two.
     }
   }
 
