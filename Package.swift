@@ -286,8 +286,8 @@ let package = Package(
       name: "TelemetryTests",
       dependencies: [
         "CoherenceTelemetry", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory",
-        inMemoryTracing, logging, metrics, metricsTestKit,
-        tracing,
+        "CoherenceOutbox", "CoherencePersistedActions", "CoherenceRefresh", inMemoryTracing, logging, metrics,
+        metricsTestKit, tracing,
       ],
       path: "Tests/Telemetry", swiftSettings: strict),
     .testTarget(

@@ -15,6 +15,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let actions = Target.Dependency.product(name: "CoherenceActions", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
 let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
@@ -22,6 +23,9 @@ let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", packag
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let persistedActions = Target.Dependency.product(name: "CoherencePersistedActions", package: "coherence")
 let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
+let refresh = Target.Dependency.product(name: "CoherenceRefresh", package: "coherence")
+let strategies = Target.Dependency.product(name: "CoherenceStrategies", package: "coherence")
+let coherenceSQLite = Target.Dependency.product(name: "CoherenceSQLite", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -48,8 +52,12 @@ let package = Package(
   targets: [
     // Not named as the command: its module would differ from 'Coherence' by the case of a letter alone.
     .executableTarget(
-      name: "coherence-command", dependencies: [argumentParser, core, modelCode], path: "Sources/Coherence",
-      swiftSettings: strict),
+      name: "coherence-command",
+      dependencies: [
+        argumentParser, actions, core, modelCode, outbox, persistedActions, refresh, strategies, coherenceSQLite,
+        postgreSQL, logging,
+      ],
+      path: "Sources/Coherence", swiftSettings: strict),
     .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
@@ -70,6 +78,13 @@ let package = Package(
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(
       name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
+    .testTarget(
+      name: "CommandTests",
+      // The tests run the command as a process; a build of the tests builds the command too.
+      dependencies: [
+        actions, core, outbox, persistedActions, refresh, strategies, coherenceSQLite, postgreSQL, grdb,
+      ],
+      path: "Tests/Command", swiftSettings: strict),
     .testTarget(
       name: "ChatTests", dependencies: ["coherence-chat", identityMap], path: "Tests/Chat", swiftSettings: strict),
     .testTarget(

@@ -10,6 +10,11 @@ struct InMemoryStoreFactory: StoreFactory {
   var usesFiles: Bool { false }
 
   func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    if environment.isPartialModel, try metadata(environment) == nil {
+      throw CoherenceError(
+        .notADatabase,
+        "No store in memory is open under the name, and the option '\(StoreOption.partialModel)' makes none.")
+    }
     guard let name = try sharedName(environment) else {
       return InMemoryStore(environment: environment, content: InMemoryContent(environment))
     }

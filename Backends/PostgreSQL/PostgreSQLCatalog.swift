@@ -90,6 +90,7 @@ struct PostgreSQLCatalog {
   private func needsCommits(_ environment: StoreEnvironment) throws -> Bool {
     guard !environment.isReadOnly else { return false }
     guard try hasTable(PostgreSQLCommitMark.table) else { return true }
+    if environment.isPartialModel { return false }
     return try connection.run(
       """
       SELECT 1 FROM \(name: schema).\(name: PostgreSQLCommitMark.table) \

@@ -37,10 +37,11 @@ final class SQLiteStore: PersistentStore {
   init(_ environment: StoreEnvironment, path: String) throws {
     let options = try SQLiteOptions(environment)
     let logger = environment.logger
-    if options.isReadOnly, !FileManager.default.fileExists(atPath: path) {
+    if options.isReadOnly || environment.isPartialModel, !FileManager.default.fileExists(atPath: path) {
       throw CoherenceError(
         .storeInaccessible,
-        SQLiteError.obstacle(path) ?? "'\(path)' does not exist; a store that is opened to read only is not created.")
+        SQLiteError.obstacle(path)
+          ?? "'\(path)' does not exist; a store that is opened to read only, or with a partial model, is not created.")
     }
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
     let pool = SQLiteReaderPool(

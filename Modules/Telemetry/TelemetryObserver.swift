@@ -16,11 +16,18 @@ public import Tracing
 /// | a save | `coherence.save` | `stores`, or `parent` |
 /// | a merge | `coherence.merge` | the entity |
 /// | an attempt of an action | `coherence.action` | the type of the action |
+/// | a call of an outbox's handler | `coherence.forward` | the entity |
+/// | an attempt of a persisted action | `coherence.persistedAction` | the name of the action |
+/// | an attempt of a refresh | `coherence.refresh` | the entity |
 ///
 /// Metrics, with the dimensions `operation` and `subject`:
 /// - `coherence.operations`: a counter, with `outcome` (`success`, `failure` or `cancelled`).
 /// - `coherence.operation.duration`: a timer.
-/// - `coherence.records`: a counter, with `change` (`fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`).
+/// - `coherence.records`: a counter, with `change` (`fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`;
+///   of the edits in a call: `accepted`, `rejected`, `conflicting`, `postponed`, `failed`).
+///
+/// Gauges, with the dimension `state`: `coherence.outbox.entries` (`pending`, `sending`, `parked`) and
+/// `coherence.persistedActions` (`scheduled`, `waiting`, `running`, `parked`).
 ///
 /// Spans have the attributes `coherence.subject`, `coherence.records.<change>` and, after a failure, `error.type`: the
 /// ``ErrorCode``, or the type of any other error. Spans nest like the operations, inside of the span that was current at
@@ -48,6 +55,14 @@ public struct TelemetryObserver: StackObserver {
     return TelemetryObservation(operation: operation, span: span, sinks: sinks)
   }
 
+  /// Records a number. Called by the stack.
+  public func measured(_ gauge: StackGauge) {
+    Gauge(
+      label: "coherence.\(gauge.name)", dimensions: [("state", gauge.state)],
+      factory: sinks.metrics ?? MetricsSystem.factory
+    ).record(gauge.value)
+  }
+
   /// The current service context, which the stack carries to another thread. Called by the stack.
   public func scope() -> (any StackScope)? { ServiceContext.current.map(TelemetryScope.init) }
 }
@@ -73,11 +88,12 @@ struct TelemetryScope: StackScope {
 }
 
 extension StackOperation.Kind {
-  /// Fetches, saves and attaching call a store, as a client. Merges and actions are work of this process.
+  /// Fetches, saves and attaching call a store, as a client, and forwarding calls a server. Merges, actions and refreshes
+  /// are work of this process.
   var spanKind: SpanKind {
     switch self {
-    case .attach, .fetch, .save: .client
-    case .merge, .action: .internal
+    case .attach, .fetch, .save, .forward: .client
+    case .merge, .action, .persistedAction, .refresh: .internal
     }
   }
 }

@@ -135,7 +135,7 @@ struct ActionRetryTests {
       case .actionStarted: told.append("started")
       case .actionWillRetry(_, let attempt, let delay): told.append("\(attempt) \(delay)")
       case .actionFinished: told.append("finished")
-      case .stateChanged: break
+      case .stateChanged, .work: break
       }
       if told.last == "finished" { break }
     }

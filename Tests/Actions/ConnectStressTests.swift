@@ -61,7 +61,7 @@ struct ConnectStressTests {
         #expect(started[ObjectIdentifier(proxy)] == 1)
         finished[ObjectIdentifier(proxy), default: 0] += 1
       case .actionWillRetry: Issue.record("No action asked for another attempt.")
-      case .stateChanged: break
+      case .stateChanged, .work: break
       }
       if finished.count == handles.count { break }
     }

@@ -30,6 +30,13 @@ private struct InMemoryHarness: StoreHarness {
         )
       ) { $1 }
     }
+    .filter { !Self.passing.contains($0.key) }
+
+  /// The cases of these areas that pass, because a store in memory is opened with its own model only.
+  private static let passing: Set = [
+    "a part that the store does not have as declared is refused, and the store stays as it is",
+    "no store is made for a part of a model",
+  ]
 }
 
 /// A name that stores share their content by, which is kept open from the first store to the end.

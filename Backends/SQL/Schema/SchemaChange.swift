@@ -45,6 +45,7 @@ package struct SchemaChange {
     self.dialect = dialect
     before = stored
     guard let stored else {
+      if environment.isPartialModel { throw Self.missing(at: place) }
       let identifier = StoreIdentifier(UUID().uuidString)
       schema = SQLSchema(environment: environment, dialect: dialect)
       statements = SchemaMigration(creating: schema, dialect: dialect).statements
@@ -63,7 +64,8 @@ package struct SchemaChange {
     try Self.checkIsRelated(environment, to: stored, as: view, place: place, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
-    age = stored.metadata.age(ofModelWith: record.versionHashes)
+    // To a part of the store's model, everything else in the store is what an older model leaves out.
+    age = environment.isPartialModel ? .older : stored.metadata.age(ofModelWith: record.versionHashes)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: view, keepsRules: age == .older)
     state = stored
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
@@ -84,11 +86,7 @@ package struct SchemaChange {
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
     layOut(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
-      // A model that the store was extended to before finds there what it needs.
-      // Without the right to change the store, a key stays without its constraint, as other indexes do.
-      guard age != .unseen, statements.isEmpty, stages.isEmpty, faults.isEmpty, constraints.allSatisfy(\.isKey) else {
-        throw Self.refusal(stored.metadata, record.versionHashes, environment)
-      }
+      guard needsNothing else { throw Self.refusal(stored.metadata, record.versionHashes, environment) }
       isNeeded = false
       return
     }
@@ -115,7 +113,15 @@ package struct SchemaChange {
     !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
   }
 
-  private var canMigrate: Bool { environment.allowsMigration && !environment.isReadOnly }
+  /// Whether the model finds in the store all that it needs, because the store was extended to it before. Without the right
+  /// to change the store, a key stays without its constraint, as other indexes do.
+  private var needsNothing: Bool {
+    age != .unseen && statements.isEmpty && stages.isEmpty && faults.isEmpty && constraints.allSatisfy(\.isKey)
+  }
+
+  private var canMigrate: Bool {
+    environment.allowsMigration && !environment.isReadOnly && !environment.isPartialModel
+  }
 
   /// Whether a program with another model opened the store last.
   private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
@@ -161,9 +167,23 @@ package struct SchemaChange {
         + "\(elsewhere)")
   }
 
+  private static func missing(at place: String) -> CoherenceError {
+    CoherenceError(
+      .notADatabase,
+      "\(place) has no store, and the option '\(StoreOption.partialModel)' makes none; check the location.")
+  }
+
   private static func refusal(
     _ stored: StoreMetadata, _ wanted: [String: String], _ environment: StoreEnvironment
   ) -> CoherenceError {
+    if environment.isPartialModel {
+      let names = wanted.keys.filter { stored.versionHashes[$0] != wanted[$0] }.sorted()
+      return CoherenceError(
+        .incompatibleModel,
+        "The store does not have these entities as the model declares them: "
+          + "\(list(names.isEmpty ? wanted.keys.sorted() : names)). The option '\(StoreOption.partialModel)' changes "
+          + "no store; use the version of the program that the store was made with.")
+    }
     let names = Set(stored.versionHashes.keys).union(wanted.keys)
       .filter { stored.versionHashes[$0] != wanted[$0] }.sorted()
     let advice =

@@ -73,6 +73,11 @@ final class EventPublisher: Sendable {
 
   func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
 
+  /// Publishes an event of other work, which is not made if no stream is in use.
+  func workAdvanced(_ makeEvent: () -> any ConnectWorkEvent) {
+    if streams.isInUse { send(Entry(event: .work(makeEvent()))) }
+  }
+
   /// Finishes the streams after the events so far. The Connect is released.
   func finish() {
     queue.async { self.streams.finish() }
@@ -126,7 +131,7 @@ final class EventPublisher: Sendable {
       post(Notification.ActionDidFinishExecuting, info.userInfo(for: proxy))
       let completions = entry.completions
       if !completions.isEmpty { completionBlocks.add { for completion in completions { completion(proxy) } } }
-    case .stateChanged, .actionWillRetry: break
+    case .stateChanged, .actionWillRetry, .work: break
     }
   }
 

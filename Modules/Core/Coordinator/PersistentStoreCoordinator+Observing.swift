@@ -17,14 +17,25 @@ extension PersistentStoreCoordinator {
     return try observation.reportingOutcome(body, records: records)
   }
 
+  /// Whether an observer receives reports.
+  package final var isObserved: Bool { StackObservers.exist && observer != nil }
+
+  /// Reports a number to the observer, if any.
+  package final func report(_ gauge: @autoclosure () -> StackGauge) {
+    if StackObservers.exist, let observer { observer.measured(gauge()) }
+  }
+
   /// Runs an asynchronous block as an operation reported to the observer, if any.
+  ///
+  /// - Parameter outcome: The outcome of a block that returns.
   package final func observed<T>(
-    _ operation: @autoclosure () -> StackOperation, _ body: () async throws -> T
+    _ operation: @autoclosure () -> StackOperation, _ body: () async throws -> T,
+    outcome: (T) -> StackOutcome = { _ in StackOutcome() }
   ) async rethrows -> T {
     guard StackObservers.exist, let observation = observer?.began(operation()) else { return try await body() }
     do {
       let result = try await observation.run(body)
-      observation.ended(StackOutcome())
+      observation.ended(outcome(result))
       return result
     } catch {
       observation.ended(StackOutcome(error: error))

@@ -116,8 +116,7 @@ public final class PersistentStoreCoordinator: Sendable {
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
     for name in [
       StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
-      StoreOption.allowsDuplicateKeys,
-      StoreOption.refusesSuspectedRenames,
+      StoreOption.allowsDuplicateKeys, StoreOption.refusesSuspectedRenames, StoreOption.partialModel,
     ] {
       switch options[name] {
       case nil, .bool: continue

@@ -34,6 +34,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
   }
 
+  /// Whether any stream is in use.
+  package var isInUse: Bool { state.withLock { !$0.streams.isEmpty } }
+
   /// Sends an element to all streams. The element is not made if no stream is in use.
   package func send(_ make: () -> Element) {
     let streams = state.withLock { Array($0.streams.values) }

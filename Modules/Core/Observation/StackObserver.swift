@@ -9,6 +9,30 @@ public protocol StackObserver: Sendable {
   func began(_ operation: StackOperation) -> any StackObservation
   /// The present scope, to be restored when work continues on another thread; `nil` for none.
   func scope() -> (any StackScope)?
+  /// A number of the stack has a value now. An observer without this function ignores the numbers.
+  func measured(_ gauge: StackGauge)
+}
+
+extension StackObserver {
+  /// Ignores the number.
+  public func measured(_ gauge: StackGauge) {}
+}
+
+/// A number that goes up and down, such as the number of waiting entries of an outbox.
+public struct StackGauge: Sendable, Hashable {
+  /// The name of the number: `outbox.entries` or `persistedActions`.
+  public let name: String
+  /// The state of the counted records.
+  public let state: String
+  /// The number of records in the state.
+  public let value: Int
+
+  /// Makes a gauge.
+  public init(_ name: String, state: String, _ value: Int) {
+    self.name = name
+    self.state = state
+    self.value = value
+  }
 }
 
 /// An operation of a stack whose duration is worth measuring.
@@ -25,6 +49,13 @@ public struct StackOperation: Sendable, Hashable {
     case merge
     /// An action is executed, once for each attempt. The subject is its type.
     case action
+    /// A handler of an outbox sends an edit or a batch of edits to a server. The subject is the name of the entity.
+    case forward
+    /// A persisted action is executed, once for each attempt. The subject is its name.
+    case persistedAction
+    /// The records of an entity are refreshed from their source, once for each attempt. The subject is the name of the
+    /// entity.
+    case refresh
   }
 
   /// The kind of the operation.
@@ -53,7 +84,8 @@ public protocol StackScope: Sendable {
 
 /// The outcome of an operation.
 public struct StackOutcome: Sendable {
-  /// Numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`.
+  /// Numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`; for
+  /// edits that were sent to a server: `accepted`, `rejected`, `conflicting`, `postponed`, `failed`.
   public var records: [String: Int] = [:]
   /// The error that the operation threw; `nil` after a success.
   public var error: (any Error)?

@@ -149,6 +149,16 @@ public enum StoreOption {
   /// Either way the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning: the
   /// attribute takes the values of its former name while it has none of its own.
   public static let refusesSuspectedRenames = "refusesSuspectedRenames"
+  /// Whether the model is a part of the store's model, as for a tool that knows some entities of an application's store.
+  /// A `bool`, `false` by default.
+  ///
+  /// Attaching then changes nothing: no schema, no index, and no entry in ``StoreMetadata/models``, so that the
+  /// application finds its own model as the last one. The store must exist, and must have every entity of the model as
+  /// the model declares it; otherwise attaching fails with ``ErrorCode/notADatabase`` or
+  /// ``ErrorCode/incompatibleModel``. Records of the model's entities can be fetched and saved.
+  ///
+  /// The known stores of SQL have the option. A store in memory has it for a content that other stores have open.
+  public static let partialModel = "partialModel"
   /// Whether the store is opened for reading only. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
 }

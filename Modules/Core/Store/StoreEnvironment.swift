@@ -61,6 +61,9 @@ public struct StoreEnvironment: Sendable {
   public var allowsDuplicateKeys: Bool { bool(StoreOption.allowsDuplicateKeys) ?? false }
   /// Whether a model that seems to rename an attribute without declaring it is refused.
   public var refusesSuspectedRenames: Bool { bool(StoreOption.refusesSuspectedRenames) ?? false }
+  /// Whether the model is a part of the store's model, so that opening the store changes nothing in it; see
+  /// ``StoreOption/partialModel``.
+  public var isPartialModel: Bool { bool(StoreOption.partialModel) ?? false }
   /// Whether the store is opened for reading only.
   public var isReadOnly: Bool { bool(StoreOption.readOnly) ?? false }
 

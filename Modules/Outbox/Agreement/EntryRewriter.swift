@@ -150,16 +150,29 @@ struct EntryRewriter {
   }
 
   /// Replaces the bases of properties by the server's values.
-  func rebase(_ names: Set<String>, on server: [String: AttributeValue], in entries: [OutboxEntryRecord]) throws {
+  func rebase(_ names: Set<String>, on server: [String: OutboxValue], in entries: [OutboxEntryRecord]) throws {
     var rest = names.filter { server[$0] != nil }
     for record in entries where !rest.isEmpty {
       let entry = try decoded(record)
       var changes = entry.changes
       for index in changes.indices where rest.remove(changes[index].name) != nil {
-        changes[index].base = server[changes[index].name].map { OutboxValue(recording: $0) }
+        changes[index].base = server[changes[index].name]
       }
       if changes != entry.changes { try write(changes, entry.members, to: record) }
     }
+  }
+
+  /// Has the first entry sent.
+  func release(_ entries: [OutboxEntryRecord]) {
+    guard let head = entries.first else { return }
+    if head.isRejected { renewKey(of: head) }
+    head.isRejected = false
+    head.state = .pending
+    head.attempts = 0
+    head.nextAttempt = OutboxEntryRecord.atOnce
+    head.lease = nil
+    head.claimant = nil
+    head.lastError = nil
   }
 
   // MARK: Values

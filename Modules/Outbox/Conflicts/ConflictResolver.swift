@@ -27,16 +27,21 @@ struct ConflictResolver {
     self.entityNames = entityNames
     entries = try rewriter.entries(of: [recordID])[recordID] ?? []
     names = Set(conflict.names.split(separator: "\n").map(String.init))
-    if let sent = entries.first(where: { $0.state == .sending && ($0.lease ?? .distantPast) > options.now() }) {
-      throw CoherenceError(
-        .illegalState,
-        "A process sends an entry of '\(sent.entityName)' now; resolve the conflict when it has finished.",
-        isRetryable: true)
-    }
+    try Self.checkAreIdle(entries, options)
     guard let store = rewriter.store(of: conflict.objectID) else { return }
     for field in try EntryReader.payload(conflict.payload).0 {
       server[field.name] = field.value?.attributeValue(in: store)
     }
+  }
+
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends one of the entries.
+  static func checkAreIdle(_ entries: [OutboxEntryRecord], _ options: OutboxOptions) throws(CoherenceError) {
+    let now = options.now()
+    guard let sent = entries.first(where: { $0.state == .sending && ($0.lease ?? .distantPast) > now }) else { return }
+    throw CoherenceError(
+      .illegalState,
+      "A process sends an entry of '\(sent.entityName)' now; resolve the conflict when it has finished.",
+      isRetryable: true)
   }
 
   func resolve(_ resolution: OutboxResolution) throws {
@@ -53,17 +58,17 @@ struct ConflictResolver {
   private func resolveChange(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
     switch resolution {
     case .local:
-      try rewriter.rebase(names, on: server, in: entries)
-      release(entries)
+      try rewriter.rebase(names, on: server.mapValues { OutboxValue(recording: $0) }, in: entries)
+      rewriter.release(entries)
     case .server:
       if let object { try set(server.filter { names.contains($0.key) }, of: object) }
-      release(try rewriter.remove(names, from: entries))
+      rewriter.release(try rewriter.remove(names, from: entries))
     case .values(let values):
       // The change of the object is recorded, as an edit on top of the rebased entries.
       context.recordsChanges = true
       if let object { for (name, value) in values { try object.setValue(value, for: name) } }
-      try rewriter.rebase(names, on: server, in: entries)
-      release(entries)
+      try rewriter.rebase(names, on: server.mapValues { OutboxValue(recording: $0) }, in: entries)
+      rewriter.release(entries)
     }
   }
 
@@ -87,7 +92,7 @@ struct ConflictResolver {
     head.kind = .insert
     try rewriter.write(changes, try ownMembers(of: object), to: head)
     head.identity = try identity(of: object, entity)
-    release([head])
+    rewriter.release([head])
   }
 
   /// The members of the relationships that stand for themselves, as a new record has them.
@@ -109,7 +114,7 @@ struct ConflictResolver {
   // MARK: The record was deleted here
 
   private func resolveDeletionHere(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
-    if case .local = resolution { return release(entries) }
+    if case .local = resolution { return rewriter.release(entries) }
     guard let head = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
       return rewriter.delete(entries)
     }
@@ -137,7 +142,7 @@ struct ConflictResolver {
         value: OutboxValue(recording: try restored.value(for: name)))
     }
     try rewriter.write(changes, [], to: head)
-    release([head])
+    rewriter.release([head])
   }
 
   /// The present name of the record's entity.
@@ -157,18 +162,5 @@ struct ConflictResolver {
         try object.setAttributeValue(value, for: name)
       }
     }
-  }
-
-  /// Has the first entry sent.
-  private func release(_ entries: [OutboxEntryRecord]) {
-    guard let head = entries.first else { return }
-    if head.isRejected { rewriter.renewKey(of: head) }
-    head.isRejected = false
-    head.state = .pending
-    head.attempts = 0
-    head.nextAttempt = OutboxEntryRecord.atOnce
-    head.lease = nil
-    head.claimant = nil
-    head.lastError = nil
   }
 }

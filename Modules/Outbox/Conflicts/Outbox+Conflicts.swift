@@ -20,7 +20,7 @@ extension Outbox {
       let page = ids.drop { id.map($0.isListed(upTo:)) ?? false }.prefix(limit)
       let records = try context.objects(for: Array(page), as: OutboxConflictRecord.self)
       let objects = try self.objects(of: records, in: context)
-      return try records.map { try self.conflict($0, objects) }
+      return try records.map { try self.conflict($0, objects, in: context) }
     }
   }
 
@@ -83,15 +83,17 @@ extension Outbox {
   }
 
   private func conflict(
-    _ record: OutboxConflictRecord, _ objects: [ManagedObjectID: ManagedObject]
+    _ record: OutboxConflictRecord, _ objects: [ManagedObjectID: ManagedObject], in context: ManagedObjectContext
   ) throws -> OutboxConflict {
     let id = recordID(of: record)
     let object = id.flatMap { objects[$0] }
     let names = Set(record.names.split(separator: "\n").map(String.init))
     let store = record.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
     let fields = try EntryReader.payload(record.payload).0
+    let edited = id == nil ? try editedValues(of: record, in: context) : [:]
     let properties = try fields.filter { names.contains($0.name) }.map { field in
-      let local = object?.entity.propertiesByName[field.name] == nil ? nil : try object?.value(for: field.name)
+      let isKnown = object?.entity.propertiesByName[field.name] != nil
+      let local = isKnown ? try object?.value(for: field.name) : edited[field.name]
       return OutboxConflictProperty(
         name: field.name, base: store.flatMap { field.base?.attributeValue(in: $0) }, local: local,
         server: store.flatMap { field.value?.attributeValue(in: $0) })
@@ -99,6 +101,18 @@ extension Outbox {
     return OutboxConflict(
       id: record.objectID, recordID: id, entityName: record.entityName, kind: record.kind,
       detectedDate: record.detected, properties: properties)
+  }
+
+  /// The latest values that the entries of a record send, for a record whose entity the model does not have.
+  private func editedValues(
+    of conflict: OutboxConflictRecord, in context: ManagedObjectContext
+  ) throws -> [String: AttributeValue] {
+    let decoder = EntryDecoder(coordinator: coordinator)
+    var values: [String: AttributeValue] = [:]
+    for record in try UnknownRecordResolver.entries(of: conflict, in: context) {
+      for change in try decoder.entry(record).changes { values[change.name] = change.value?.attributeValue }
+    }
+    return values
   }
 }
 

@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import Synchronization
 
@@ -22,6 +23,10 @@ final class ForwardDesk: Sendable {
 
   private let state = Mutex(State())
   private let streams = Broadcast<OutboxEvent>()
+  /// The Connect of the outbox, which has the events in its own stream too; `nil` for another container.
+  private let connect: (any WorkEventPublishing)?
+
+  init(_ connect: (any WorkEventPublishing)?) { self.connect = connect }
 
   var events: AsyncStream<OutboxEvent> { streams.makeStream() }
   var statistics: ForwardStatistics { state.withLock { $0.statistics } }
@@ -45,7 +50,10 @@ final class ForwardDesk: Sendable {
     set { state.withLock { $0.steps = newValue } }
   }
 
-  func send(_ event: OutboxEvent) { streams.send { event } }
+  func send(_ event: OutboxEvent) {
+    streams.send { event }
+    connect?.publish { event }
+  }
   func count(_ change: (inout ForwardStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
 
   /// Reports a step.

@@ -24,26 +24,31 @@ struct ForwardCall: Sendable {
   let route: ForwardRoute
   var flights: [ForwardFlight]
 
-  /// Calls the handler.
+  /// Calls the handler, as an operation of the stack.
   ///
   /// - Returns: The result of each edit, in the order of the edits.
-  func run() async -> [Result<ForwardAnswer, any Error>] {
+  func run(in coordinator: PersistentStoreCoordinator) async -> [Result<ForwardAnswer, any Error>] {
+    guard let flight = flights.first else { return [] }
+    do {
+      return try await coordinator.observed(StackOperation(.forward, flight.content.entityName)) {
+        try await callHandler()
+      } outcome: { results in
+        StackOutcome(records: Dictionary(results.map { ($0.treatment, 1) }, uniquingKeysWith: +))
+      }
+    } catch {
+      return flights.map { _ in .failure(error) }
+    }
+  }
+
+  private func callHandler() async throws -> [Result<ForwardAnswer, any Error>] {
     if let batch = route.batch {
-      do {
-        let answers = try await batch(flights.map(\.content))
-        return flights.map { flight in
-          answers[flight.content.idempotencyKey].map { .success($0) } ?? .failure(Self.unanswered(flight.content))
-        }
-      } catch {
-        return flights.map { _ in .failure(error) }
+      let answers = try await batch(flights.map(\.content))
+      return flights.map { flight in
+        answers[flight.content.idempotencyKey].map { .success($0) } ?? .failure(Self.unanswered(flight.content))
       }
     }
     guard let flight = flights.first, let handler = route.handlers[flight.content.kind] else { return [] }
-    do {
-      return [.success(try await handler(flight.content))]
-    } catch {
-      return [.failure(error)]
-    }
+    return [.success(try await handler(flight.content))]
   }
 
   private static func unanswered(_ content: ForwardContent) -> CoherenceError {
@@ -51,5 +56,21 @@ struct ForwardCall: Sendable {
       .forwardUnanswered,
       "The batch handler of '\(content.entityName)' returned no answer for an edit; the edit is sent again. Return an "
         + "answer for each idempotency key that the server has decided on.", isRetryable: true)
+  }
+}
+
+extension Result<ForwardAnswer, any Error> {
+  /// The treatment of an edit by the server, as ``StackOutcome`` counts it.
+  fileprivate var treatment: String {
+    switch self {
+    case .success(let answer):
+      switch answer.decision {
+      case .accepted: "accepted"
+      case .conflict: "conflicting"
+      case .rejected: "rejected"
+      case .later: "postponed"
+      }
+    case .failure: "failed"
+    }
   }
 }

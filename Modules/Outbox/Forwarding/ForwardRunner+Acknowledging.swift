@@ -78,6 +78,7 @@ extension ForwardRunner {
   /// Publishes settlements after their transaction.
   private func finish(_ settlements: [ForwardSettlement], _ settled: [Bool]) {
     hasMore = true
+    needsMeasurement = true
     for (settlement, isOurs) in zip(settlements, settled) {
       let head = settlement.flight.head
       flights[head] = nil

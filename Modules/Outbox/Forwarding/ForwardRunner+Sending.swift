@@ -26,12 +26,13 @@ extension ForwardRunner {
       statistics.inFlight += call.flights.count
       statistics.coalesced += call.flights.reduce(0) { $0 + $1.step.entries.count - 1 }
     }
-    calls[number] = Task.detached { [desk, inbox, connectivity = options.connectivity] in
+    calls[number] = Task.detached {
+      [desk, inbox, coordinator = outbox.coordinator, connectivity = options.connectivity] in
       for flight in call.flights {
         guard desk.reached(.sent, flight) else { return inbox.die() }
         desk.send(.sending(flight.request))
       }
-      let results = await call.run()
+      let results = await call.run(in: coordinator)
       for flight in call.flights {
         guard desk.reached(.answered, flight) else { return inbox.die() }
       }

@@ -35,6 +35,9 @@ actor ForwardRunner {
   var failureCount = 0
   /// Whether the store is left alone after a failure.
   var isDelayed = false
+  /// Whether the numbers of entries may have changed since the last report of them.
+  var needsMeasurement = true
+  var lastMeasurement: ContinuousClock.Instant?
 
   private var isPaused = false
   private var isIdle = false
@@ -104,12 +107,15 @@ actor ForwardRunner {
     if !isPaused, news.needsScan || hasMore, wantsCalls {
       inbox.beginScan()
       hasMore = false
+      needsMeasurement = true
       await startReadyCalls()
       if isDelayed || inbox.isDead { return inbox.isDead }
       setDueTimer()
       // Another forwarder was faster with some of the entries.
       if hasMore, wantsCalls { return true }
     }
+    if isPaused, news.needsScan { needsMeasurement = true }
+    await measureIfDue()
     guard flights.isEmpty, isPaused || nextDue == nil else {
       isIdle = false
       return false

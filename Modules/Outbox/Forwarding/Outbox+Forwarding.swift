@@ -53,7 +53,7 @@ extension Outbox {
   }
 
   /// The part of the outbox that forwards.
-  var desk: ForwardDesk { attached(ForwardDesk.self) { ForwardDesk() } }
+  var desk: ForwardDesk { attached(ForwardDesk.self) { ForwardDesk(container as? any WorkEventPublishing) } }
 }
 
 // MARK: - Running
@@ -119,7 +119,8 @@ extension Outbox {
     return try await counts().total
   }
 
-  /// A new stream of the events from now on, in order. The stream keeps every event until it is read.
+  /// A new stream of the events from now on, in order. The stream keeps every event until it is read. The events of an
+  /// outbox of a Connect are in the stream `Connect.events` too, as `ConnectEvent.work`.
   public var events: AsyncStream<OutboxEvent> { desk.events }
 
   /// The counts of the forwarding since the outbox was made. May be read from any thread.

@@ -1,3 +1,4 @@
+public import CoherenceActions
 public import CoherenceCore
 
 /// An event of the forwarding of an outbox; see ``Outbox/events``.
@@ -27,4 +28,33 @@ public enum OutboxEvent: Sendable {
   case failed(any Error)
   /// Nothing is left to be sent now.
   case idle
+}
+
+/// The events of an outbox of a Connect are in the stream of the Connect's events too.
+extension OutboxEvent: ConnectWorkEvent {
+  public var workName: String {
+    switch self {
+    case .started: "outbox.started"
+    case .stopped: "outbox.stopped"
+    case .paused: "outbox.paused"
+    case .resumed: "outbox.resumed"
+    case .sending: "outbox.sending"
+    case .accepted: "outbox.accepted"
+    case .willRetry: "outbox.willRetry"
+    case .parked: "outbox.parked"
+    case .conflict: "outbox.conflict"
+    case .failed: "outbox.failed"
+    case .idle: "outbox.idle"
+    }
+  }
+
+  /// The name of the entity of the edit; `nil` for an event of the forwarding as a whole.
+  public var workSubject: String? {
+    switch self {
+    case .started, .stopped, .paused, .resumed, .failed, .idle: nil
+    case .sending(let request), .accepted(let request), .willRetry(let request, error: _, delay: _),
+      .parked(let request, error: _), .conflict(let request, serverValues: _, resolution: _):
+      request.entityName
+    }
+  }
 }

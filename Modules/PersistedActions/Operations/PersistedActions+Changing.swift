@@ -29,6 +29,23 @@ extension PersistedActions {
     }
   }
 
+  /// Has a scheduled action wait for a worker now, as if its date were reached. After the run, a schedule goes on with its
+  /// next date.
+  ///
+  /// - Returns: Whether the action waits; `false` for an action that is running or has finished.
+  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
+  @discardableResult
+  public func runNow(_ handle: PersistedActionHandle) async throws -> Bool {
+    try await changing { context in
+      let record = try Self.existing(handle, in: context)
+      guard record.state == .scheduled else { return record.state == .waiting }
+      let date = now()
+      record.wait(from: date, now: date)
+      context.signalOnSave(ActionChannel.due)
+      return true
+    }
+  }
+
   /// Has a parked or canceled action run again, with all of its attempts, from its checkpoint on.
   ///
   /// - Returns: Whether the action waits; `false` for an action in another state.

@@ -66,15 +66,62 @@ public struct PersistedActions: Sendable {
     }
   }
 
+  /// Returns the actions whose identifiers begin with a text, in the order of the identifiers.
+  ///
+  /// - Parameters:
+  ///   - prefix: The beginning of a UUID, in either case, with or without hyphens. Any other text finds nothing.
+  ///   - limit: The greatest number of actions.
+  public func actions(idPrefix prefix: String, limit: Int = 100) async throws -> [PersistedActionInfo] {
+    let digits = prefix.filter { $0 != "-" }
+    guard let first = UUID(digits: digits, filledWith: "0"), let last = UUID(digits: digits, filledWith: "F") else {
+      return []
+    }
+    return try await inContext { context in
+      let request = Records().filter { $0.identifier >= first && $0.identifier <= last }
+      return try context.fetch(request.sort(\.identifier).limit(limit)).map(PersistedActionInfo.init)
+    }
+  }
+
+  /// Returns the actions that wait for the next dates of their schedules, or run by them, by the names of the schedules.
+  public func schedules() async throws -> [PersistedActionInfo] {
+    try await inContext { context in
+      let unfinished = PersistedActionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
+      let request = Records().filter { $0.scheduleName != nil && $0.state.isIn(unfinished) }
+      return try context.fetch(request.sort(\.scheduleName)).map(PersistedActionInfo.init)
+    }
+  }
+
+  /// Returns the finished runs of a schedule, the latest first. The cost grows with the number of finished actions.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the schedule.
+  ///   - limit: The greatest number of runs.
+  public func runs(ofSchedule name: String, limit: Int = 100) async throws -> [PersistedActionInfo] {
+    try await inContext { context in
+      let final = PersistedActionState.final.map(\.rawValue)
+      let request = Records().filter { $0.scheduleName == name && $0.state.isIn(final) }
+      return try context.fetch(request.sort(\.finishedDate, .reverse).limit(limit)).map(PersistedActionInfo.init)
+    }
+  }
+
   /// Returns the number of actions in each state that has any.
   public func counts() async throws -> [PersistedActionState: Int] {
+    try await inContext { try PersistedActionRecord.counts(in: $0) }
+  }
+
+  /// Returns the number of actions of each queue in each state that has any. Costs two indexed reads for each number.
+  public func queues() async throws -> [String: [PersistedActionState: Int]] {
     try await inContext { context in
-      var counts: [PersistedActionState: Int] = [:]
+      var queues: [String: [PersistedActionState: Int]] = [:]
       for state in PersistedActionState.allCases {
-        let count = try context.count(for: Records().filter { $0.state == state.rawValue })
-        if count > 0 { counts[state] = count }
+        let actions = Records().filter { $0.state == state.rawValue }
+        var next = try context.fetch(actions.sort(\.queue).limit(1)).first?.queue
+        while let queue = next {
+          queues[queue, default: [:]][state] = try context.count(for: actions.filter { $0.queue == queue })
+          next = try context.fetch(actions.filter { $0.queue > queue }.sort(\.queue).limit(1)).first?.queue
+        }
       }
-      return counts
+      return queues
     }
   }
 
@@ -124,5 +171,15 @@ public struct PersistedActions: Sendable {
           + "action has finished and its record was deleted.")
     }
     return record
+  }
+}
+
+extension UUID {
+  /// Makes a UUID of its first digits and of equal digits after them; `nil` for a text that is no beginning of a UUID.
+  fileprivate init?(digits: String, filledWith digit: Character) {
+    guard !digits.isEmpty, digits.count <= 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+    var text = digits + String(repeating: digit, count: 32 - digits.count)
+    for offset in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: offset)) }
+    self.init(uuidString: text)
   }
 }

@@ -67,4 +67,14 @@ extension PersistedActionRecord {
 
   /// The unique key of the record that stands for a schedule.
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
+
+  /// The number of actions in each state that has any.
+  static func counts(in context: ManagedObjectContext) throws -> [PersistedActionState: Int] {
+    var counts: [PersistedActionState: Int] = [:]
+    for state in PersistedActionState.allCases {
+      let count = try context.count(for: FetchRequest(PersistedActionRecord.self).filter { $0.state == state.rawValue })
+      if count > 0 { counts[state] = count }
+    }
+    return counts
+  }
 }

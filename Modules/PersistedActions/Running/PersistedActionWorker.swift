@@ -116,7 +116,8 @@ public final class PersistedActionWorker: Sendable {
 
   // MARK: Watching
 
-  /// A new stream of the events from now on. A stream keeps all events for a slow reader.
+  /// A new stream of the events from now on. A stream keeps all events for a slow reader. The events of the worker of a
+  /// Connect are in the stream `Connect.events` too, as `ConnectEvent.work`.
   public var events: AsyncStream<PersistedActionEvent> { engine.events.makeStream() }
 
   /// The counts of the worker's work so far.

@@ -47,6 +47,7 @@ extension WorkerEngine {
     nextDueDate = try await ledger.promoteScheduled(at: clock.date())
     if isObservationDue { try await observeOthers() } else { observation.expectClaims() }
     try await pruneIfDue()
+    await measureIfDue()
     guard let formerDueDate else { return false }
     return nextDueDate.map { $0 > formerDueDate } ?? true
   }

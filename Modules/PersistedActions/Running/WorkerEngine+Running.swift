@@ -17,16 +17,20 @@ extension WorkerEngine {
 
   /// Runs one action after the other, until none is left.
   private func runSlot() async {
-    while let claim = buffer.popLast() {
-      // Half of the actions that were claimed ahead are left: the next claim comes while they run.
-      if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
-      let attempt = await run(claim)
-      running[claim.id] = nil
-      if let attempt {
-        ended.append(attempt)
-        startSaving()
+    repeat {
+      while let claim = buffer.popLast() {
+        // Half of the actions that were claimed ahead are left: the next claim comes while they run.
+        if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
+        let attempt = await run(claim)
+        running[claim.id] = nil
+        if let attempt {
+          ended.append(attempt)
+          startSaving()
+        }
       }
-    }
+      await measureWhenIdle()
+      // Actions that were claimed during the measurement have no other slot.
+    } while !buffer.isEmpty
     slotCount -= 1
     if !isDry, phase == .started { bell.ring(looking: false) }
     resumeIdleWaiters()
@@ -47,14 +51,14 @@ extension WorkerEngine {
     }
     let handle = claim.handle
     let context = PersistedActionContext(claim, ledger: ledger, container: container, date: clock.date) {
-      [events] progress in
-      events.send { .progressed(handle, completed: progress.completed, total: progress.total) }
+      [weak self] progress in
+      self?.send(.progressed(handle, completed: progress.completed, total: progress.total))
     }
     counters.withLock { $0.attempts += 1 }
-    events.send { .started(handle, attempt: claim.attempt) }
+    send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
     let task = Task.detached { [coordinator = ledger.coordinator] in
-      try await coordinator.observed(StackOperation(.action, handle.name)) { try await body(context) }
+      try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
     }
     running[claim.id] = RunningAction(claim: claim, context: context, task: task)
     let result = await task.result
@@ -105,6 +109,7 @@ extension WorkerEngine {
       ended = []
       await save(saving)
       saving = []
+      await measureWhenIdle()
       if !isDry, phase == .started { bell.ring(looking: false) }
     }
     isSaving = false

@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
@@ -22,6 +23,8 @@ actor WorkerEngine {
   nonisolated let events = Broadcast<PersistedActionEvent>()
   nonisolated let counters = Mutex(PersistedActionStatistics())
   let container: any PersistentContainer
+  /// The Connect of the worker, which has the events in its own stream too; `nil` for another container.
+  nonisolated let connect: (any WorkEventPublishing)?
   let options: PersistedActionOptions
   let clock: PersistedActionClock
   let logger: Logger
@@ -47,12 +50,15 @@ actor WorkerEngine {
   var nextDueDate: Date?
   var observation = LeaseObservation()
   var lastPruning: Duration?
+  /// The time of the last report of the numbers of actions.
+  var lastMeasurement: Duration?
 
   init(
     container: any PersistentContainer, ledger: ActionLedger, options: PersistedActionOptions,
     clock: PersistedActionClock
   ) {
     self.container = container
+    connect = container as? any WorkEventPublishing
     self.ledger = ledger
     self.options = options
     self.clock = clock
@@ -165,6 +171,7 @@ actor WorkerEngine {
       }
       await untilIdle()
     } while count > 0
+    await measure()
     return counters.withLock { $0.attempts } - before
   }
 
@@ -193,7 +200,12 @@ actor WorkerEngine {
   // MARK: Reporting
 
   func publish(_ list: [PersistedActionEvent]) {
-    for event in list { events.send { event } }
+    for event in list { send(event) }
+  }
+
+  nonisolated func send(_ event: PersistedActionEvent) {
+    events.send { event }
+    connect?.publish { event }
   }
 
   func log(_ message: String, _ error: any Error) {

@@ -1,3 +1,4 @@
+public import CoherenceActions
 public import Foundation
 
 /// An event of a ``PersistedActionWorker``.
@@ -16,6 +17,31 @@ public enum PersistedActionEvent: Sendable, Hashable {
   case rescued(PersistedActionHandle)
   /// Another worker has taken the action over from this worker. Nothing of this worker's attempt was saved.
   case leaseLost(PersistedActionHandle)
+}
+
+/// The events of the worker of a Connect are in the stream of the Connect's events too.
+extension PersistedActionEvent: ConnectWorkEvent {
+  public var workName: String {
+    switch self {
+    case .started: "persistedAction.started"
+    case .progressed: "persistedAction.progressed"
+    case .willRetry: "persistedAction.willRetry"
+    case .rescheduled: "persistedAction.rescheduled"
+    case .finished: "persistedAction.finished"
+    case .rescued: "persistedAction.rescued"
+    case .leaseLost: "persistedAction.leaseLost"
+    }
+  }
+
+  /// The name of the action.
+  public var workSubject: String? {
+    switch self {
+    case .started(let handle, attempt: _), .progressed(let handle, completed: _, total: _),
+      .willRetry(let handle, attempt: _, error: _, date: _), .rescheduled(let handle, date: _),
+      .finished(let handle, _, error: _), .rescued(let handle), .leaseLost(let handle):
+      handle.name
+    }
+  }
 }
 
 /// The counts of a ``PersistedActionWorker`` since it was made.

@@ -32,6 +32,10 @@ extension Refresher {
     return try await scopes.reading(name, in: stack) { try await $0.refresh(onlyIfStale: onlyIfStale) }
   }
 
+  /// A new stream of the events from now on, in order for each scope. The stream keeps every event until it is read. The
+  /// events are in the stream `Connect.events` of the Connect too, as `ConnectEvent.work`.
+  public var events: AsyncStream<RefreshEvent> { stack.events.makeStream() }
+
   /// Returns the status of a list, or of the read of a key; `nil` before the first attempt.
   ///
   /// - Throws: ``ErrorCode/noStore`` and errors of the store.

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceStrategies
 
 /// A registered refresh of one entity.
 struct RefreshRegistration: Sendable {
@@ -29,5 +30,19 @@ struct RefreshAction: AsyncEntityAction {
       RefreshRequest(
         context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,
         reason: reason, lastSyncTime: status.lastSyncTime, cursor: status.cursor, store: store))
+  }
+}
+
+extension RefreshAction {
+  /// Runs the action and waits for its end, as an operation of the stack. Canceling the task cancels the action.
+  func run(in connect: any Connect & ActionManager) async throws {
+    try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
+      let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
+      try await withTaskCancellationHandler {
+        try await handle.value
+      } onCancel: {
+        handle.cancel()
+      }
+    }
   }
 }

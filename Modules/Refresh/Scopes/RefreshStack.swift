@@ -10,6 +10,7 @@ final class RefreshStack: Sendable {
   let connectivity: any Connectivity
   let table: StatusTable
   let options: RefreshOptions
+  let events = Broadcast<RefreshEvent>()
   private let enabled = Atomic<Bool>(true)
   private let generator: Mutex<any RandomNumberGenerator & Sendable>
 
@@ -30,6 +31,11 @@ final class RefreshStack: Sendable {
   }
 
   var now: Date { options.clock.now }
+
+  func send(_ event: RefreshEvent) {
+    events.send { event }
+    (connect as? any WorkEventPublishing)?.publish { event }
+  }
 
   /// Whether automatic attempts may begin.
   var allowsAttempts: Bool { isEnabled && connectivity.isOnline }

@@ -158,36 +158,43 @@ actor ScopeRefresher {
   private func attempt(
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async throws -> RefreshStatus {
+    let target = RefreshTarget(name)
+    stack.send(.started(target, reason: reason))
     let failure = await execute(reason, lease, status)
-    let end = try await finish(lease, failure)
+    let end: RefreshStatus?
+    do {
+      end = try await finish(lease, failure)
+    } catch {
+      stack.send(.failed(target, error: failure ?? error))
+      throw error
+    }
     storeFailureCount = 0
     plan(after: end, notBefore: nil)
     // A success satisfies every reason.
     if end != nil, failure == nil { missed = nil }
-    if let failure { throw AttemptFailure(underlying: failure) }
-    guard let end else {
-      throw AttemptFailure(
-        underlying: CoherenceError(
-          .cancelled,
-          "The refresh of '\(registration.entity.name)' took longer than its time limit, and another one has taken over."
-        ))
+    guard failure == nil, let end else {
+      let error = failure ?? lostLease
+      stack.send(.failed(target, error: error))
+      throw AttemptFailure(underlying: error)
     }
+    stack.send(.succeeded(target, end))
     return end
   }
 
-  /// Runs the body as an action, and returns its error.
+  private var lostLease: CoherenceError {
+    CoherenceError(
+      .cancelled,
+      "The refresh of '\(registration.entity.name)' took longer than its time limit, and another one has taken over.")
+  }
+
+  /// Runs the body as an action, an operation of the stack, and returns its error.
   private func execute(
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async -> (any Error)? {
     let store = CursorStore(table: stack.table, name: name, owner: lease.owner)
     let action = RefreshAction(registration: registration, store: store, reason: reason, status: status)
     do {
-      let handle = try stack.connect.execute(action, options: ActionOptions(timeout: registration.timeLimit))
-      try await withTaskCancellationHandler {
-        try await handle.value
-      } onCancel: {
-        handle.cancel()
-      }
+      try await action.run(in: stack.connect)
       return nil
     } catch {
       return error

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 public import Foundation
 
 /// The state of the refresh of one entity and scope, as the store keeps it.
@@ -65,6 +65,16 @@ extension RefreshStatus {
     nextAttemptTime = record.nextAttemptTime
     cursor = record.cursor
     leaseEnd = record.owner == nil ? nil : record.leaseEnd
+  }
+}
+
+extension RefreshStatus {
+  /// Returns all statuses in the stores of a coordinator, by name, type and scope, without a refresher: for a program that
+  /// watches the refreshes of others.
+  ///
+  /// - Throws: `ErrorCode.invalidModel` for a model without `addingRefreshStatus()`; errors of the stores.
+  public static func all(in coordinator: PersistentStoreCoordinator) async throws -> [RefreshStatus] {
+    try await StatusTable(coordinator).statuses()
   }
 }
 

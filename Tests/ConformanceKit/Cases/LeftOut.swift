@@ -8,6 +8,7 @@ extension ConformanceSubject {
     deletesUnderReferences
     rules
     severalModels
+    parts
   }
 
   // MARK: The way there and back

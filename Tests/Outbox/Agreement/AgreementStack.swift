@@ -32,6 +32,16 @@ struct AgreementStack {
   /// A second stack on the same store, as a program has it that starts again, or another program.
   func another() throws -> AgreementStack { try AgreementStack(directory, configuration) }
 
+  /// The configuration of a program with a part of the model.
+  var partialConfiguration: StoreConfiguration {
+    var configuration = configuration
+    configuration.options[StoreOption.partialModel] = true
+    return configuration
+  }
+
+  /// The metadata of the store.
+  func metadata() throws -> StoreMetadata? { try connect.persistentStoreCoordinator.persistentStores.first?.metadata() }
+
   private static let model = Result {
     try ManagedObjectModel {
       Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {

@@ -1,0 +1,48 @@
+import CoherenceCore
+import Foundation
+
+/// Carries out a decision over a conflict whose record the model does not have, inside of a context that the caller saves:
+/// for a tool with a part of the application's model.
+///
+/// The record stays as it is. Only a decision that leaves the record alone can be carried out.
+struct UnknownRecordResolver {
+  private let rewriter: EntryRewriter
+  private let conflict: OutboxConflictRecord
+  private let entries: [OutboxEntryRecord]
+
+  /// - Returns: `nil` for a context without a coordinator.
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends an entry of the record.
+  init?(_ conflict: OutboxConflictRecord, in context: ManagedObjectContext, _ options: OutboxOptions) throws {
+    guard let rewriter = EntryRewriter(in: context, now: options.now) else { return nil }
+    self.rewriter = rewriter
+    self.conflict = conflict
+    entries = try Self.entries(of: conflict, in: context)
+    try ConflictResolver.checkAreIdle(entries, options)
+  }
+
+  /// The entries of the record, in the order of the record's saves.
+  static func entries(
+    of conflict: OutboxConflictRecord, in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    try context.entryRecords(ofKeys: [conflict.recordKey], rootNames: [conflict.rootName])
+      .filter { $0.objectID.storeIdentifier == conflict.objectID.storeIdentifier }
+      .sorted { $0.precedes($1) }
+  }
+
+  /// - Throws: ``ErrorCode/unknownEntity`` for a decision that changes the record.
+  func resolve(_ resolution: OutboxResolution) throws {
+    guard case .local = resolution, conflict.kind != .deletedOnServer else {
+      throw CoherenceError(
+        .unknownEntity,
+        "The decision changes the record of '\(conflict.entityName)', which is an entity of the application's model "
+          + "alone; resolve the conflict in the application.")
+    }
+    if conflict.kind == .bothChanged {
+      let names = Set(conflict.names.split(separator: "\n").map(String.init))
+      var server: [String: OutboxValue] = [:]
+      for field in try EntryReader.payload(conflict.payload).0 { server[field.name] = field.value }
+      try rewriter.rebase(names, on: server, in: entries)
+    }
+    rewriter.release(entries)
+  }
+}

@@ -1,0 +1,132 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+/// The functions by which a person looks at the actions of a store and operates on them.
+@Suite(.timeLimit(.minutes(2))) struct OperatingTests {
+  // MARK: Looking
+
+  @Test(arguments: Backend.available)
+  func `queues are listed with the numbers of their actions in each state`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    for _ in 0..<2 { try stack.enqueue(Mark(board: stack.boardName), queue: "mail") }
+    try stack.enqueue(Mark(board: stack.boardName))
+    try stack.enqueue(Mark(board: stack.boardName), at: TestTime.firstDate + 60, queue: "mail")
+    try await stack.worker(TestTime()).runDueActions()
+    #expect(
+      try await stack.actions.queues() == ["mail": [.waiting: 2, .scheduled: 1], "default": [.succeeded: 1]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action is found by the beginning of its identifier, in either case and without hyphens`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handles = try (0..<20).map { _ in try stack.enqueue(Mark(board: stack.boardName)) }
+    let handle = handles[7]
+    let text = handle.id.uuidString
+    for prefix in [text, text.lowercased(), text.filter { $0 != "-" }, String(text.prefix(20))] {
+      #expect(try await stack.actions.actions(idPrefix: prefix).map(\.handle) == [handle], "\(prefix)")
+    }
+    let alike = handles.filter { $0.id.uuidString.hasPrefix(text.prefix(1)) }.map(\.id.uuidString).sorted()
+    #expect(try await stack.actions.actions(idPrefix: String(text.prefix(1))).map(\.id.uuidString) == alike)
+    for text in ["", "x", text + "0", "é"] {
+      #expect(try await stack.actions.actions(idPrefix: text).isEmpty, "\(text)")
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `schedules are listed by name, each with its finished runs`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let action = Mark(board: stack.boardName)
+    let schedules = [
+      PersistedSchedule("nightly", .every(.seconds(86_400)), action),
+      PersistedSchedule("hourly", .every(.seconds(3600)), action),
+    ]
+    let worker = try stack.worker(time, schedules: schedules)
+    try await worker.runDueActions()
+    for _ in 0..<2 {
+      time.advance(by: .seconds(3600))
+      try await worker.runDueActions()
+    }
+    try stack.enqueue(action)
+    let listed = try await stack.actions.schedules()
+    #expect(listed.map(\.scheduleName) == ["hourly", "nightly"] && listed.map(\.state) == [.scheduled, .scheduled])
+    let runs = try await stack.actions.runs(ofSchedule: "hourly")
+    #expect(runs.count == 2 && runs.map(\.state) == [.succeeded, .succeeded])
+    #expect(runs.first?.finishedDate == TestTime.firstDate + 7200)
+    #expect(try await stack.actions.runs(ofSchedule: "hourly", limit: 1).map(\.id) == runs.prefix(1).map(\.id))
+    #expect(try await stack.actions.runs(ofSchedule: "nightly").isEmpty)
+  }
+
+  // MARK: Operating
+
+  @Test(arguments: Backend.available)
+  func `the action of a schedule runs now on demand, and its schedule goes on`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = TestTime()
+    let schedule = PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule])
+    try await worker.runDueActions()
+    #expect(stack.board.marks.isEmpty)
+    let record = try #require(try await stack.actions.schedules().first)
+    #expect(try await stack.actions.runNow(record.handle))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["mark"])
+    let next = try #require(try await stack.actions.schedules().first)
+    #expect(next.handle == record.handle && next.state == .scheduled && next.dueDate > TestTime.firstDate)
+    let run = try #require(try await stack.actions.runs(ofSchedule: "hourly").first)
+    #expect(try await !stack.actions.runNow(run.handle), "A finished action runs by a retry only.")
+    await #expect(throws: CoherenceError.self) {
+      try await stack.actions.runNow(PersistedActionHandle(id: UUID(), name: "Mark"))
+    }
+  }
+
+  @Test func `a demand to run now wakes a started worker`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: TestTime.firstDate + 3600)
+    let worker = try stack.worker(TestTime())
+    try await worker.start()
+    #expect(try await stack.actions.runNow(handle))
+    try await stack.board.until("mark")
+    await worker.stop()
+  }
+
+  // MARK: Events
+
+  @Test func `the events of the worker of a Connect are in the stream of the Connect`() async throws {
+    let stack = try ActionStack()
+    let connect = GenericConnect<ContextStrategy.Mixed>(
+      name: "Actions", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)
+    try connect.attachPersistentStore(for: stack.configuration)
+    let worker = try PersistedActionWorker(connect, actions: TestActions.all, clock: TestTime().workerClock)
+    let (all, own) = (connect.events, worker.events)
+    try stack.enqueue(Answer(number: 1))
+    try stack.enqueue(Fail(board: stack.boardName, times: 1, isFinal: true))
+    try await worker.runDueActions()
+    var work: [any ConnectWorkEvent] = []
+    for await case .work(let event) in all {
+      work.append(event)
+      if work.count(where: { $0.workName == "persistedAction.finished" }) == 2 { break }
+    }
+    #expect(
+      work.filter { $0.workSubject == "Answer" }.map(\.workName) == [
+        "persistedAction.started", "persistedAction.progressed", "persistedAction.finished",
+      ])
+    #expect(
+      work.filter { $0.workSubject == "Fail" }.map(\.workName) == [
+        "persistedAction.started", "persistedAction.finished",
+      ])
+    var events: [PersistedActionEvent] = []
+    for await event in own {
+      events.append(event)
+      if events.count == work.count { break }
+    }
+    #expect(Set(work.compactMap { $0 as? PersistedActionEvent }) == Set(events))
+  }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import CoherenceCore
+import CoherenceOutbox
+import Foundation
+
+/// The outbox of an open store.
+struct OutboxStore {
+  private let store: OpenStore
+  let outbox: Outbox
+
+  init(_ arguments: StoreArguments, writes: Bool = false) throws {
+    store = try OpenStore.open(arguments, .outbox, writes: writes)
+    // Forwards nothing: the tool records no changes.
+    outbox = try Outbox(store.container)
+  }
+
+  /// The entry with a number.
+  ///
+  /// - Throws: A sentence for a number that no entry has.
+  func entry(_ number: Int64) async throws -> OutboxEntry {
+    guard let id = store.objectID(of: "CoherenceOutboxEntry", key: number) else { throw Self.missing(number) }
+    do {
+      return try await outbox.entry(id)
+    } catch ErrorCode.objectNotFound {
+      throw Self.missing(number)
+    }
+  }
+
+  func entries(_ numbers: [Int64]) async throws -> [OutboxEntry] {
+    var found: [OutboxEntry] = []
+    for number in numbers { found.append(try await entry(number)) }
+    return found
+  }
+
+  /// The conflict with a number.
+  ///
+  /// - Throws: A sentence for a number that no conflict has.
+  func conflict(_ number: Int64) async throws -> OutboxConflict {
+    var last: OutboxConflict.ID?
+    while true {
+      let page = try await outbox.conflicts(limit: 500, after: last)
+      if let found = page.first(where: { $0.id.key == number }) { return found }
+      guard let end = page.last?.id, end.key < number else {
+        throw UsageError("The outbox has no conflict \(number): it was resolved meanwhile, or never was.")
+      }
+      last = end
+    }
+  }
+
+  /// The identifier of a conflict, whether or not the conflict still exists.
+  func conflictID(_ number: Int64) throws -> OutboxConflict.ID {
+    guard let id = store.objectID(of: "CoherenceOutboxConflict", key: number) else {
+      throw UsageError("The store has no conflicts.")
+    }
+    return id
+  }
+
+  /// The position of an entry as a text for the next page, and back.
+  static func text(of cursor: OutboxCursor) throws -> String {
+    let parts = try JSONDecoder().decode(CursorParts.self, from: JSONEncoder().encode(cursor))
+    return "\(parts.sequence)-\(parts.key)"
+  }
+
+  func cursor(_ text: String) throws -> OutboxCursor {
+    let parts = text.split(separator: "-").map { Int64($0) }
+    guard parts.count == 2, let sequence = parts[0], let key = parts[1] else {
+      throw UsageError("'\(text)' is no position in the outbox; take the text after 'More: --after' of a page.")
+    }
+    let store = store.coordinator.persistentStores.first?.identifier.rawValue ?? ""
+    let data = try JSONEncoder().encode(CursorParts(sequence: sequence, key: key, store: store))
+    return try JSONDecoder().decode(OutboxCursor.self, from: data)
+  }
+
+  /// The parts of a coded position.
+  private struct CursorParts: Codable {
+    let sequence: Int64
+    let key: Int64
+    let store: String
+  }
+
+  private static func missing(_ number: Int64) -> UsageError {
+    UsageError("The outbox has no entry \(number): it was sent or dropped meanwhile, or never was.")
+  }
+}
+
+/// The numbers of entries.
+struct EntryIDs: ParsableArguments {
+  @Argument(help: ArgumentHelp("Numbers of entries.", valueName: "id"))
+  var ids: [Int64] = []
+}
+
+/// A state of entries, as an argument.
+enum EntryState: String, ExpressibleByArgument, CaseIterable {
+  case pending, sending, parked
+
+  var state: OutboxEntry.State {
+    switch self {
+    case .pending: .pending
+    case .sending: .sending
+    case .parked: .parked
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import CoherenceCore
+import Foundation
+
+/// Writes to the streams of the process at once, so that a reader of a pipe has each line when it is written.
+enum Output {
+  static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+  static func line(_ text: String) { write(text + "\n") }
+  static func error(_ text: String) { FileHandle.standardError.write(Data("error: \(text)\n".utf8)) }
+
+  /// Writes a table: the names of the columns, and the rows.
+  static func table(_ columns: [String], _ rows: [[String]]) {
+    for line in TextTable(rows: [columns] + rows).lines { self.line(line) }
+  }
+
+  /// Writes names and values, a line each.
+  static func details(_ pairs: [(name: String, value: String)]) {
+    let width = pairs.map(\.name.count).max() ?? 0
+    for (name, value) in pairs { line(name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + value) }
+  }
+}
+
+/// An error of a user's input, with a sentence.
+struct UsageError: Error {
+  let sentence: String
+  init(_ sentence: String) { self.sentence = sentence }
+}
+
+/// A command that ends with a sentence and the exit code 1 after an error.
+protocol ReportingCommand: AsyncParsableCommand {
+  func perform() async throws
+}
+
+extension ReportingCommand {
+  func run() async throws {
+    do {
+      try await perform()
+    } catch let exit as ExitCode {
+      throw exit
+    } catch {
+      Output.error((error as? UsageError)?.sentence ?? (error as? CoherenceError)?.message ?? "\(error)")
+      throw ExitCode.failure
+    }
+  }
+}
+
+/// The choice between a text for people and JSON.
+struct OutputArguments: ParsableArguments {
+  @Flag(help: "Print JSON with sorted keys. Each object has all of its keys.")
+  var json = false
+
+  /// Writes JSON, or calls a block that writes for people.
+  func write(_ value: JSON, orElse human: () -> Void) throws {
+    if json { Output.line(try value.text(isPretty: true)) } else { human() }
+  }
+}

@@ -1,0 +1,53 @@
+import CoherenceCore
+import CoherenceOutbox
+import CoherencePersistedActions
+import CoherenceRefresh
+
+/// A part of a store that the tool works with: the entities that a module has added to the application's model.
+enum StorePart: String, CaseIterable {
+  case outbox
+  case actions
+  case refreshes
+
+  /// Returns a model with the entities of the part.
+  func added(to model: ManagedObjectModel) throws -> ManagedObjectModel {
+    switch self {
+    case .outbox: try model.addingOutbox()
+    case .actions: try model.addingPersistedActions()
+    case .refreshes: try model.addingRefreshStatus()
+    }
+  }
+
+  /// The part for people.
+  var title: String {
+    switch self {
+    case .outbox: "outbox"
+    case .actions: "persisted actions"
+    case .refreshes: "statuses of refreshes"
+    }
+  }
+
+  private var function: String {
+    switch self {
+    case .outbox: "addingOutbox()"
+    case .actions: "addingPersistedActions()"
+    case .refreshes: "addingRefreshStatus()"
+    }
+  }
+
+  /// Whether a store has the part, by the models that have opened it.
+  func isPresent(in metadata: StoreMetadata) throws -> Bool {
+    let names = try added(to: Self.emptyModel).entities.map(\.name)
+    let known = Set(metadata.versionHashes.keys).union(metadata.models.flatMap(\.versionHashes.keys))
+    return known.isSuperset(of: names)
+  }
+
+  /// The sentence about a store that has none of some parts.
+  static func absence(of parts: [StorePart], in place: String) -> UsageError {
+    let titles = parts.map(\.title).joined(separator: " and no ")
+    let functions = parts.map { "`\($0.function)`" }.joined(separator: " or ")
+    return UsageError("\(place) has no \(titles): no program has opened it with a model of \(functions).")
+  }
+
+  static var emptyModel: ManagedObjectModel { get throws { try ManagedObjectModel(entities: []) } }
+}

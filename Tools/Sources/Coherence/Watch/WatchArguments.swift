@@ -1,0 +1,67 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+
+/// The options of the commands that watch.
+struct WatchArguments: ParsableArguments {
+  @Option(help: "The time between two looks at the store, for example 500ms or 2s.")
+  var interval = Interval(.seconds(1))
+
+  @Option(help: "End after a number of looks.")
+  var looks: Int?
+
+  func validate() throws {
+    if let looks, looks < 1 { throw ValidationError("The number of looks is at least 1.") }
+  }
+
+  /// Watches until the end of the looks, or until the user ends it with Control-C.
+  func watch(
+    json: Bool, departure: @escaping @Sendable (WatchedRow) async throws -> String = { _ in "removed" },
+    _ look: @escaping @Sendable () async throws -> WatchedRows
+  ) async throws {
+    let watcher = Watcher(interval: interval.duration, looks: looks, isJSON: json, departure: departure)
+    let task = Task { try await watcher.run(look) }
+    let interrupt = Interrupt { task.cancel() }
+    defer { withExtendedLifetime(interrupt) {} }
+    try await task.value
+  }
+}
+
+/// A time between two looks.
+struct Interval: ExpressibleByArgument {
+  let duration: Duration
+
+  init(_ duration: Duration) { self.duration = duration }
+
+  init?(argument: String) {
+    let milliseconds = argument.hasSuffix("ms") ? Double(argument.dropLast(2)) : nil
+    let seconds = argument.hasSuffix("s") ? Double(argument.dropLast()) : Double(argument)
+    guard let value = milliseconds ?? seconds.map({ $0 * 1000 }), value >= 10, value <= 86_400_000 else { return nil }
+    duration = .milliseconds(Int(value))
+  }
+
+  var defaultValueDescription: String { "\(Int(duration / .seconds(1)))s" }
+}
+
+/// Calls a block when the user presses Control-C, or the process is asked to end. A second time ends the process.
+final class Interrupt: Sendable {
+  // Set once; between `init` and `deinit` only Dispatch uses the sources, which are safe to use from anywhere.
+  private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+
+  init(_ block: @escaping @Sendable () -> Void) {
+    sources = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        signal(number, SIG_DFL)
+        block()
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  deinit {
+    for source in sources { source.cancel() }
+  }
+}

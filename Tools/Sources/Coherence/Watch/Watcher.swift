@@ -1,0 +1,97 @@
+import Foundation
+
+/// A record that is watched.
+struct WatchedRow {
+  /// The identity of the record.
+  let id: String
+  let cells: [String]
+  /// The state, and what a line about a change says of the record.
+  let state: String
+  let subject: String
+  let json: JSON
+  /// The part of the record whose change is worth a line.
+  let fingerprint: [String]
+}
+
+/// The records at one moment.
+struct WatchedRows {
+  let title: String
+  let columns: [String]
+  let rows: [WatchedRow]
+}
+
+/// Shows records again and again: as a table that is drawn anew on a terminal, and as a line for each change elsewhere.
+struct Watcher {
+  let interval: Duration
+  /// The number of looks; `nil` for no end.
+  let looks: Int?
+  let isJSON: Bool
+  /// The state of a record that has gone, by its row; `nil` for a record that is unchanged and only out of sight.
+  var departure: (WatchedRow) async throws -> String = { _ in "removed" }
+
+  func run(_ look: () async throws -> WatchedRows) async throws {
+    let screen = isJSON ? nil : Screen()
+    defer { screen?.finish() }
+    var known: [String: WatchedRow] = [:]
+    var count = 0
+    do {
+      while true {
+        let rows = try await look()
+        if let screen { screen.draw(rows) } else { try await writeChanges(to: rows, from: &known) }
+        count += 1
+        if let looks, count >= looks { return }
+        try await Task.sleep(for: interval)
+      }
+    } catch  where Task.isCancelled {
+      // The user has ended the command, during a look or between two.
+    }
+  }
+
+  private func writeChanges(to rows: WatchedRows, from known: inout [String: WatchedRow]) async throws {
+    let present = Dictionary(rows.rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for row in known.values.filter({ present[$0.id] == nil }).sorted(by: { $0.id < $1.id }) {
+      try write(row, await departure(row))
+    }
+    for row in rows.rows where known[row.id]?.fingerprint != row.fingerprint { try write(row, row.state) }
+    known = present
+  }
+
+  private func write(_ row: WatchedRow, _ state: String) throws {
+    if isJSON {
+      let line: JSON = ["date": .date(Date()), "id": .string(row.id), "record": row.json, "state": .string(state)]
+      Output.line(try line.text(isPretty: false))
+    } else {
+      Output.line("\(Date().short) \(state) \(row.subject)".onOneLine)
+    }
+  }
+}
+
+/// A terminal that a table is drawn on.
+struct Screen {
+  /// - Returns: `nil` when the output is no terminal.
+  init?() {
+    guard isatty(STDOUT_FILENO) == 1 else { return nil }
+    // The other screen of the terminal, so that the former contents come back, and no cursor.
+    Output.write("\u{1B}[?1049h\u{1B}[?25l")
+  }
+
+  func finish() { Output.write("\u{1B}[?25h\u{1B}[?1049l") }
+
+  func draw(_ rows: WatchedRows) {
+    let size = Self.size
+    var lines = [rows.title, ""] + TextTable(rows: [rows.columns] + rows.rows.map(\.cells)).lines
+    let room = max(3, size.rows - 1)
+    if lines.count > room {
+      let hidden = lines.count - room + 1
+      lines = lines.prefix(room - 1) + ["… \(hidden) more"]
+    }
+    let text = lines.map { String($0.prefix(size.columns)) + "\u{1B}[K" }.joined(separator: "\r\n")
+    Output.write("\u{1B}[H" + text + "\u{1B}[J")
+  }
+
+  private static var size: (rows: Int, columns: Int) {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return (24, 80) }
+    return (Int(size.ws_row), Int(size.ws_col))
+  }
+}
