@@ -129,20 +129,28 @@ extension FetchedResultsController: ResultSink {
     positions = nil
     if resetCount != context.storage.resetCount {
       objects = nil
-    } else if var list = objects {
+    } else if let list = objects {
+      // Taken out of the property, so that the array is changed in place.
       objects = nil
-      var isComplete = list.count == difference.former.visible.count
-      if isComplete {
-        changes.apply(to: &list) { id in
-          if let object = object(of: id) { return object }
-          isComplete = false
-          return list[0]
-        }
-      }
-      if isComplete { objects = list }
+      objects = applied(changes, to: list)
     }
     delegate?.controller(self, didChange: changes)
     delegate?.controllerDidChangeContent(self)
+  }
+
+  /// The objects after changes; `nil` if one of them is missing, so that all are looked up again.
+  private func applied(_ changes: ResultChanges<Result>, to list: consuming [Result]) -> [Result]? {
+    var list = list
+    guard list.count == changes.former.count else { return nil }
+    do {
+      try changes.apply(to: &list) { id in
+        guard let object = object(of: id) else { throw MissingObject() }
+        return object
+      }
+      return list
+    } catch {
+      return nil
+    }
   }
 
   func end(_ error: (any Error)?) {
@@ -150,3 +158,6 @@ extension FetchedResultsController: ResultSink {
     delegate?.controller(self, didFail: error)
   }
 }
+
+/// A record of a result is no object of the controller's class.
+private struct MissingObject: Error {}

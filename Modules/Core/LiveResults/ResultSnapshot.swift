@@ -54,6 +54,12 @@ public struct ResultSection: Sendable, Hashable {
   /// The indexes of the section's records in the result.
   public let range: Range<Int>
 
+  /// Makes a section, to compare it with others.
+  public init(value: AttributeValue, range: Range<Int>) {
+    self.value = value
+    self.range = range
+  }
+
   /// The value as a text; empty for a missing value.
   public var name: String {
     switch value {
