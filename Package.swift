@@ -197,10 +197,12 @@ let package = Package(
     .testTarget(
       name: "StrategiesTests",
       dependencies: [
-        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestRandom",
-        "TestSupport", logging,
+        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport", logging,
       ],
       path: "Tests/Strategies", swiftSettings: strict),
+    .testTarget(
+      name: "LiveResultsTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"],
+      path: "Tests/LiveResults", swiftSettings: strict),
     .testTarget(
       name: "ReconciliationTests",
       dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory", "TestRandom"],

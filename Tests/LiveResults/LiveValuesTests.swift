@@ -9,9 +9,9 @@ import TestSupport
 struct LiveValuesTests {
   private typealias Change = ResultChanges<ManagedObject>.Change
 
-  @Test(arguments: StrategyKind.allCases, Backend.available)
+  @Test(arguments: LiveStrategy.allCases, Backend.available)
   func `a save of a background context reaches the values of the view`(
-    strategy: StrategyKind, backend: Backend
+    strategy: LiveStrategy, backend: Backend
   ) async throws {
     let stack = try LiveLibrary.Stack(strategy, on: backend)
     var values = try stack.view.values(of: LiveLibrary.tracks.sort("title")).makeAsyncIterator()

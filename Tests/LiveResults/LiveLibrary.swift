@@ -45,8 +45,8 @@ enum LiveLibrary {
     var view: ManagedObjectContext { container.viewContext }
     var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-    init(_ strategy: StrategyKind, on backend: Backend) throws {
-      container = strategy.makeContainer(model: LiveLibrary.model, in: directory)
+    init(_ strategy: LiveStrategy, on backend: Backend) throws {
+      container = strategy.makeContainer(in: directory)
       configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
       store = try container.attachPersistentStore(for: configuration)
     }
@@ -93,4 +93,28 @@ enum LiveLibrary {
   }
 
   static var tracks: FetchRequest<ManagedObject> { FetchRequest(entityName: "Track") }
+}
+
+/// The framework's strategies, as values to test with.
+enum LiveStrategy: String, Sendable, CaseIterable, CustomStringConvertible {
+  case direct, directIndependent, indirectNested, mixed
+
+  /// Makes a container of the library, with stores in a directory.
+  func makeContainer(in directory: TemporaryDirectory) -> any PersistentContainer {
+    switch self {
+    case .direct: make(ContextStrategy.Direct.self, directory)
+    case .directIndependent: make(ContextStrategy.DirectIndependent.self, directory)
+    case .indirectNested: make(ContextStrategy.IndirectNested.self, directory)
+    case .mixed: make(ContextStrategy.Mixed.self, directory)
+    }
+  }
+
+  private func make<Strategy: ContextStrategyType>(
+    _ strategy: Strategy.Type, _ directory: TemporaryDirectory
+  ) -> any PersistentContainer {
+    GenericPersistentContainer<Strategy>(
+      name: "LiveResults", managedObjectModel: LiveLibrary.model, storeLocation: directory.url)
+  }
+
+  var description: String { rawValue }
 }

@@ -114,7 +114,7 @@ struct LiveResultEndTests {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     var values = try stack.view.values(of: LiveLibrary.tracks, followingOtherProcesses: true).makeAsyncIterator()
     #expect(try await values.next()?.isEmpty == true)
-    let stranger = StrategyKind.direct.makeContainer(model: LiveLibrary.model, in: stack.directory)
+    let stranger = LiveStrategy.direct.makeContainer(in: stack.directory)
     try stranger.attachPersistentStore(for: stack.configuration)
     let context = stranger.newBackgroundContext()
     try context.performAndWait {

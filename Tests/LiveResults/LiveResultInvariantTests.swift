@@ -9,9 +9,9 @@ import TestSupport
 @MainActor
 @Suite("Live results under random work", .timeLimit(.minutes(15)))
 struct LiveResultInvariantTests {
-  @Test(arguments: StrategyKind.allCases, Backend.available)
+  @Test(arguments: LiveStrategy.allCases, Backend.available)
   func `after each random step every live result equals a fresh fetch`(
-    strategy: StrategyKind, backend: Backend
+    strategy: LiveStrategy, backend: Backend
   ) throws {
     for (seed, isFamily) in zip(SeededRandom.seeds.flatMap { [$0, $0] }, [false, true]) {
       var work = try RandomLiveWork(strategy, backend, seed: seed, isFamily: isFamily)
@@ -37,7 +37,7 @@ private struct RandomLiveWork {
   private(set) var changeCount = 0
 
   /// - Parameter isFamily: Whether the view and its child work alone.
-  init(_ strategy: StrategyKind, _ backend: Backend, seed: UInt64, isFamily: Bool) throws {
+  init(_ strategy: LiveStrategy, _ backend: Backend, seed: UInt64, isFamily: Bool) throws {
     stack = try LiveLibrary.Stack(strategy, on: backend)
     random = SeededRandom(seed: seed)
     let view = stack.view
