@@ -201,6 +201,9 @@ let package = Package(
       ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
+      name: "LiveResultsTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"],
+      path: "Tests/LiveResults", swiftSettings: strict),
+    .testTarget(
       name: "ReconciliationTests",
       dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory", "TestRandom"],
       path: "Tests/Reconciliation", swiftSettings: strict),

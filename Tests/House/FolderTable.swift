@@ -36,6 +36,10 @@ enum FolderTable {
       ],
       "Coordinator": ["Changes", "Confinement", "Errors", "Model", "Observation", "Store", "Values"],
       "Errors": ["Model", "Values"],
+      "LiveResults": [
+        "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Reading",
+        "Requests", "Store", "Values",
+      ],
       "Model": ["Errors", "Objects", "Text", "Values"],
       "Objects": ["Context", "Errors", "Model", "Query", "Values"],
       "Observation": ["Model", "Values"],

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Logging
+import Synchronization
 
 extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
@@ -110,17 +111,33 @@ extension ManagedObjectContext {
   /// posts changes and releases the readers.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
-    if isOutermost { processInbox() }
+    if isOutermost {
+      processInbox()
+      if let turnObserver { turnObserver.turnBegan(in: self) }
+    }
     defer {
       if isOutermost {
         awakenLoaded()
         postChanges()
+        if storage.tracksTouched.load(ordering: .relaxed) { endObservedTurn() }
         lease.end()
         endUnit()
       }
       storage.confinement.leave()
     }
     return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
+  }
+
+  /// Brings live results up to date with the changes of the turn.
+  @inline(never) private final func endObservedTurn() {
+    sendTouched()
+    if let turnObserver {
+      turnObserver.turnEnds(in: self)
+      // Objects that entered a result, and changes by observers of results.
+      postChanges()
+      sendTouched()
+      turnObserver.turnEnded(in: self)
+    }
   }
 
   /// Runs an operation of a context used directly in its home. Enters the context, so that checks are quick and the

@@ -37,6 +37,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   final var pendingSignals: Set<String> = []
   /// Receives the activities of the context. Set before the context's first use.
   package final var activityObserver: (any ContextActivityObserver)?
+  /// The live results of the context; `nil` for none.
+  final var turnObserver: (any TurnObserver)?
   /// Whether the coordinator's fetch observers are called. Set before the context's first use.
   package final var reportsFetches = true
 
@@ -52,6 +54,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
     var followsAnother = false
+    /// The live results of this context and its children.
+    var touchReceivers: [TouchReceiverEntry] = []
     /// The class of the last object made by class, with the class's entity.
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }

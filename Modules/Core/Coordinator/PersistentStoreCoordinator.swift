@@ -18,6 +18,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let saves = SaveCount()
   /// The streams of changes by entity.
   let entityChangeFeed = EntityChangeFeed()
+  /// The changes of saves, for live results.
+  let storeEventHub = StoreEventHub()
   /// The participants of saves.
   let participants = EntityObservers()
   /// The observers of the fetches of the coordinator's contexts.
@@ -109,6 +111,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     if let store = store as? any StateMarking { rowCache.add(store) }
     signalStreams.storeAdded(store)
+    storeEventHub.post(.everything)
     return store
   }
 
@@ -173,6 +176,7 @@ public final class PersistentStoreCoordinator: Sendable {
     signalStreams.storeRemoved(store)
     store.close()
     AttachedStores.all.remove(store)
+    storeEventHub.post(.detached(store.identifier))
   }
 
   /// Reads the metadata of a store, which may block. The store need not be attached.

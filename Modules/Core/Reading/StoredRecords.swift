@@ -26,6 +26,19 @@ final class StoredRecords: RecordSource {
     return row.map { RecordState($0) }
   }
 
+  /// Reads the targets of a to-one relationship of many records together. Returns the targets, each once.
+  func load(targetsOf relationship: RelationshipDescription, from records: [RecordState]) throws -> [RecordState] {
+    guard let slot = relationship.slot else { return [] }
+    var ids: Set<ManagedObjectID> = []
+    for record in records where record.entity.isKind(of: relationship.entity) {
+      if case .reference(let id) = record[slot] { ids.insert(id) }
+    }
+    let missing = ids.filter { rows[$0] == nil }
+    for id in missing { rows[id] = .some(nil) }
+    for row in try context.committedRows(Array(missing)) { rows[row.id] = row }
+    return ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+  }
+
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let known = members[key] { return known }

@@ -117,7 +117,8 @@ extension ManagedObjectContext {
     // The state in which the links were read ends before the store needs a connection to save.
     lease.offerForSave()
     var published = ChangeSet()
-    var listed = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
+    var listed = CommittedChanges(for: coordinator)
+    let turn = coordinator.storeEventHub.begin()
     var saved: [ManagedObject] = []
     let result = Result {
       try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed, &saved)
@@ -126,7 +127,10 @@ extension ManagedObjectContext {
     coordinator.saves.rise()
     if !published.isEmpty { spread(published) }
     // Last: the followers have the changes when a reader of a stream looks.
-    if let listed { coordinator.entityChangeFeed.post(listed) }
+    listed.post(to: coordinator, turn)
+    if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
+      coordinator.storeEventHub.post(.everything)
+    }
     if case .success = result {
       storage.reports.removeAll()
       pendingSignals = []
@@ -140,7 +144,7 @@ extension ManagedObjectContext {
   /// store are clean even when another store fails.
   private final func execute(
     _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
-    _ listed: inout EntityChangeList?, _ saved: inout [ManagedObject]
+    _ listed: inout CommittedChanges, _ saved: inout [ManagedObject]
   ) throws {
     var outcomes = SaveOutcomes(of: units)
     for unit in units {
@@ -151,8 +155,7 @@ extension ManagedObjectContext {
         throw outcomes.failure(error, of: unit.store)
       }
       outcomes.noteCommit(in: unit.store)
-      listed?.add(committed.unit)
-      listed?.add(committed.added)
+      listed.add(committed)
       saved.reserveCapacity(saved.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
         if let object = change.object { saved.append(object) }

@@ -77,6 +77,9 @@ final class ContextEvents {
   func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
   func noteEverything() { isEverything = true }
 
+  /// Records that the context has dropped all objects, also those noted before.
+  func noteReset() { (others, isEverything) = (ChangedObjects.Sets(), true) }
+
   /// Takes the collected changes of other writers, with the context's own changes in `records`; `nil` if nothing
   /// changed.
   func takeChanges(_ records: [PendingRecord]) -> ChangedObjects? {

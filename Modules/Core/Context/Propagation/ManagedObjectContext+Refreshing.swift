@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     storage.withPending {
       for record in based {
         guard let row = fresh[record.id], row.version != record.base?.version else { continue }
+        storage.touch(record.id)
         put(record, row)
       }
     }
@@ -240,6 +241,7 @@ extension ManagedObjectContext {
       object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
         let inherited = slotsEditedByParents(of: record.id)
+        storage.touch(record.id)
         storage.withPending { record.refresh(from: row, keeping: inherited) }
       } else if let known = object.row {
         if known.version < row.version { object.row = row }

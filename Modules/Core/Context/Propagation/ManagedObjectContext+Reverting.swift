@@ -4,6 +4,8 @@ extension ManagedObjectContext {
   /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
   /// faults.
   ///
+  /// The next notification of changed objects names the inserted objects as deleted, and the others as refreshed.
+  ///
   /// Reads no store, and clears ``reportedErrors``. The cost grows with the number of registered objects. Changes that
   /// a save of this context has passed to its parent stay in the parent.
   public final func rollback() {
@@ -26,6 +28,7 @@ extension ManagedObjectContext {
       object.flags.insert(.detached)
       object.collections = nil
       storage.unregister(object)
+      events.noteDeleted(object)
     }
     for object in others {
       object.collections = nil
@@ -41,7 +44,8 @@ extension ManagedObjectContext {
   /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
   /// return defaults.
   ///
-  /// Reads no store, and clears ``reportedErrors``. Later fetches make new objects.
+  /// Reads no store, and clears ``reportedErrors``. Later fetches make new objects. The next notification of changed
+  /// objects reports that everything may have changed.
   public final func reset() {
     operating {
       // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot
@@ -49,11 +53,13 @@ extension ManagedObjectContext {
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
       turningIntoFaults(storage.registry.all) { detachAll() }
+      events.noteReset()
     }
   }
 
   private final func detachAll() {
     let objects = storage.registry.all
+    storage.resetCount += 1
     storage.untrackAll()
     pendingSignals = []
     storage.registry.removeAll()

@@ -40,6 +40,10 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var newRecords: [PendingRecord]?
   /// The changes that observers are being notified of, the innermost notification last.
   @exclusivity(unchecked) private var delivering: [ChangedObjects] = []
+  /// Whether live results of the context or of its children follow the unsaved records.
+  let tracksTouched = Atomic<Bool>(false)
+  /// The records whose unsaved state changed, other than those of ``unpostedChanges``. Empty unless they are tracked.
+  @exclusivity(unchecked) private var touched = TouchedRecords()
   /// The generation of each to-many relationship, raised when loaded member lists of the relationship may be out of
   /// date.
   var generations: [RelationshipDescription: Int] = [:]
@@ -65,6 +69,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) var loads = LoadedObjects()
   /// The failures of accessors.
   var reports = AccessorReports()
+  /// The number of times that the context dropped all objects.
+  var resetCount = 0
   /// The records that a load did not find. The context looks for them again when it processes saves of other writers.
   var missing: Set<ManagedObjectID> = []
 
@@ -233,12 +239,32 @@ final class ContextStorage: @unchecked Sendable {
     for objects in delivering { objects.makeSets() }
     record.round = round
     unpostedChanges.append(record)
+    if isTouchTracked { requestTurn() }
+  }
+
+  @inline(__always) private var isTouchTracked: Bool { tracksTouched.load(ordering: .relaxed) }
+
+  /// Records that the unsaved state of a record changed without a change by the context's user.
+  @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }
+
+  /// Takes the touched records. Changes that no notification has named yet stay for the next call.
+  func takeTouched() -> TouchedRecords {
+    guard !touched.isEmpty else { return touched }
+    defer { touched = TouchedRecords() }
+    return touched
+  }
+
+  /// Has a main context end its turn after changes that are made without `perform`.
+  @inline(never) private func requestTurn() {
+    guard confinement.isMain, !confinement.isEntered, unpostedChanges.count == 1 else { return }
+    confinement.submit { [weak self] in self?.context?.inside {} }
   }
 
   /// Takes the records to name in a notification. Changes from now on belong to the next notification.
   func takeUnpostedChanges() -> [PendingRecord] {
     guard !unpostedChanges.isEmpty else { return [] }
     defer { unpostedChanges = [] }
+    if isTouchTracked { for record in unpostedChanges { touched.add(record.id) } }
     round &+= 1
     return unpostedChanges.filter { !$0.isSilent }
   }
@@ -264,6 +290,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops a record from the sequence and the table. Called under the lock.
   func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
+    touch(record.id)
     indexAll()
     record.isCurrent = false
     record.isIndexed = false
@@ -274,6 +301,7 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Drops every record from the sequence and the table. Called under the lock.
   func dropAll() {
+    if isTouchTracked { for record in sequence where record.isCurrent { touched.add(record.id) } }
     dropIndex()
     hasDeletes = false
     changesLists = false
@@ -307,6 +335,7 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Gives a record another identifier, under which the table has it from now on.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
+    if isTouchTracked { touched.rename(record.id, to: id) }
     withPending {
       indexAll()
       table.remove(record.id, ifWord: Self.word(record))

@@ -17,7 +17,9 @@ extension ManagedObjectContext {
       try DerivedValues().derive(&values, of: entity, request.includesSubentities)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
-      defer { persistentStoreCoordinator?.saves.rise() }
+      let turn = try coordinator().storeEventHub.begin()
+      var listed = try CommittedChanges(for: coordinator())
+      defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
@@ -29,10 +31,8 @@ extension ManagedObjectContext {
       }
       changes.inserted = added.rows
       publishBatch(changes)
-      announce { list in
-        list.add(batch: changes.refreshed, of: entity, as: .updated)
-        list.add(added)
-      }
+      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
+      listed.add(added)
       return changes.refreshed
     }
   }
@@ -48,7 +48,9 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
-      defer { persistentStoreCoordinator?.saves.rise() }
+      let turn = try coordinator().storeEventHub.begin()
+      var listed = try CommittedChanges(for: coordinator())
+      defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
@@ -62,11 +64,9 @@ extension ManagedObjectContext {
       }
       changes.inserted = added.rows
       publishBatch(changes)
-      announce { list in
-        list.add(batch: changes.refreshed, as: .updated)
-        list.add(batch: changes.deleted, of: entity, as: .deleted)
-        list.add(added)
-      }
+      listed.add(batch: changes.refreshed, as: .updated)
+      listed.add(batch: changes.deleted, of: entity, as: .deleted)
+      listed.add(added)
       return changes.deleted
     }
   }
@@ -84,12 +84,11 @@ extension ManagedObjectContext {
     spread(changes)
   }
 
-  /// Posts the changes of a batch to the streams of changes by entity.
-  final func announce(_ fill: (inout EntityChangeList) -> Void) {
-    guard let feed = persistentStoreCoordinator?.entityChangeFeed, feed.isObserved else { return }
-    var list = EntityChangeList()
-    fill(&list)
-    feed.post(list)
+  /// Counts a batch request as a save and posts its changes to the streams and the live results of the coordinator.
+  final func endBatch(_ listed: CommittedChanges, _ turn: StoreEventHub.Turn) {
+    guard let coordinator = persistentStoreCoordinator else { return }
+    coordinator.saves.rise()
+    listed.post(to: coordinator, turn)
   }
 
   final func batchQuery(

@@ -71,7 +71,9 @@ extension ManagedObjectContext {
       var values = try checkedValues(values, of: entity)
       try DerivedValues().derive(&values, of: entity, request.includesSubentities)
       lease.endForSave()
-      defer { persistentStoreCoordinator?.saves.rise() }
+      let turn = try coordinator().storeEventHub.begin()
+      var listed = try CommittedChanges(for: coordinator())
+      defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
@@ -89,10 +91,8 @@ extension ManagedObjectContext {
       }
       changes.inserted = added.rows
       publishBatch(changes)
-      announce { list in
-        list.add(batch: changes.refreshed, of: entity, as: .updated)
-        list.add(added)
-      }
+      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
+      listed.add(added)
       return changes.refreshed
     }
   }

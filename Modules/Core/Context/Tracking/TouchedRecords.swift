@@ -1,0 +1,61 @@
+import Synchronization
+
+/// The records whose unsaved state changed in a context, for the live results that depend on it.
+struct TouchedRecords: Sendable {
+  private(set) var ids: Set<ManagedObjectID> = []
+  /// Permanent identifiers of unsaved records by the temporary ones that they had.
+  private(set) var renamed: [ManagedObjectID: ManagedObjectID] = [:]
+
+  var isEmpty: Bool { ids.isEmpty && renamed.isEmpty }
+  var count: Int { ids.count + renamed.count }
+
+  mutating func add(_ id: ManagedObjectID) { ids.insert(id) }
+
+  mutating func rename(_ former: ManagedObjectID, to id: ManagedObjectID) {
+    renamed[former] = id
+    ids.insert(former)
+    ids.insert(id)
+  }
+}
+
+/// Receives the touched records of a context and its parents, on the thread of the touching context.
+protocol TouchedRecordsReceiver: AnyObject, Sendable {
+  func receive(_ touched: TouchedRecords)
+}
+
+/// Works in a context at the beginning and at the end of each of its outermost blocks.
+protocol TurnObserver: AnyObject {
+  /// Called after the context has processed its inbox.
+  func turnBegan(in context: ManagedObjectContext)
+  /// Called after the context has notified observers of its changed objects.
+  func turnEnds(in context: ManagedObjectContext)
+  /// Called last. Changes since `turnEnds` need a further turn.
+  func turnEnded(in context: ManagedObjectContext)
+}
+
+extension ManagedObjectContext {
+  /// Adds a receiver of the touched records of this context. Does not retain it. May be called on any thread; records
+  /// changed in the running block are received at its end.
+  final func addTouchReceiver(_ receiver: any TouchedRecordsReceiver) {
+    settings.withLock { settings in
+      settings.touchReceivers.removeAll { $0.receiver == nil || $0.receiver === receiver }
+      settings.touchReceivers.append(TouchReceiverEntry(receiver: receiver))
+    }
+    storage.tracksTouched.store(true, ordering: .releasing)
+  }
+
+  /// Passes the touched records on.
+  final func sendTouched() {
+    let touched = storage.takeTouched()
+    guard !touched.isEmpty else { return }
+    let receivers = settings.withLock { settings in
+      settings.touchReceivers.removeAll { $0.receiver == nil }
+      if settings.touchReceivers.isEmpty { storage.tracksTouched.store(false, ordering: .releasing) }
+      return settings.touchReceivers.compactMap(\.receiver)
+    }
+    for receiver in receivers { receiver.receive(touched) }
+  }
+}
+
+/// A receiver of touched records, not retained.
+struct TouchReceiverEntry { weak var receiver: (any TouchedRecordsReceiver)? }

@@ -1,0 +1,52 @@
+/// A request for a live result, with its names resolved. Made on any thread.
+struct CheckedRequest: Sendable {
+  /// The request without its range and its prefetches.
+  let request: FetchRequest<ManagedObject>
+  let range: FetchRange
+  let isRange: Bool
+  let hasSections: Bool
+  let interest: ResultInterest
+  /// Whether the predicate names unsaved records.
+  let namesTemporaryIDs: Bool
+
+  /// - Throws: The errors of a fetch for a faulty request; ``ErrorCode/invalidFetchRequest`` for a section key path that
+  ///   is not the path of the first sort key.
+  init<Result>(
+    _ request: FetchRequest<Result>, sectionKeyPath: String?, in coordinator: PersistentStoreCoordinator
+  ) throws {
+    let entity = try request.entity(in: coordinator.managedObjectModel)
+    let predicate = try request.predicate.map { try PreparedPredicate($0.flattened(), for: entity) }
+    _ = try PreparedOrder(request.sortKeys, for: entity)
+    _ = try coordinator.stores(holding: entity)
+    if let sectionKeyPath {
+      guard let first = request.sortKeys.first, first.path.names.joined(separator: ".") == sectionKeyPath else {
+        throw CoherenceError(
+          .invalidFetchRequest,
+          "The sections of '\(entity.name)' are those of '\(sectionKeyPath)', which is not the first sort key; sort by it "
+            + "first.")
+      }
+    }
+    var names = false
+    _ = predicate?.predicate.replacingReferences { id in
+      if id.isTemporaryID { names = true }
+      return id
+    }
+    namesTemporaryIDs = names
+    hasSections = sectionKeyPath != nil
+    range = FetchRange(offset: request.fetchOffset, limit: request.fetchLimit)
+    isRange = request.fetchOffset > 0 || request.fetchLimit != nil
+    var plain = FetchRequest<ManagedObject>(entityName: entity.name)
+    plain.predicate = request.predicate
+    plain.sortKeys = request.sortKeys
+    plain.includesSubentities = request.includesSubentities
+    plain.includesPendingChanges = request.includesPendingChanges
+    self.request = plain
+    var isFetched = [Bool](repeating: false, count: coordinator.managedObjectModel.entities.count)
+    for entity in StoreQuery(entity: entity, includesSubentities: request.includesSubentities).entities {
+      isFetched[entity.position] = true
+    }
+    interest = ResultInterest(
+      isFetched: isFetched, entity: entity, includesSubentities: request.includesSubentities,
+      dependencies: try ResultDependencies(predicate?.predicate, request.sortKeys, of: entity))
+  }
+}

@@ -1,0 +1,128 @@
+/// The live results of a context. Used inside the context.
+final class ContextLiveResults: TurnObserver {
+  let inbox: LiveInbox
+  private var results: [LiveResult] = []
+  private(set) var work = LiveWork()
+  /// The signals of other processes, as long as results follow them.
+  private var signals: [Task<Void, Never>] = []
+
+  private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
+    inbox = LiveInbox(handle)
+    context.persistentStoreCoordinator?.storeEventHub.add(inbox)
+    var ancestor: ManagedObjectContext? = context
+    while let current = ancestor {
+      current.addTouchReceiver(inbox)
+      ancestor = current.parent
+    }
+  }
+
+  deinit {
+    for signal in signals { signal.cancel() }
+    for result in results { result.sink?.end(nil) }
+  }
+
+  /// The live results of a context, made on the first call. Called inside the context.
+  static func of(_ context: ManagedObjectContext) -> ContextLiveResults? {
+    if let known = context.turnObserver as? ContextLiveResults { return known }
+    guard let handle = context.storage.handle else { return nil }
+    let made = ContextLiveResults(context, handle)
+    context.turnObserver = made
+    return made
+  }
+
+  /// Runs a request, delivers its result, and keeps the result up to date as long as the sink exists.
+  ///
+  /// - Throws: Errors of the fetch.
+  func add(_ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext) throws {
+    // Before the first run: a save that the run does not see is posted.
+    let result = LiveResult(request, for: sink)
+    results.append(result)
+    shareInterests()
+    do {
+      try result.run(in: context, &work)
+    } catch {
+      results.removeAll { $0 === result }
+      shareInterests()
+      throw error
+    }
+    result.publish(in: context, isFirst: true)
+  }
+
+  /// Ends the results of a sink.
+  func remove(_ sink: any ResultSink) {
+    results.removeAll { $0.sink === sink }
+    shareInterests()
+  }
+
+  /// Has all results read again after each signal of a channel of the stores.
+  func follow(_ stream: AsyncStream<Void>) {
+    guard signals.isEmpty else { return }
+    signals.append(
+      Task { [inbox] in for await _ in stream { inbox.receive(.everything) } })
+  }
+
+  private func shareInterests() { inbox.setInterests(results.map(\.interest)) }
+
+  private func dropReleased() {
+    guard results.contains(where: { $0.sink == nil }) else { return }
+    results.removeAll { $0.sink == nil }
+    shareInterests()
+    guard results.isEmpty else { return }
+    for signal in signals { signal.cancel() }
+    signals = []
+  }
+
+  // MARK: Turns
+
+  func turnBegan(in context: ManagedObjectContext) { processInbox(of: context) }
+
+  func turnEnds(in context: ManagedObjectContext) { processInbox(of: context) }
+
+  func turnEnded(in context: ManagedObjectContext) {
+    guard !inbox.isEmpty else { return }
+    let storage = context.storage
+    if !storage.confinement.isOfThread { storage.confinement.submit { storage.context?.inside {} } }
+  }
+
+  private func processInbox(of context: ManagedObjectContext) {
+    dropReleased()
+    guard !inbox.isEmpty else { return }
+    let content = inbox.take()
+    // The rows of the turn's state may be older than the posted changes.
+    context.lease.end()
+    // A save posts to the inbox of its followers first.
+    context.processInbox()
+    try? context.applyPendingDeleteRules()
+    for result in results {
+      do {
+        if !content.detached.isEmpty, result.stores.contains(where: content.detached.contains) {
+          throw CoherenceError(
+            .storeDetached, "A store of a live result was detached; attach the store and ask for the result again.")
+        }
+        try context.inOneState { try result.process(content, in: context, &work) }
+        result.publish(in: context)
+      } catch {
+        results.removeAll { $0 === result }
+        shareInterests()
+        result.sink?.end(error)
+      }
+    }
+    noteEntered(in: context)
+  }
+
+  /// Has the next notification of changed objects name the records of other writers that the context shows for the first
+  /// time because they entered a result.
+  private func noteEntered(in context: ManagedObjectContext) {
+    defer { work.entered = [] }
+    guard context.showsSavesOfOthers else { return }
+    for state in work.entered {
+      guard case .row(let row) = state.values, context.storage.registry.object(for: row.id) == nil else { continue }
+      context.events.noteInserted(context.object(for: row))
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// The work of the context's live results. To be read inside the context.
+  package final var liveWork: LiveWork { (turnObserver as? ContextLiveResults)?.work ?? LiveWork() }
+}

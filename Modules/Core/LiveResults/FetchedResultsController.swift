@@ -1,0 +1,163 @@
+public import Foundation
+
+/// The objects of a request's result, kept up to date in their context, in sections if wished.
+///
+/// Made and used inside its context: on the main actor for a main-queue context. The delegate is called there too, at the
+/// end of the outermost block that changed the result, or soon after another context's save.
+///
+/// ```swift
+/// let controller = FetchedResultsController(
+///   fetchRequest: FetchRequest(Track.self).sort(\.title), managedObjectContext: context)
+/// try controller.performFetch()
+/// ```
+/// The controller retains its context and the objects of the result. Releasing the controller ends its work. Cost: as
+/// ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)``, with the objects in addition.
+public final class FetchedResultsController<Result: ManagedObject> {
+  /// The request of the controller.
+  public let fetchRequest: FetchRequest<Result>
+  /// The context of the objects.
+  public let managedObjectContext: ManagedObjectContext
+  /// The path of the first sort key, by whose values the result has sections; `nil` for a result without sections.
+  public let sectionKeyPath: String?
+  /// Receives the changes. Not retained.
+  public weak var delegate: (any FetchedResultsControllerDelegate<Result>)?
+
+  private var state: ResultState?
+  private var objects: [Result]?
+  private var resetCount = 0
+  private var positions: [ManagedObjectID: Int]?
+
+  /// Makes a controller, which has no result before ``performFetch()``.
+  ///
+  /// - Parameter sectionKeyPath: The path of the request's first sort key: records with an equal value are one section.
+  public init(
+    fetchRequest: FetchRequest<Result>, managedObjectContext: ManagedObjectContext, sectionKeyPath: String? = nil
+  ) {
+    self.fetchRequest = fetchRequest
+    self.managedObjectContext = managedObjectContext
+    self.sectionKeyPath = sectionKeyPath
+  }
+
+  /// Runs the request, and follows its result from now on. A second call runs the request again, without a call of the
+  /// delegate.
+  ///
+  /// - Throws: Errors of the fetch; ``ErrorCode/invalidFetchRequest`` for a section key path that is not the path of the
+  ///   first sort key. The controller follows nothing then.
+  public func performFetch() throws {
+    try managedObjectContext.operating {
+      let coordinator = try managedObjectContext.coordinator()
+      let results = ContextLiveResults.of(managedObjectContext)
+      results?.remove(self)
+      (state, objects, positions) = (nil, nil, nil)
+      let request = try CheckedRequest(fetchRequest, sectionKeyPath: sectionKeyPath, in: coordinator)
+      try results?.add(request, for: self, in: managedObjectContext)
+    }
+  }
+
+  // MARK: Result
+
+  /// The objects of the result, in order; empty before ``performFetch()``.
+  public var fetchedObjects: [Result] {
+    managedObjectContext.operating {
+      if let objects, resetCount == managedObjectContext.storage.resetCount { return objects }
+      let made = makeObjects()
+      objects = made
+      resetCount = managedObjectContext.storage.resetCount
+      return made
+    }
+  }
+
+  /// The sections of the result, in order; empty without a section key path.
+  public var sections: [ResultSection] { state?.sectionList ?? [] }
+
+  /// The identifiers of the result, for any thread; `nil` before ``performFetch()``.
+  public var snapshot: ResultSnapshot<Result>? { state.map { ResultSnapshot($0) } }
+
+  /// The object at an index of the result.
+  ///
+  /// - Precondition: The result has the index.
+  public func object(at index: Int) -> Result { fetchedObjects[index] }
+
+  /// The object at a section and an index in the section, or at the section 0 of a result without sections.
+  ///
+  /// - Precondition: The index path has two indexes, and the result has them.
+  public func object(at indexPath: IndexPath) -> Result {
+    let sections = sections
+    return fetchedObjects[(sections.isEmpty ? 0 : sections[indexPath[0]].range.lowerBound) + indexPath[1]]
+  }
+
+  /// The index of an object in the result; `nil` for none. The first call after a change passes over the result.
+  public func index(for object: Result) -> Int? {
+    let id = managedObjectContext.current(object.objectID)
+    if positions == nil {
+      positions = Dictionary((state?.visibleEntries ?? []).enumerated().map { ($1.id, $0) }) { first, _ in first }
+    }
+    return positions?[id]
+  }
+
+  /// The section of an object and its index in the section; `nil` for none.
+  public func indexPath(for object: Result) -> IndexPath? {
+    guard let index = index(for: object) else { return nil }
+    let sections = sections
+    guard !sections.isEmpty else { return IndexPath(indexes: [0, index]) }
+    let section = SortedEntries.partition(sections.count) { sections[$0].range.upperBound <= index }
+    return IndexPath(indexes: [section, index - sections[section].range.lowerBound])
+  }
+
+  private func makeObjects() -> [Result] {
+    let ids = state?.visibleEntries.map(\.id) ?? []
+    // Loaded together. A record that was deleted a moment ago is a fault until its delete is processed.
+    let loaded = (try? managedObjectContext.objects(for: ids, as: ManagedObject.self)) ?? []
+    return withExtendedLifetime(loaded) { ids.compactMap { object(of: $0) } }
+  }
+
+  private func object(of id: ManagedObjectID) -> Result? {
+    let context = managedObjectContext
+    return (context.storage.registry.object(for: id) ?? (try? context.fault(for: id, of: id.entity))) as? Result
+  }
+}
+
+extension FetchedResultsController: ResultSink {
+  func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
+    guard let former = state else { return state = delivery.state }
+    let difference = ResultDifference(
+      from: former, to: delivery.state, delivery.touched, renamed: delivery.renamed)
+    guard !difference.isEmpty else { return state = delivery.state }
+    let changes = ResultChanges<Result>(difference)
+    delegate?.controllerWillChangeContent(self)
+    state = delivery.state
+    positions = nil
+    if resetCount != context.storage.resetCount {
+      objects = nil
+    } else if let list = objects {
+      // Taken out of the property, so that the array is changed in place.
+      objects = nil
+      objects = applied(changes, to: list)
+    }
+    delegate?.controller(self, didChange: changes)
+    delegate?.controllerDidChangeContent(self)
+  }
+
+  /// The objects after changes; `nil` if one of them is missing, so that all are looked up again.
+  private func applied(_ changes: ResultChanges<Result>, to list: consuming [Result]) -> [Result]? {
+    var list = list
+    guard list.count == changes.former.count else { return nil }
+    do {
+      try changes.apply(to: &list) { id in
+        guard let object = object(of: id) else { throw MissingObject() }
+        return object
+      }
+      return list
+    } catch {
+      return nil
+    }
+  }
+
+  func end(_ error: (any Error)?) {
+    guard let error else { return }
+    delegate?.controller(self, didFail: error)
+  }
+}
+
+/// A record of a result is no object of the controller's class.
+private struct MissingObject: Error {}

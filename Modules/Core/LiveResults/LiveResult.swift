@@ -1,0 +1,355 @@
+/// A request whose result a context keeps up to date.
+///
+/// The result has one entry for each record that matches, in order. A change evaluates the changed records, and no
+/// others; see ``ResultDependencies`` for changes of related records. Used inside the context.
+final class LiveResult {
+  /// The greatest number of changed related records whose dependents are looked up. More run the request again.
+  private static let lookUpLimit = 200
+
+  /// The request without its range.
+  private let request: FetchRequest<ManagedObject>
+  private let range: FetchRange
+  private let isRange: Bool
+  private let hasSections: Bool
+  let interest: ResultInterest
+  /// Whether the predicate names unsaved records.
+  private let namesTemporaryIDs: Bool
+  private(set) weak var sink: (any ResultSink)?
+
+  private var plan: FetchPlan?
+  private var order = ResultOrder(keys: nil)
+  private var entries = SortedEntries(order: ResultOrder(keys: nil))
+  private var members: [ManagedObjectID: ResultEntry] = [:]
+  private var sections: SectionCounts?
+  /// The last entry of a read that the limit ended: records behind it are not known. `nil` when all records that match
+  /// have entries.
+  private var bound: ResultEntry?
+  private var lastStamp: UInt64 = 0
+  /// The changes that the sink has not received.
+  private var touched = TouchedEntries()
+  private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The visible entries' stamps at the last delivery; `nil` for a request without a range.
+  private var shown: [UInt64]?
+
+  init(_ checked: CheckedRequest, for sink: any ResultSink) {
+    request = checked.request
+    range = checked.range
+    isRange = checked.isRange
+    hasSections = checked.hasSections
+    interest = checked.interest
+    namesTemporaryIDs = checked.namesTemporaryIDs
+    self.sink = sink
+  }
+
+  /// The stores that the result is read from.
+  var stores: [StoreIdentifier] { plan?.stores.map(\.identifier) ?? [] }
+
+  /// The number of records in the range and of spare ones behind it, which refill the range without a read.
+  private var keptCount: (wanted: Int, spare: Int)? {
+    guard let limit = range.limit else { return nil }
+    let (wanted, isBeyond) = limit.addingReportingOverflow(range.offset)
+    return isBeyond ? nil : (wanted, max(32, min(limit, 1_000)))
+  }
+
+  /// Delivers the state, if it changed.
+  func publish(in context: ManagedObjectContext, isFirst: Bool = false) {
+    let state = ResultState(entries, range: range, isRange: isRange, sections: sections)
+    if isRange {
+      let visible = state.visibleEntries.map(\.stamp)
+      guard isFirst || visible != shown || !renamed.isEmpty else { return touched = TouchedEntries() }
+      shown = visible
+    } else if !isFirst, touched.isEmpty {
+      return
+    }
+    defer { (touched, renamed) = (TouchedEntries(), [:]) }
+    sink?.receive(ResultDelivery(state: state, touched: touched, renamed: renamed), in: context)
+  }
+
+  // MARK: Running the request
+
+  /// Runs the request and compares the result with the entries.
+  ///
+  /// - Parameter changed: Records whose unsaved state changed, so that an equal version says nothing.
+  func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID> = []) throws {
+    work.runs += 1
+    var request = request
+    request.fetchLimit = keptCount.map { $0.wanted + $0.spare }
+    let fresh = try context.reading(request) { plan in
+      self.plan = plan
+      order = ResultOrder(keys: plan.order)
+      var sink = RecordSink(sharesRows: false)
+      try FetchExecution(plan, in: context).run(into: &sink)
+      work.evaluatedRows += sink.records.count
+      return plan.needsOverlay
+        ? try makeEntries(sink.records, in: ContextRecords(context: context), changed)
+        : try makeEntries(sink.records, in: preloaded(sink.records, context), changed)
+    }
+    var former = members
+    members = Dictionary(minimumCapacity: fresh.count)
+    for entry in fresh {
+      let old = former.removeValue(forKey: entry.id)
+      if old?.stamp != entry.stamp { touched.add(entry.id, from: old, to: entry) }
+      members[entry.id] = entry
+    }
+    for old in former.values { touched.add(old.id, from: old, to: nil) }
+    entries = SortedEntries(fresh, order: order)
+    bound = fresh.count == request.fetchLimit ? entries.last : nil
+    sections = hasSections ? SectionCounts(isRange ? [] : entries.entries(in: 0..<entries.count), order: order) : nil
+  }
+
+  private func makeEntries<Source: RecordSource>(
+    _ records: [RecordState], in source: Source, _ changed: Set<ManagedObjectID>
+  ) throws -> [ResultEntry] where Source.Record == RecordState {
+    try records.map { record in
+      let values = try order.keys?.sortValues(of: record, in: source) ?? []
+      let version = record.version
+      if let known = members[record.id], known.version == version, !changed.contains(record.id),
+        known.values == values
+      {
+        return known
+      }
+      return ResultEntry(values: values, id: record.id, version: version, stamp: nextStamp())
+    }
+  }
+
+  /// The stored records, with the targets of the order's paths read a relationship at a time.
+  private func preloaded(_ records: [RecordState], _ context: ManagedObjectContext) throws -> StoredRecords {
+    let source = StoredRecords(context: context)
+    for key in request.sortKeys {
+      var present = records
+      for step in try ResolvedPath(key.path, from: interest.entity).steps {
+        present = try source.load(targetsOf: step, from: present)
+      }
+    }
+    return source
+  }
+
+  private func nextStamp() -> UInt64 {
+    lastStamp += 1
+    return lastStamp
+  }
+
+  // MARK: Changes
+
+  /// Brings the result up to date with changes of the stores and of unsaved records.
+  func process(_ content: LiveInbox.Content, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+    let changed = request.includesPendingChanges ? Set(content.touched.flatMap(\.ids)) : []
+    let names = content.changes.map(\.renamed) + content.touched.map(\.renamed)
+    if content.isEverything || namesTemporaryIDs && names.contains(where: { !$0.isEmpty }) {
+      return try run(in: context, &work, changed: changed)
+    }
+    var due = DueRecords(unsaved: request.includesPendingChanges ? UnsavedHierarchies(in: context) : .init())
+    for name in names { rename(name, &due) }
+    for changes in content.changes { collect(changes, &due) }
+    for id in changed { collect(touched: id, &due) }
+    try lookUp(&due, in: context)
+    guard !due.runsAgain else { return try run(in: context, &work, changed: changed) }
+    try evaluate(due, in: context, &work)
+    for id in due.refreshed where due.known[id] == nil { restamp(id) }
+    try keepRange(in: context, &work)
+  }
+
+  private func rename(_ names: [ManagedObjectID: ManagedObjectID], _ due: inout DueRecords) {
+    for (former, id) in names where members[former] != nil {
+      renamed[former] = id
+      due.known[former] = .gone
+      if due.known[id] == nil { due.known[id] = .unread }
+    }
+  }
+
+  private func collect(_ changes: StoreChanges, _ due: inout DueRecords) {
+    for record in changes.records {
+      if interest.mayFetch(record) {
+        if record.kind == .updated, !interest.dependencies.own.mayBeChanged(by: record) {
+          due.refreshed.append(record.id)
+        } else {
+          due.add(record, isUncertain: changes.isOverlapped)
+        }
+      }
+      collect(related: record, &due)
+    }
+    for (owner, relationships) in changes.relinked {
+      if members[owner] != nil { due.refreshed.append(owner) }
+      guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
+      // The links of a fetched record are its own; a path to a farther list is not followed back.
+      if interest.isDirect(relationships) {
+        if due.known[owner] == nil { due.known[owner] = .unread }
+      } else {
+        due.runsAgain = true
+      }
+    }
+  }
+
+  private func collect(related record: StoreChanges.Record, _ due: inout DueRecords) {
+    let dependencies = interest.dependencies
+    let root = record.entity.root
+    for (index, path) in dependencies.paths.enumerated()
+    where path.root === root && path.slots.mayBeChanged(by: record) {
+      due.targets[index, default: []].insert(record.id)
+    }
+    for members in dependencies.members
+    where members.root === root && members.slots.mayBeChanged(by: record, orMembership: true) {
+      guard record.kind == .inserted || record.base != nil, record.kind == .deleted || record.row != nil else {
+        due.runsAgain = true
+        continue
+      }
+      for row in [record.base, record.row].compactMap(\.self) where members.ownerSlot < row.count {
+        guard case .reference(let owner) = row[members.ownerSlot] else { continue }
+        if due.known[owner] == nil { due.known[owner] = .unread }
+      }
+    }
+    if dependencies.others.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
+  }
+
+  /// - Parameter id: A record whose unsaved state changed, in any of its properties.
+  private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
+    let root = id.entity.root
+    if root === interest.root, due.known[id] == nil { due.known[id] = .unread }
+    let dependencies = interest.dependencies
+    if dependencies.members.contains(where: { $0.root === root })
+      || dependencies.others.contains(where: { $0.root === root })
+    {
+      // The owner that an unsaved record had a moment ago is not known.
+      due.runsAgain = true
+    }
+    for (index, path) in dependencies.paths.enumerated() where path.root === root {
+      due.targets[index, default: []].insert(id)
+    }
+  }
+
+  /// Finds the fetched records that lead to changed records.
+  private func lookUp(_ due: inout DueRecords, in context: ManagedObjectContext) throws {
+    guard !due.runsAgain, !due.targets.isEmpty, let plan else { return }
+    for (index, targets) in due.targets {
+      let steps = interest.dependencies.paths[index].steps
+      let isHidden = steps.count > 1 && steps.dropFirst().contains { due.unsaved.contains($0.entity.root) }
+      guard targets.count <= Self.lookUpLimit, !isHidden else { return due.runsAgain = true }
+      let references = targets.filter { !$0.isTemporaryID }.map { AttributeValue.reference($0) }
+      guard !references.isEmpty else { continue }
+      let prepared = try PreparedPredicate(
+        .membership(.path(PropertyPath(names: steps.map(\.name))), in: references), for: interest.entity)
+      let query = StoreQuery(
+        entity: interest.entity, includesSubentities: interest.includesSubentities, predicate: prepared.predicate)
+      for store in plan.stores {
+        try context.forEachRow(query, prepared: prepared, in: store) { rows in
+          for row in rows where due.known[row.id]?.isRow != true { due.known[row.id] = .row(row) }
+        }
+      }
+    }
+    // Unsaved records may lead there instead of, or beside, the stored ones.
+    if request.includesPendingChanges {
+      for id in context.unsavedIDs(of: interest.root) where due.known[id] == nil { due.known[id] = .unread }
+    }
+  }
+
+  // MARK: Evaluating
+
+  private func evaluate(_ due: DueRecords, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+    guard !due.known.isEmpty else { return }
+    let states = try context.states(of: due.known, includingUnsaved: request.includesPendingChanges)
+    let dependsOnUnsaved = due.unsaved.areRead(
+      by: plan?.predicate, sortKeys: request.sortKeys, of: interest.entity)
+    let stored = StoredRecords(context: context)
+    for (id, state) in states {
+      let values: [AttributeValue]?
+      if let state {
+        work.evaluatedRows += 1
+        values =
+          dependsOnUnsaved || state.isUnsaved
+          ? try sortValues(of: state, in: ContextRecords(context: context)) : try sortValues(of: state, in: stored)
+      } else {
+        values = nil
+      }
+      let entry = values.map { ResultEntry(values: $0, id: id, version: state?.version ?? 0, stamp: nextStamp()) }
+      let isNew = members[id] == nil
+      put(entry, for: id)
+      if isNew, members[id] != nil, let state { work.entered.append(state) }
+    }
+  }
+
+  /// The values that a record is ordered by; `nil` for a record that the request does not find.
+  private func sortValues<Source: RecordSource>(
+    of state: RecordState, in source: Source
+  ) throws -> [AttributeValue]? where Source.Record == RecordState {
+    guard interest.isFetched[state.entity.position], try plan?.predicate?.matches(state, in: source) != false else {
+      return nil
+    }
+    return try order.keys?.sortValues(of: state, in: source) ?? []
+  }
+
+  /// Sets the entry of a record; `nil` removes the entry.
+  private func put(_ entry: ResultEntry?, for id: ManagedObjectID) {
+    let old = members[id]
+    var entry = entry
+    if let bound, let new = entry, order.precedes(bound, new) { entry = nil }
+    guard old != nil || entry != nil else { return }
+    touched.add(id, from: old, to: entry)
+    members[id] = entry
+    if let old, let entry, old.values == entry.values { return entries.replace(entry) }
+    if let old {
+      entries.remove(old)
+      if !isRange { sections?.remove(old) }
+    }
+    if let entry {
+      entries.insert(entry)
+      if !isRange { sections?.insert(entry) }
+    }
+  }
+
+  /// Records that other values of a record than those that the request reads changed.
+  private func restamp(_ id: ManagedObjectID) {
+    guard var entry = members[id] else { return }
+    entry.stamp = nextStamp()
+    put(entry, for: id)
+  }
+
+  /// Refills the range, or drops spare entries.
+  private func keepRange(in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+    guard let keptCount else { return }
+    if bound != nil, entries.count < keptCount.wanted { return try run(in: context, &work) }
+    guard entries.count > keptCount.wanted + 2 * keptCount.spare else { return }
+    for entry in entries.removeLast(keeping: keptCount.wanted + keptCount.spare) {
+      members[entry.id] = nil
+      touched.add(entry.id, from: entry, to: nil)
+    }
+    bound = entries.last
+  }
+}
+
+/// Receives the states of a live result, in the context.
+protocol ResultSink: AnyObject {
+  func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext)
+  /// Ends the result; `nil` for an end without an error.
+  func end(_ error: (any Error)?)
+}
+
+/// A state of a live result, with the changes since the state before.
+struct ResultDelivery: Sendable {
+  let state: ResultState
+  let touched: TouchedEntries
+  let renamed: [ManagedObjectID: ManagedObjectID]
+}
+
+/// The records to evaluate.
+private struct DueRecords {
+  let unsaved: UnsavedHierarchies
+  var known: [ManagedObjectID: KnownState] = [:]
+  /// The records with changes that neither predicate nor order read.
+  var refreshed: [ManagedObjectID] = []
+  /// The changed records behind a path, by the index of the path.
+  var targets: [Int: Set<ManagedObjectID>] = [:]
+  /// Whether the changes cannot be followed back to fetched records.
+  var runsAgain = false
+
+  init(unsaved: UnsavedHierarchies) { self.unsaved = unsaved }
+
+  mutating func add(_ record: StoreChanges.Record, isUncertain: Bool) {
+    if isUncertain {
+      known[record.id] = .unread
+    } else if record.kind == .deleted {
+      known[record.id] = .gone
+    } else {
+      known[record.id] = record.row.map { .row($0) } ?? .unread
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/// The states of a live result, as ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)`` returns
+/// them.
+///
+/// Each iterator runs the request when its first element is asked for. The iterator retains neither the context nor its
+/// objects. Several tasks use an iterator each.
+public struct ResultValues<Result: ManagedObject>: AsyncSequence, Sendable {
+  public typealias Element = ResultSnapshot<Result>
+  let source: LiveSource
+
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: LiveReader(source)) }
+
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
+    let reader: LiveReader
+
+    /// Waits for a state that was not delivered yet, and returns the newest one. `nil` after the end.
+    public mutating func next() async throws -> ResultSnapshot<Result>? {
+      try await reader.next().map { ResultSnapshot($0.current) }
+    }
+  }
+}
+
+/// The differences between the states of a live result, as
+/// ``ManagedObjectContext/changes(of:sectionKeyPath:followingOtherProcesses:)`` returns them. Otherwise as
+/// ``ResultValues``.
+public struct ResultChangeSequence<Result: ManagedObject>: AsyncSequence, Sendable {
+  public typealias Element = ResultChanges<Result>
+  let source: LiveSource
+
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: LiveReader(source)) }
+
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
+    let reader: LiveReader
+
+    /// Waits for changes, and returns the difference to the state that was delivered last. `nil` after the end.
+    public mutating func next() async throws -> ResultChanges<Result>? {
+      while let source = try await reader.next() {
+        let difference = source.difference
+        // Changes that came and went while nobody waited cancel each other out.
+        if source.former == nil || !difference.isEmpty { return ResultChanges(difference) }
+      }
+      return nil
+    }
+  }
+}
+
+/// A request, and the context that keeps its result.
+struct LiveSource: Sendable {
+  let request: CheckedRequest
+  let handle: ContextHandle
+  let followsOtherProcesses: Bool
+}
+
+/// Begins a live result at the first question, and reads its states.
+final class LiveReader: Sendable {
+  private let source: LiveSource
+  private let subscription: ResultSubscription
+  private let isBegun = Locked(false)
+
+  init(_ source: LiveSource) {
+    self.source = source
+    subscription = ResultSubscription(source.handle)
+  }
+
+  func next() async throws -> ResultDifferenceSource? {
+    let begins = isBegun.withLock { isBegun in
+      defer { isBegun = true }
+      return !isBegun
+    }
+    if begins {
+      guard let context = source.handle.context else { return nil }
+      let (source, subscription) = (source, subscription)
+      do {
+        try await context.perform { context in try context.begin(source, for: subscription) }
+      } catch is CancellationError {
+        return nil
+      }
+    }
+    return try await subscription.next()
+  }
+}
+
+extension ManagedObjectContext {
+  /// Begins a live result. Called inside the context.
+  final func begin(_ source: LiveSource, for sink: any ResultSink) throws {
+    guard let results = ContextLiveResults.of(self) else { return }
+    try results.add(source.request, for: sink, in: self)
+    guard source.followsOtherProcesses, let coordinator = persistentStoreCoordinator else { return }
+    results.follow(coordinator.signals(PersistentStoreCoordinator.liveResultsChannel))
+  }
+
+  final func liveSource<Result>(
+    _ request: FetchRequest<Result>, _ sectionKeyPath: String?, _ followsOtherProcesses: Bool
+  ) throws -> LiveSource {
+    let checked = try CheckedRequest(request, sectionKeyPath: sectionKeyPath, in: coordinator())
+    guard concurrencyType != .currentThread else {
+      throw CoherenceError(
+        .wrongContext,
+        "The context belongs to a thread and has no queue for a stream of results; use a FetchedResultsController there, "
+          + "or another context.")
+    }
+    guard let handle = storage.handle else {
+      throw CoherenceError(.illegalState, "The context is being released.")
+    }
+    return LiveSource(request: checked, handle: handle, followsOtherProcesses: followsOtherProcesses)
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// The channel whose signals have the live results that follow other processes read again.
+  ///
+  /// A PostgreSQL server tells other processes of signals only: a process whose saves others should follow calls
+  /// ``ManagedObjectContext/signalOnSave(_:)`` with this channel. Commits to a SQLite file need no signal.
+  public static var liveResultsChannel: String { "coherence.results" }
+}

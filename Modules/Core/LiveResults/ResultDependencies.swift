@@ -1,0 +1,188 @@
+/// The properties that decide which records a request finds, and in which order.
+///
+/// A change of another property cannot change a result. For a change of one of these, the dependencies say which records
+/// to evaluate again.
+struct ResultDependencies: Sendable {
+  /// The slots of the fetched records.
+  private(set) var own = SlotSet()
+  /// The slots of records behind to-one relationships.
+  private(set) var paths: [Path] = []
+  /// The slots of the members of to-many relationships of the fetched records, whose rows hold their owner.
+  private(set) var members: [Members] = []
+  /// The slots of other records, by the roots of their hierarchies. Their changes run the request again.
+  private(set) var others: [Others] = []
+  /// The to-many relationships that are kept as links.
+  private(set) var links: Set<RelationshipDescription> = []
+  /// The links of other records than the fetched ones.
+  private(set) var farLinks: Set<RelationshipDescription> = []
+
+  struct Path: Sendable {
+    /// The relationships from the fetched record to the record with the slots.
+    let steps: [RelationshipDescription]
+    let root: EntityDescription
+    var slots = SlotSet()
+  }
+
+  struct Members: Sendable {
+    let relationship: RelationshipDescription
+    /// The slot of the owner in the rows of members.
+    let ownerSlot: Int
+    let root: EntityDescription
+    var slots = SlotSet()
+  }
+
+  struct Others: Sendable {
+    let root: EntityDescription
+    var slots = SlotSet()
+    /// Whether a fresh record may be a member of a list.
+    var countsInserts = false
+
+    func mayBeChanged(by record: StoreChanges.Record) -> Bool {
+      record.entity.root === root && slots.mayBeChanged(by: record, orMembership: countsInserts)
+    }
+  }
+
+  /// The position of a record from which a path begins.
+  private enum Position {
+    case own
+    case path([RelationshipDescription])
+    case member(RelationshipDescription)
+    case other(EntityDescription)
+  }
+
+  /// Collects the dependencies of a request's predicate and order.
+  ///
+  /// - Throws: As ``ResolvedPath/init(_:from:)``.
+  init(_ predicate: FetchPredicate?, _ sortKeys: [SortKey], of entity: EntityDescription) throws(CoherenceError) {
+    if let predicate { try add(predicate, .own, entity) }
+    for key in sortKeys { try add(key.path, .own, entity) }
+  }
+
+  // MARK: Collecting
+
+  private mutating func add(
+    _ predicate: FetchPredicate, _ position: Position, _ entity: EntityDescription
+  ) throws(CoherenceError) {
+    switch predicate {
+    case .constant: return
+    case .comparison(let left, _, let right, _):
+      for expression in [left, right] { try add(expression, position, entity) }
+    case .membership(let expression, _, _): try add(expression, position, entity)
+    case .between(let value, let lower, let upper):
+      for expression in [value, lower, upper] { try add(expression, position, entity) }
+    case .and(let parts), .or(let parts):
+      for part in parts { try add(part, position, entity) }
+    case .not(let part): try add(part, position, entity)
+    case .quantified(_, let path, let part):
+      guard let (relationship, member) = try add(path, position, entity) else { return }
+      try add(part, member, relationship.destination)
+    }
+  }
+
+  private mutating func add(
+    _ expression: FetchExpression, _ position: Position, _ entity: EntityDescription
+  ) throws(CoherenceError) {
+    switch expression {
+    case .value: return
+    case .path(let path), .count(let path): try add(path, position, entity)
+    }
+  }
+
+  /// Adds the relationships on a path and its target. Returns a to-many relationship at the end, with the position of its
+  /// members.
+  @discardableResult
+  private mutating func add(
+    _ path: PropertyPath, _ start: Position, _ entity: EntityDescription
+  ) throws(CoherenceError) -> (RelationshipDescription, Position)? {
+    let resolved = try ResolvedPath(path, from: entity)
+    var position = start
+    for step in resolved.steps {
+      note(step.slot, at: position)
+      switch position {
+      case .own: position = .path([step])
+      case .path(let steps): position = .path(steps + [step])
+      case .member, .other: position = .other(step.destination.root)
+      }
+    }
+    switch resolved.target {
+    case .identity: return nil
+    case .attribute(let attribute): note(attribute.slot, at: position)
+    case .toOne(let relationship): note(relationship.slot, at: position)
+    case .toMany(let relationship): return (relationship, follow(relationship, from: position))
+    }
+    return nil
+  }
+
+  /// Notes that the members of a to-many relationship count. Returns their position.
+  private mutating func follow(_ relationship: RelationshipDescription, from position: Position) -> Position {
+    let root = relationship.destination.root
+    guard case .inverseColumn(let inverse, _) = relationship.storage, let slot = inverse.slot else {
+      links.insert(relationship)
+      if case .own = position {} else { farLinks.insert(relationship) }
+      // A fresh record becomes a member by a link.
+      addOther(nil, root)
+      return .other(root)
+    }
+    guard case .own = position else {
+      addOther(slot, root, countsInserts: true)
+      return .other(root)
+    }
+    if !members.contains(where: { $0.relationship == relationship }) {
+      members.append(Members(relationship: relationship, ownerSlot: slot, root: root))
+    }
+    note(slot, at: .member(relationship))
+    return .member(relationship)
+  }
+
+  private mutating func note(_ slot: Int?, at position: Position) {
+    guard let slot else { return }
+    switch position {
+    case .own: own.insert(slot)
+    case .path(let steps):
+      guard let root = steps.last?.destination.root else { return }
+      let index = paths.firstIndex { $0.steps == steps } ?? paths.count
+      if index == paths.count { paths.append(Path(steps: steps, root: root)) }
+      paths[index].slots.insert(slot)
+    case .member(let relationship):
+      for index in members.indices where members[index].relationship == relationship {
+        members[index].slots.insert(slot)
+      }
+    case .other(let root): addOther(slot, root)
+    }
+  }
+
+  private mutating func addOther(_ slot: Int?, _ root: EntityDescription, countsInserts: Bool = false) {
+    let index = others.firstIndex { $0.root === root } ?? others.count
+    if index == others.count { others.append(Others(root: root)) }
+    if countsInserts { others[index].countsInserts = true }
+    if let slot { others[index].slots.insert(slot) }
+  }
+
+  // MARK: Questions
+
+  /// Whether a change of a record that is not fetched can change a result.
+  func concern(_ record: StoreChanges.Record) -> Bool {
+    let root = record.entity.root
+    return paths.contains { $0.root === root && $0.slots.mayBeChanged(by: record) }
+      || members.contains { $0.root === root && $0.slots.mayBeChanged(by: record, orMembership: true) }
+      || others.contains { $0.mayBeChanged(by: record) }
+  }
+
+  /// Whether unsaved changes of records of a hierarchy can change a result.
+  func concern(_ root: EntityDescription) -> Bool {
+    paths.contains { $0.root === root } || members.contains { $0.root === root } || others.contains { $0.root === root }
+  }
+}
+
+extension SlotSet {
+  /// Whether a change of a record may change the value of one of the slots.
+  ///
+  /// - Parameter orMembership: Whether an insert counts too.
+  func mayBeChanged(by record: StoreChanges.Record, orMembership: Bool = false) -> Bool {
+    switch record.kind {
+    case .inserted: return orMembership || record.isRestored
+    case .deleted: return true
+    case .updated: return record.slots.map { slots in slots.contains { self.contains($0) } } ?? true
+    }
+  }
+}

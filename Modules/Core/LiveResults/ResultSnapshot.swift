@@ -1,0 +1,141 @@
+/// The records of a live result at one moment: their identifiers, in the order and range of the request.
+///
+/// A value that any thread may use. A snapshot shares its memory with the snapshots before and after it, so that keeping
+/// one costs little. Reading an element costs a search among the list's blocks of some hundred records.
+///
+/// ```swift
+/// for try await tracks in try context.values(of: FetchRequest(Track.self).sort(\.title)) {
+///   print(tracks.count)
+/// }
+/// ```
+public struct ResultSnapshot<Result: ManagedObject>: Sendable {
+  let state: ResultState
+
+  init(_ state: ResultState) { self.state = state }
+
+  /// The sections of the records, in order; empty for a result without a section key path. Made at each call, at a cost
+  /// that grows with the number of sections.
+  public var sections: [ResultSection] { state.sectionList }
+
+  /// The identifiers as an array.
+  public var ids: [ManagedObjectID] { state.visibleEntries.map(\.id) }
+
+  /// The index of a record; `nil` for a record that is not in the result. Passes over the records.
+  public func index(of id: ManagedObjectID) -> Int? { firstIndex(of: id) }
+
+  /// The objects of the records in a context, loaded, in the order of the result. Records deleted since are left out.
+  ///
+  /// To be called inside the context. Cost: objects without values are loaded together.
+  ///
+  /// - Throws: As ``ManagedObjectContext/objects(for:as:)``.
+  public func objects(in context: ManagedObjectContext) throws -> [Result] {
+    try context.objects(for: ids, as: Result.self)
+  }
+}
+
+extension ResultSnapshot: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { state.visible.count }
+  public subscript(position: Int) -> ManagedObjectID { state.entry(at: position).id }
+}
+
+extension ResultSnapshot: Equatable {
+  /// Whether two snapshots have the same records in the same order and the same sections. The values of the records are
+  /// not compared.
+  public static func == (left: ResultSnapshot, right: ResultSnapshot) -> Bool {
+    left.elementsEqual(right) && left.sections == right.sections
+  }
+}
+
+/// Records of a live result with an equal value of the first sort key.
+public struct ResultSection: Sendable, Hashable {
+  /// The value that the records have in common, without the differences that the sort key ignores.
+  public let value: AttributeValue
+  /// The indexes of the section's records in the result.
+  public let range: Range<Int>
+
+  /// Makes a section, to compare it with others.
+  public init(value: AttributeValue, range: Range<Int>) {
+    self.value = value
+    self.range = range
+  }
+
+  /// The value as a text; empty for a missing value.
+  public var name: String {
+    switch value {
+    case .null: ""
+    case .bool(let value): "\(value)"
+    case .int(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .string(let value): value
+    case .data(let value): "\(value.count) bytes"
+    case .date(let value): "\(value)"
+    case .uuid(let value): "\(value)"
+    case .decimal(let value): "\(value)"
+    case .reference(let value): "\(value)"
+    }
+  }
+  /// The number of the section's records.
+  public var count: Int { range.count }
+}
+
+/// The entries of a live result at one moment, with the range that the request asks for.
+struct ResultState: Sendable {
+  let entries: SortedEntries
+  /// The range of visible entries.
+  let visible: Range<Int>
+  /// The sections of the visible entries; `nil` for a result without sections.
+  let sections: SectionCounts?
+  /// Whether the request has an offset or a limit.
+  let isRange: Bool
+  /// The number of entries before each chunk.
+  private let starts: [Int]
+
+  init(_ entries: SortedEntries, range: FetchRange, isRange: Bool, sections: SectionCounts?) {
+    self.entries = entries
+    self.isRange = isRange
+    let lower = min(range.offset, entries.count)
+    visible = lower..<(lower + min(range.limit ?? .max, entries.count - lower))
+    var start = 0
+    starts = entries.chunks.map { chunk in
+      defer { start += chunk.count }
+      return start
+    }
+    if isRange, sections != nil {
+      self.sections = SectionCounts(entries.entries(in: visible), order: entries.order)
+    } else {
+      self.sections = sections
+    }
+  }
+
+  /// A state without entries, as the state before the first one.
+  static func empty(like other: ResultState) -> ResultState {
+    let entries = SortedEntries(order: other.entries.order)
+    return ResultState(
+      entries, range: FetchRange(offset: 0, limit: nil), isRange: other.isRange,
+      sections: other.sections.map { _ in SectionCounts([], order: entries.order) })
+  }
+
+  func entry(at position: Int) -> ResultEntry {
+    precondition(position >= 0 && position < visible.count, "The index is out of the range of the result.")
+    let index = visible.lowerBound + position
+    let chunk = SortedEntries.partition(starts.count) { starts[$0] <= index } - 1
+    return entries.chunks[chunk][index - starts[chunk]]
+  }
+
+  var visibleEntries: [ResultEntry] { entries.entries(in: visible) }
+
+  /// The position of an entry of the list; `nil` outside of the visible range.
+  func position(of entry: ResultEntry) -> Int? {
+    let rank = entries.rank(of: entry)
+    return visible.contains(rank) ? rank - visible.lowerBound : nil
+  }
+
+  var sectionList: [ResultSection] {
+    var start = 0
+    return (sections?.sections ?? []).map { section in
+      defer { start += section.count }
+      return ResultSection(value: section.value, range: start..<(start + section.count))
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// The changes that one save or batch request made in the stores, record by record, for live results.
+struct StoreChanges: Sendable {
+  /// The change of one record.
+  struct Record: Sendable {
+    let id: ManagedObjectID
+    /// The record's entity; for a batch request, which does not return exact entities, an ancestor of it.
+    let entity: EntityDescription
+    let kind: EntityChangeKind
+    /// The changed slots of an update; `nil` when they are not known.
+    var slots: SlotSet?
+    /// The row before the change; `nil` when it is not known, and for an insert.
+    var base: Row?
+    /// The row after the change; `nil` when it is not known, and for a delete.
+    var row: Row?
+    /// Whether the save restored a deleted record.
+    var isRestored = false
+  }
+
+  var records: [Record] = []
+  /// The to-many relationships, kept as links, whose members changed, by owner.
+  var relinked: [ManagedObjectID: Set<RelationshipDescription>] = [:]
+  /// Permanent identifiers of inserted records by the temporary ones that they had.
+  var renamed: [ManagedObjectID: ManagedObjectID] = [:]
+  /// Whether the rows may be out of date, because another save ran at the same time.
+  var isOverlapped = false
+
+  var isEmpty: Bool { records.isEmpty && relinked.isEmpty && renamed.isEmpty }
+  /// The number of listed changes.
+  var count: Int { records.count + relinked.count + renamed.count }
+
+  /// Adds records of a batch request.
+  mutating func add(
+    batch ids: [ManagedObjectID], of entity: EntityDescription? = nil, as kind: EntityChangeKind, slots: SlotSet? = nil
+  ) {
+    for id in ids { records.append(Record(id: id, entity: entity ?? id.entity, kind: kind, slots: slots)) }
+  }
+}
+
+/// An event of the stores that concerns live results.
+enum StoreEvent: Sendable {
+  case changed(StoreChanges)
+  /// Any record may have changed: another process or coordinator wrote, or a store was attached.
+  case everything
+  /// A store was detached.
+  case detached(StoreIdentifier)
+}
+
+/// Receives the events of a coordinator's stores, on the thread of the save.
+protocol StoreEventReceiver: AnyObject, Sendable {
+  /// Receives an event. Returns quickly, and uses no context.
+  func receive(_ event: StoreEvent)
+}

@@ -1,0 +1,73 @@
+import Synchronization
+
+/// Passes the changes of a coordinator's saves to receivers, in the order of the commits.
+///
+/// Saves that overlap in time may be posted in another order than the stores committed them. The hub marks their
+/// changes, so that receivers read the rows again instead of believing the posted ones.
+final class StoreEventHub: Sendable {
+  private struct Entry { weak var receiver: (any StoreEventReceiver)? }
+
+  private struct State {
+    var entries: [Entry] = []
+    /// The number of running saves.
+    var running = 0
+    /// The number of saves begun so far.
+    var begun = 0
+  }
+
+  /// A running save.
+  struct Turn {
+    fileprivate let number: Int
+    fileprivate let wasAlone: Bool
+  }
+
+  private let state = Mutex(State())
+  private let hasReceivers = Atomic<Bool>(false)
+
+  /// Whether changes are worth collecting. Costs the read of one word.
+  var isObserved: Bool { hasReceivers.load(ordering: .acquiring) }
+
+  /// Adds a receiver without retaining it. Adding it twice does nothing.
+  func add(_ receiver: any StoreEventReceiver) {
+    state.withLock { state in
+      state.entries.removeAll { $0.receiver == nil || $0.receiver === receiver }
+      state.entries.append(Entry(receiver: receiver))
+      hasReceivers.store(true, ordering: .releasing)
+    }
+  }
+
+  func remove(_ receiver: any StoreEventReceiver) {
+    state.withLock { state in
+      state.entries.removeAll { $0.receiver == nil || $0.receiver === receiver }
+      hasReceivers.store(!state.entries.isEmpty, ordering: .releasing)
+    }
+  }
+
+  /// Notes that a save begins to write.
+  func begin() -> Turn {
+    state.withLock { state in
+      state.running += 1
+      state.begun += 1
+      return Turn(number: state.begun, wasAlone: state.running == 1)
+    }
+  }
+
+  /// Notes that a save has written, and passes its changes on; `nil` for changes that were not collected.
+  ///
+  /// The next save begins after its receivers have the changes, or both are marked as overlapped.
+  func end(_ turn: Turn, _ changes: StoreChanges?) {
+    let (receivers, isOverlapped) = state.withLock { state in
+      (changes == nil ? [] : state.entries.compactMap(\.receiver), !turn.wasAlone || turn.number != state.begun)
+    }
+    if var changes, !changes.isEmpty {
+      changes.isOverlapped = isOverlapped
+      for receiver in receivers { receiver.receive(.changed(changes)) }
+    }
+    state.withLock { $0.running -= 1 }
+  }
+
+  /// Passes an event other than a save to all receivers.
+  func post(_ event: StoreEvent) {
+    for receiver in state.withLock({ $0.entries.compactMap(\.receiver) }) { receiver.receive(event) }
+  }
+}

@@ -1,0 +1,69 @@
+/// The present state of a record in its store, as far as it is known.
+enum KnownState {
+  case row(Row)
+  /// The record does not exist.
+  case gone
+  /// The row has to be read.
+  case unread
+
+  var isRow: Bool { if case .row = self { true } else { false } }
+}
+
+extension RecordState {
+  /// Whether the state has unsaved changes of the context itself.
+  var isUnsaved: Bool { if case .pending = values { true } else { false } }
+
+  /// The version of the row, or of the row that the changes are based on.
+  var version: Int64 {
+    switch values {
+    case .row(let row): row.version
+    case .pending(let record): record.base?.version ?? 0
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Returns the states of records as a fetch would see them; `nil` for a deleted or missing record. Rows that are not
+  /// known are read together.
+  final func states(
+    of known: [ManagedObjectID: KnownState], includingUnsaved: Bool
+  ) throws -> [ManagedObjectID: RecordState?] {
+    var result: [ManagedObjectID: RecordState?] = [:]
+    var inherited: [InheritedRecord] = []
+    var unread: [ManagedObjectID] = []
+    for (id, state) in known {
+      if includingUnsaved, let record = storage.record(for: id), !record.isUnchanged {
+        result[id] = .some(record.kind == .deleted ? nil : RecordState(record))
+      } else if includingUnsaved, let record = inheritedRecord(of: id) {
+        result[id] = .some(nil)
+        if !record.isDeleted { inherited.append(record) }
+      } else {
+        switch state {
+        case .row(let row): result[id] = RecordState(row)
+        case .gone: result[id] = .some(nil)
+        case .unread:
+          result[id] = .some(nil)
+          unread.append(id)
+        }
+      }
+    }
+    for row in try rows(of: inherited) + committedRows(unread) { result[row.id] = RecordState(row) }
+    return result
+  }
+
+  /// The records of a hierarchy with unsaved changes of this context or its parents.
+  final func unsavedIDs(of root: EntityDescription) -> Set<ManagedObjectID> {
+    var result: Set<ManagedObjectID> = []
+    var context: ManagedObjectContext? = self
+    while let current = context {
+      let storage = current.storage
+      storage.withPending {
+        for record in storage.records where record.entity.root === root && !record.isUnchanged {
+          result.insert(record.id)
+        }
+      }
+      context = current.parent
+    }
+    return result
+  }
+}

@@ -1,0 +1,63 @@
+/// Collects the committed changes of a save or a batch request for the streams of changes by entity and for live
+/// results, as far as any are in use.
+struct CommittedChanges {
+  private var list: EntityChangeList?
+  private var changes: StoreChanges?
+
+  init(for coordinator: PersistentStoreCoordinator) {
+    list = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
+    changes = coordinator.storeEventHub.isObserved ? StoreChanges() : nil
+  }
+
+  /// Adds a committed unit. Its records must still be current.
+  mutating func add(_ committed: CommittedUnit) {
+    list?.add(committed.unit)
+    changes?.add(committed.unit)
+    add(committed.added)
+  }
+
+  /// Adds the records that participants added.
+  mutating func add(_ records: ParticipantRecords) {
+    list?.add(records)
+    for row in records.rows {
+      changes?.records.append(StoreChanges.Record(id: row.id, entity: row.entity, kind: .inserted, row: row))
+    }
+  }
+
+  /// Adds records of a batch request.
+  mutating func add(
+    batch ids: [ManagedObjectID], of entity: EntityDescription? = nil, as kind: EntityChangeKind, slots: SlotSet? = nil
+  ) {
+    list?.add(batch: ids, of: entity, as: kind)
+    changes?.add(batch: ids, of: entity, as: kind, slots: slots)
+  }
+
+  /// Posts the changes, and ends the save's turn at the hub.
+  func post(to coordinator: PersistentStoreCoordinator, _ turn: StoreEventHub.Turn) {
+    if let list { coordinator.entityChangeFeed.post(list) }
+    coordinator.storeEventHub.end(turn, changes)
+  }
+}
+
+extension StoreChanges {
+  /// Adds the changes of a unit of work that was saved into one store. The unit's records must still be current.
+  mutating func add(_ unit: UnitOfWork) {
+    for change in unit.inserts {
+      guard let row = change.row else { continue }
+      let former = change.record.id
+      if former != change.id { renamed[former] = change.id }
+      records.append(
+        Record(id: change.id, entity: change.entity, kind: .inserted, row: row, isRestored: change.base != nil))
+    }
+    for change in unit.updates where change.isWritten {
+      records.append(
+        Record(
+          id: change.id, entity: change.entity, kind: .updated, slots: change.changed, base: change.base,
+          row: change.row))
+    }
+    for change in unit.deletes {
+      records.append(Record(id: change.id, entity: change.entity, kind: .deleted, base: change.base))
+    }
+    relinked.merge(unit.links.owners) { $0.union($1) }
+  }
+}

@@ -1,0 +1,184 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+import TestSupport
+
+/// The beginning and the end of live results, and wrong use.
+@MainActor
+@Suite("Ends of live results", .timeLimit(.minutes(15)))
+struct LiveResultEndTests {
+  /// The code of the error that a block throws; `nil` for none.
+  private static func code<T>(_ body: () throws -> T) -> ErrorCode? {
+    do {
+      _ = try body()
+      return nil
+    } catch {
+      return (error as? CoherenceError)?.code
+    }
+  }
+
+  @Test func `a faulty request is an error before the stream begins`() throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let view = stack.view
+    func expect(_ code: ErrorCode, _ request: FetchRequest<ManagedObject>, sections: String? = nil) {
+      #expect(Self.code { try view.values(of: request, sectionKeyPath: sections) } == code)
+      #expect(Self.code { try view.changes(of: request, sectionKeyPath: sections) } == code)
+      let controller = FetchedResultsController(
+        fetchRequest: request, managedObjectContext: view, sectionKeyPath: sections)
+      #expect(Self.code { try controller.performFetch() } == code)
+    }
+    expect(.unknownEntity, FetchRequest(entityName: "Album"))
+    expect(.unknownProperty, LiveLibrary.tracks.sort("size"))
+    expect(.unknownProperty, LiveLibrary.tracks.filter(try FetchPredicate(format: "size > 1")))
+    expect(.invalidPredicate, LiveLibrary.tracks.filter(try FetchPredicate(format: "length == 'x'")))
+    expect(.invalidFetchRequest, LiveLibrary.tracks.limit(-1))
+    expect(.invalidFetchRequest, LiveLibrary.tracks.sort("title").sort("genre"), sections: "genre")
+    expect(.invalidFetchRequest, LiveLibrary.tracks, sections: "genre")
+    let lonely = ManagedObjectContext()
+    #expect(Self.code { try lonely.values(of: LiveLibrary.tracks) } == .contextWithoutStore)
+    let own = ManagedObjectContext(concurrencyType: .currentThread, coordinator: stack.coordinator)
+    #expect(Self.code { try own.values(of: LiveLibrary.tracks) } == .wrongContext)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a detached store ends its live results with an error`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    var values = try stack.view.values(of: LiveLibrary.tracks).makeAsyncIterator()
+    _ = try await values.next()
+    let watcher = try LiveWatcher("controller", LiveLibrary.tracks, in: stack.view)
+    try stack.coordinator.remove(stack.store)
+    do {
+      _ = try await values.next()
+      Issue.record("The stream ended without an error.")
+    } catch ErrorCode.storeDetached {}
+    #expect(try await values.next() == nil)
+    #expect(watcher.failures.count == 1)
+  }
+
+  @Test func `the stream ends with its context`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    var context: ManagedObjectContext? = ManagedObjectContext(coordinator: stack.coordinator)
+    var values = try context!.values(of: LiveLibrary.tracks).makeAsyncIterator()
+    _ = try await values.next()
+    context = nil
+    #expect(try await values.next() == nil)
+  }
+
+  @Test func `a cancelled task ends its stream`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let (begun, signal) = AsyncStream.makeStream(of: Void.self)
+    let values = try stack.view.values(of: LiveLibrary.tracks)
+    let task = Task {
+      var count = 0
+      for try await _ in values {
+        count += 1
+        signal.yield()
+      }
+      return count
+    }
+    for await _ in begun { break }
+    task.cancel()
+    #expect(try await task.value == 1)
+  }
+
+  @Test func `a released stream is dropped, and later saves are not posted to its context`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    do {
+      var values = try stack.view.values(of: LiveLibrary.tracks).makeAsyncIterator()
+      _ = try await values.next()
+    }
+    stack.view.performAndWait {}
+    let view = stack.view
+    let before = view.performAndWait { view.liveWork.evaluatedRows }
+    try stack.add("a")
+    #expect(view.performAndWait { view.liveWork.evaluatedRows } == before)
+  }
+
+  @Test func `a controller may be released by its delegate`() throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let owner = ReleasingOwner()
+    let controller = FetchedResultsController(fetchRequest: LiveLibrary.tracks, managedObjectContext: stack.view)
+    try controller.performFetch()
+    controller.delegate = owner
+    owner.controller = consume controller
+    try stack.add("a")
+    stack.view.performAndWait {}
+    #expect(owner.controller == nil && owner.count == 1)
+    try stack.add("b")
+    stack.view.performAndWait {}
+    #expect(owner.count == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `results that follow other processes show the saves of another coordinator`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    var values = try stack.view.values(of: LiveLibrary.tracks, followingOtherProcesses: true).makeAsyncIterator()
+    #expect(try await values.next()?.isEmpty == true)
+    let stranger = LiveStrategy.direct.makeContainer(in: stack.directory)
+    try stranger.attachPersistentStore(for: stack.configuration)
+    let context = stranger.newBackgroundContext()
+    try context.performAndWait {
+      try LiveLibrary.track("a", in: context)
+      try context.signalOnSave(PersistentStoreCoordinator.liveResultsChannel)
+      try context.save()
+    }
+    var count = 0
+    while count == 0, let list = try await values.next() { count = list.count }
+    #expect(count == 1)
+  }
+}
+
+/// Releases a controller when it reports a change.
+private final class ReleasingOwner: FetchedResultsControllerDelegate {
+  var controller: FetchedResultsController<ManagedObject>?
+  var count = 0
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
+  ) {
+    count += 1
+    self.controller = nil
+  }
+}
+
+/// The notifications of changed objects, as far as live results and reverts add to them.
+@MainActor
+@Suite("Notifications of everything that changed", .timeLimit(.minutes(15)))
+struct EverythingIsToldTests {
+  @Test func `an update that enters a live result is named as a record shown for the first time`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let id = try #require(try stack.add("a", genre: "x")["a"])
+    stack.view.reset()
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "genre == 'y'"))
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stack.view)
+    try controller.performFetch()
+    #expect(stack.view.registeredObject(with: id) == nil)
+    var told = stack.view.objectsDidChange.makeAsyncIterator()
+    try stack.write { try $0.objects(for: [id]).first?.setValue("y", for: "genre") }
+    stack.view.performAndWait {}
+    #expect(await told.next()?.inserted == [id])
+    #expect(controller.fetchedObjects.map(\.objectID) == [id])
+  }
+
+  @Test func `a rollback names inserted objects as deleted, and changed ones as refreshed`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let id = try #require(try stack.add("a")["a"])
+    let view = stack.view
+    let track = try #require(try view.objects(for: [id]).first)
+    let fresh = try view.performAndWait {
+      try track.setValue("b", for: "title")
+      return try LiveLibrary.track("c", in: view).objectID
+    }
+    var told = view.objectsDidChange.makeAsyncIterator()
+    view.rollback()
+    let changes = await told.next()
+    #expect(changes?.deleted == [fresh] && changes?.refreshed == [id])
+  }
+
+  @Test func `a reset reports that everything may have changed`() async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    var told = stack.view.objectsDidChange.makeAsyncIterator()
+    stack.view.reset()
+    #expect(await told.next()?.isEverything == true)
+  }
+}
