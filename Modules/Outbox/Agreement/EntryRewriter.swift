@@ -67,14 +67,16 @@ struct EntryRewriter {
 
   // MARK: Entries
 
-  /// The entries of records, in the order of each record's saves.
+  /// The entries of records, in the order of each record's saves. Makes those that the log has.
   func entries(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
     var result: [ManagedObjectID: [OutboxEntryRecord]] = [:]
     for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
       let byKey = Dictionary(grouping: group, by: \.key)
-      let records = try context.entryRecords(ofKeys: Array(byKey.keys), rootNames: [root.name] + root.formerNames)
+      let rootNames = [root.name] + root.formerNames
+      try context.makeLoggedEntries(ofKeys: byKey.keys, rootNames: rootNames)
+      let records = try context.entryRecords(ofKeys: Array(byKey.keys), rootNames: rootNames)
       for record in records {
-        let id = byKey[record.recordKey]?.first { $0.storeIdentifier == record.objectID.storeIdentifier }
+        let id = byKey[record.recordKey]?.first { $0.storeIdentifier == record.storeIdentifier }
         if let id { result[id, default: []].append(record) }
       }
     }
@@ -183,7 +185,7 @@ struct EntryRewriter {
 
   /// Writes other values under a new key, because a server may know the old key with the old values.
   func write(_ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord) throws {
-    try record.write(changes, members, store: store(of: record.objectID))
+    try record.write(changes, members, store: record.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) })
     renewKey(of: record)
   }
 

@@ -25,6 +25,12 @@ struct PendingEntryReader {
       .filter(.membership(.path(PropertyPath(names: ["kind"])), in: kinds))
     let sink = try HeadSink(model: coordinator.managedObjectModel)
     try context.read(request, into: sink)
+    let known = Set(entity.hierarchy.flatMap { [$0.name] + $0.formerNames })
+    try context.forEachLoggedChange { change, save in
+      if change.kind != .update, known.contains(change.entityName) {
+        sink.add(EntryHead(change, save, in: coordinator.managedObjectModel))
+      }
+    }
     let ids = sink.heads.compactMap { head in self.id(of: head.record, entry: head.id).map { ($0, head) } }
     let deleted = Set(ids.filter { $1.kind == .delete }.map(\.0))
     let inserts = ids.filter { $1.kind == .insert && !deleted.contains($0) }
@@ -37,7 +43,12 @@ struct PendingEntryReader {
   }
 
   private func store(of id: ManagedObjectID) -> (any PersistentStore)? {
-    id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+    storeIdentifier(of: id).flatMap { coordinator.persistentStore(with: $0) }
+  }
+
+  /// The store of an entry, also of one that was made in this context and is not saved.
+  private func storeIdentifier(of id: ManagedObjectID) -> StoreIdentifier? {
+    id.storeIdentifier ?? (context.registeredObject(with: id) as? OutboxEntryRecord)?.storeIdentifier
   }
 
   // MARK: Edits
@@ -53,8 +64,13 @@ struct PendingEntryReader {
       try context.forEachEntryRequest(ofKeys: group.map(\.key), rootNames: rootNames) {
         try context.read($0, into: sink)
       }
+      let keys = Set(group.map(\.key))
+      try context.forEachLoggedChange { change, save in
+        guard keys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
+        sink.add(EntryHead(change, save, in: coordinator.managedObjectModel), payload: change.payload)
+      }
       var others: Set<Int64> = []
-      for (record, entries) in Dictionary(grouping: sink.entries, by: \.stored) {
+      for (record, entries) in Dictionary(grouping: sink.entries, by: stored) {
         guard entries.count == 1, let entry = entries.first, entry.head.kind == .update else {
           others.insert(record.record.key)
           continue
@@ -70,6 +86,10 @@ struct PendingEntryReader {
       }
     }
     return edits
+  }
+
+  private func stored(_ entry: UpdateSink.Entry) -> StoredRecord {
+    StoredRecord(store: storeIdentifier(of: entry.head.id), record: entry.head.record)
   }
 
   private func edit(of id: ManagedObjectID, _ entry: UpdateSink.Entry) -> PendingEdit {
@@ -97,8 +117,13 @@ struct PendingEntryReader {
   private func entries(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [StoredRecord: [OutboxEntry]] {
     guard !keys.isEmpty else { return [:] }
     let decoder = EntryDecoder(coordinator: coordinator)
-    let entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
-    return Dictionary(grouping: entries) { StoredRecord(store: $0.id.storeIdentifier, record: $0.record) }
+    var entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
+    let known = Set(keys)
+    try context.forEachLoggedChange { change, save in
+      guard known.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
+      entries.append(decoder.entry(change, of: save))
+    }
+    return Dictionary(grouping: entries) { StoredRecord(store: storeIdentifier(of: $0.id), record: $0.record) }
   }
 }
 
@@ -118,6 +143,26 @@ private struct EntryHead {
   let state: OutboxEntryState
   let isRejected: Bool
   let groupEnd: Int64?
+
+  init(
+    id: ManagedObjectID, record: OutboxRecord, entityName: String, kind: OutboxEntryKind, state: OutboxEntryState,
+    isRejected: Bool, groupEnd: Int64?
+  ) {
+    self.id = id
+    self.record = record
+    self.entityName = entityName
+    self.kind = kind
+    self.state = state
+    self.isRejected = isRejected
+    self.groupEnd = groupEnd
+  }
+
+  /// The head of an entry that is not made yet, with the identifier of its record of the log.
+  init(_ change: LogChange, _ save: LoggedSave, in model: ManagedObjectModel) {
+    self.init(
+      id: save.id, record: change.record.renamed(in: model), entityName: change.entityName, kind: change.kind,
+      state: .pending, isRejected: false, groupEnd: nil)
+  }
 
   /// Whether the server may have applied the entry.
   var isBeingSent: Bool { state == .sending || (groupEnd != nil && !isRejected) }
@@ -143,6 +188,9 @@ private final class HeadSink: ValueSink {
     slots = [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
   }
 
+  /// Adds the head of an entry that is not made yet.
+  func add(_ head: EntryHead) { heads.append(head) }
+
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
     defer { values.deinitialize(count: slots.count) }
     guard case .reference(let id) = values[0] else { return }
@@ -160,8 +208,6 @@ private final class UpdateSink: ValueSink {
   struct Entry {
     let head: EntryHead
     let payload: Data
-
-    var stored: StoredRecord { StoredRecord(store: head.id.storeIdentifier, record: head.record) }
   }
 
   private let heads: HeadSink
@@ -175,6 +221,9 @@ private final class UpdateSink: ValueSink {
     let payload = try model.entity(named: OutboxEntryRecord.entityName).attribute(named: name)?.slot
     slots = heads.slots + (payload.map { [$0] } ?? [])
   }
+
+  /// Adds an entry that is not made yet.
+  func add(_ head: EntryHead, payload: Data) { entries.append(Entry(head: head, payload: payload)) }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
     let index = heads.slots.count

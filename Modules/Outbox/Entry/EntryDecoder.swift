@@ -21,7 +21,7 @@ struct EntryDecoder {
     let values = try? EntryReader.payload(payload)
     let identity = object.identity.map { try? EntryReader.identity($0) } ?? []
     let record = OutboxRecord(rootName: object.rootName, key: object.recordKey).renamed(in: model)
-    let store = object.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+    let store = object.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
     return OutboxEntry(
       id: object.objectID,
       recordID: store.flatMap { record.objectID(in: $0) },
@@ -48,6 +48,24 @@ struct EntryDecoder {
       changes: values?.0.map { change($0, entity) } ?? [],
       members: values?.1.map { members($0, entity) } ?? [],
       isReadable: values != nil && identity != nil)
+  }
+
+  /// The value of an entry that is not made yet, with the identifier of its record of the log.
+  func entry(_ logged: LogChange, of save: LoggedSave) -> OutboxEntry {
+    let entity = model.entity(recordedAs: logged.entityName)
+    let values = try? EntryReader.payload(logged.payload)
+    let identity = logged.identity.map { try? EntryReader.identity($0) } ?? []
+    let record = logged.record.renamed(in: model)
+    let store = save.id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+    return OutboxEntry(
+      id: save.id, recordID: store.flatMap { record.objectID(in: $0) }, record: record,
+      entityName: entity?.name ?? logged.entityName, recordedEntityName: logged.entityName,
+      isEntityKnown: entity != nil, sequence: logged.sequence, transaction: save.transaction,
+      recordVersion: logged.recordVersion, kind: logged.kind, idempotencyKey: logged.idempotencyKey,
+      author: save.author, enqueuedDate: save.enqueued, state: .pending, attempts: 0, nextAttemptDate: nil,
+      lastError: nil, isRejected: false, groupEnd: nil, leaseEnd: nil, claimant: nil,
+      identity: Self.identity(identity ?? [], entity), changes: values?.0.map { change($0, entity) } ?? [],
+      members: values?.1.map { members($0, entity) } ?? [], isReadable: values != nil && identity != nil)
   }
 
   private func payload(of object: OutboxEntryRecord, includesContent: Bool) throws -> Data {

@@ -13,7 +13,13 @@
 /// value      = tag [content]
 /// identity   = version fields
 /// references = version count (role record)*                     role: 0 base, 1 new
+/// log        = version key change*                              key: the 16 bytes of a UUID
+/// change     = kind offset entity root signed-key signed-version identity references payload whole
+/// entity     = name-index [name]                                a name follows its first index; so does that of a root
 /// ```
+/// In a log, the offset is that of the change's sequence from the first one. The four parts of a change are 4 bytes, the
+/// lowest first, with the number of bytes that follow; zero without the part.
+///
 /// A release that changes the format raises the version and still reads the earlier versions.
 enum EntryFormat {
   static let version: UInt8 = 1

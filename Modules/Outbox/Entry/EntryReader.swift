@@ -3,8 +3,8 @@ import Foundation
 
 /// Reads values in the ``EntryFormat``. Damaged data is refused, whatever the damage.
 struct EntryReader {
-  private let bytes: [UInt8]
-  private var position = 0
+  let bytes: [UInt8]
+  private(set) var position = 0
   private var rootNames: [String] = []
 
   /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data that is not in the format; so do
@@ -41,15 +41,18 @@ struct EntryReader {
     return result
   }
 
-  private static var unreadable: CoherenceError {
+  static var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
       "The values of an entry of the outbox cannot be read: a later release wrote them, or they are damaged. Update "
         + "the program, or drop the entry.")
   }
 
+  /// Whether all bytes were read.
+  var isAtEnd: Bool { position == bytes.count }
+
   private func finish() throws(CoherenceError) {
-    guard position == bytes.count else { throw Self.unreadable }
+    guard isAtEnd else { throw Self.unreadable }
   }
 
   private mutating func fields() throws(CoherenceError) -> [EntryFormat.Field] {
@@ -85,7 +88,7 @@ struct EntryReader {
     return result
   }
 
-  private mutating func record() throws(CoherenceError) -> OutboxRecord {
+  mutating func record() throws(CoherenceError) -> OutboxRecord {
     let index = try count(in: rootNames.count + 1)
     if index == rootNames.count { rootNames.append(try text()) }
     return OutboxRecord(rootName: rootNames[index], key: try signed())
@@ -104,12 +107,7 @@ struct EntryReader {
     case .string: return .value(.string(try text()))
     case .data: return .value(.data(Data(try slice(try count()))))
     case .date: return .value(.date(Timestamp(microseconds: try signed())))
-    case .uuid:
-      let b = Array(try slice(16))
-      let uuid = (
-        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
-      )
-      return .value(.uuid(UUID(uuid: uuid)))
+    case .uuid: return .value(.uuid(try uuid()))
     case .decimal:
       guard let decimal = Decimal(string: try text()) else { throw Self.unreadable }
       return .value(.decimal(decimal))
@@ -118,22 +116,28 @@ struct EntryReader {
     }
   }
 
-  private mutating func text() throws(CoherenceError) -> String {
+  mutating func uuid() throws(CoherenceError) -> UUID {
+    let b = Array(try slice(16))
+    return UUID(
+      uuid: (b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]))
+  }
+
+  mutating func text() throws(CoherenceError) -> String {
     guard let text = String(validating: try slice(try count()), as: UTF8.self) else { throw Self.unreadable }
     return text
   }
 
   /// A number of elements. Each element takes a byte at least, so that damaged data never asks for more memory than its
   /// own size.
-  private mutating func count() throws(CoherenceError) -> Int { try count(in: bytes.count - position + 1) }
+  mutating func count() throws(CoherenceError) -> Int { try count(in: bytes.count - position + 1) }
 
-  private mutating func count(in limit: Int) throws(CoherenceError) -> Int {
+  mutating func count(in limit: Int) throws(CoherenceError) -> Int {
     let number = try unsigned()
     guard number < UInt64(limit) else { throw Self.unreadable }
     return Int(number)
   }
 
-  private mutating func signed() throws(CoherenceError) -> Int64 {
+  mutating func signed() throws(CoherenceError) -> Int64 {
     let number = try unsigned()
     return Int64(bitPattern: (number >> 1) ^ (0 &- (number & 1)))
   }
@@ -150,13 +154,19 @@ struct EntryReader {
     throw Self.unreadable
   }
 
-  private mutating func byte() throws(CoherenceError) -> UInt8 {
+  /// The range of a part that follows the four bytes with its size.
+  mutating func part() throws(CoherenceError) -> Range<Int> {
+    let count = try slice(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    return try slice(count).indices
+  }
+
+  mutating func byte() throws(CoherenceError) -> UInt8 {
     guard position < bytes.count else { throw Self.unreadable }
     defer { position += 1 }
     return bytes[position]
   }
 
-  private mutating func slice(_ count: Int) throws(CoherenceError) -> ArraySlice<UInt8> {
+  mutating func slice(_ count: Int) throws(CoherenceError) -> ArraySlice<UInt8> {
     guard count <= bytes.count - position else { throw Self.unreadable }
     defer { position += count }
     return bytes[position..<(position + count)]

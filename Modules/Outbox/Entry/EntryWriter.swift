@@ -2,11 +2,15 @@ import CoherenceCore
 import Foundation
 
 /// Writes values in the ``EntryFormat``.
-struct EntryWriter {
-  private(set) var bytes: [UInt8] = [EntryFormat.version]
+struct EntryWriter: ~Copyable {
+  private var bytes = ByteBuffer()
   private var rootNames: [String] = []
 
-  var data: Data { Data(bytes) }
+  init() { bytes.append(EntryFormat.version) }
+
+  var data: Data { bytes.data }
+  /// The number of bytes so far.
+  var count: Int { bytes.count }
 
   static func payload(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]) -> Data {
     var writer = EntryWriter()
@@ -23,12 +27,16 @@ struct EntryWriter {
 
   static func references(_ references: [EntryFormat.Reference]) -> Data {
     var writer = EntryWriter()
-    writer.write(count: references.count)
-    for reference in references {
-      writer.bytes.append(reference.role.rawValue)
-      writer.write(reference.record)
-    }
+    writer.write(references)
     return writer.data
+  }
+
+  mutating func write(_ references: [EntryFormat.Reference]) {
+    write(count: references.count)
+    for reference in references {
+      bytes.append(reference.role.rawValue)
+      write(reference.record)
+    }
   }
 
   mutating func write(_ fields: [EntryFormat.Field]) {
@@ -81,7 +89,7 @@ struct EntryWriter {
     }
   }
 
-  private mutating func write(_ value: AttributeValue) {
+  mutating func write(_ value: AttributeValue) {
     switch value {
     case .null: write(tag: .null)
     case .bool(let value): write(tag: value ? .true : .false)
@@ -90,20 +98,20 @@ struct EntryWriter {
       write(signed: value)
     case .double(let value):
       write(tag: .double)
-      withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append($0) }
     case .string(let value):
       write(tag: .string)
       write(text: value)
     case .data(let value):
       write(tag: .data)
       write(count: value.count)
-      bytes.append(contentsOf: value)
+      value.withUnsafeBytes { bytes.append($0) }
     case .date(let value):
       write(tag: .date)
       write(signed: value.microseconds)
     case .uuid(let value):
       write(tag: .uuid)
-      withUnsafeBytes(of: value.uuid) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: value.uuid) { bytes.append($0) }
     case .decimal(let value):
       write(tag: .decimal)
       write(text: "\(value)")
@@ -113,20 +121,54 @@ struct EntryWriter {
     }
   }
 
-  private mutating func write(tag: EntryFormat.Tag) { bytes.append(tag.rawValue) }
+  /// Appends bytes that are in the format already.
+  @inline(__always) mutating func write(bytes added: UnsafeRawBufferPointer) { bytes.append(added) }
 
-  private mutating func write(text: String) {
-    write(count: text.utf8.count)
-    bytes.append(contentsOf: text.utf8)
+  @inline(__always) mutating func write(byte: UInt8) { bytes.append(byte) }
+
+  /// Begins a part with its own version and names, behind the number of its bytes.
+  ///
+  /// - Returns: The position for ``endPart(_:)``.
+  mutating func beginPart() -> Int {
+    let start = bytes.count
+    writeEmptyPart()
+    bytes.append(EntryFormat.version)
+    if !rootNames.isEmpty { rootNames.removeAll(keepingCapacity: true) }
+    return start
   }
 
-  private mutating func write(count: Int) { write(unsigned: UInt64(count)) }
+  mutating func endPart(_ start: Int) { bytes.set(UInt32(bytes.count - start - 4), at: start) }
 
-  private mutating func write(signed value: Int64) {
+  /// Writes that a part is missing.
+  mutating func writeEmptyPart() { for _ in 0..<4 { bytes.append(0) } }
+
+  /// Writes a part that was made before; `nil` without the part.
+  mutating func writePart(_ data: Data?) {
+    let start = bytes.count
+    writeEmptyPart()
+    guard let data else { return }
+    data.withUnsafeBytes { bytes.append($0) }
+    endPart(start)
+  }
+
+  private mutating func write(tag: EntryFormat.Tag) { bytes.append(tag.rawValue) }
+
+  mutating func write(text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      write(count: utf8.count)
+      bytes.append(UnsafeRawBufferPointer(utf8))
+    }
+  }
+
+  mutating func write(count: Int) { write(unsigned: UInt64(count)) }
+
+  mutating func write(signed value: Int64) {
     write(unsigned: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
   }
 
   private mutating func write(unsigned value: UInt64) {
+    if value < 0x80 { return bytes.append(UInt8(value)) }
     var rest = value
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)

@@ -107,12 +107,15 @@ struct ForwardSettlementWriter: Sendable {
     }
   }
 
-  /// The entries of the record behind the edit.
+  /// The entries of the record behind the edit. Makes those that the log has, in the state of the store in which the
+  /// record is read.
   private func laterEntries(
     of flight: ForwardFlight, _ id: ManagedObjectID, in context: ManagedObjectContext
   ) throws -> [OutboxEntry] {
+    let root = id.entity.root
+    try context.makeLoggedEntries(ofKeys: [id.key], rootNames: [root.name] + root.formerNames)
     let own = Set(flight.step.entries.map(\.id))
-    let all = try outbox.entries(ofKeys: [id.key], root: id.entity.root, in: context)
+    let all = try outbox.entries(ofKeys: [id.key], root: root, in: context)
     return (all[id.key] ?? []).filter { $0.recordID == id && !own.contains($0.id) }
   }
 }

@@ -66,6 +66,12 @@ final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
     }
   }
 
+  /// The store of an entry that was made in this context and is not saved.
+  var assignedStore: StoreIdentifier?
+
+  /// The store of the entry.
+  var storeIdentifier: StoreIdentifier? { objectID.storeIdentifier ?? assignedStore }
+
   /// The date of an attempt that may begin at any time. Not the present: the clock may be set back afterwards.
   static let atOnce = Date(timeIntervalSince1970: 0)
 }

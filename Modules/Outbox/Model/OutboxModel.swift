@@ -5,7 +5,7 @@ enum OutboxModel {
   static var entities: [Entity] {
     [
       OutboxEntryRecord.entityDeclaration, OutboxContentRecord.entityDeclaration,
-      OutboxConflictRecord.entityDeclaration,
+      OutboxConflictRecord.entityDeclaration, OutboxLogRecord.entityDeclaration,
     ]
   }
 

@@ -30,7 +30,7 @@ extension Outbox {
       return change.added.isEmpty ? nil : change
     }
     guard !changes.isEmpty || !members.isEmpty,
-      let store = head.objectID.storeIdentifier.flatMap({ coordinator.persistentStore(with: $0) }),
+      let store = head.storeIdentifier.flatMap({ coordinator.persistentStore(with: $0) }),
       let entry = try context.insertNewObject(forEntityName: OutboxEntryRecord.entityName) as? OutboxEntryRecord
     else { return }
     try context.assign(entry, to: store)
@@ -63,8 +63,9 @@ extension Outbox {
     let rootNames = [id.entity.root.name] + id.entity.root.formerNames
     let data = EntryWriter.identity(
       values.sorted { $0.key < $1.key }.map { EntryFormat.Field(name: $0.key, base: nil, value: .value($0.value)) })
+    try context.makeLoggedEntries(ofKeys: [id.key], rootNames: rootNames)
     for record in try records(ofKeys: [id.key], rootNames: rootNames, in: context)
-    where record.objectID.storeIdentifier == id.storeIdentifier {
+    where record.storeIdentifier == id.storeIdentifier {
       record.identity = data
     }
   }

@@ -93,7 +93,7 @@ extension Outbox {
       var edit = OutboxEdit(entry, entity: self.coordinator.managedObjectModel.entity(recordedAs: entry.entityName))
       try change(&edit)
       guard edit.isChanged else { return }
-      let store = record.objectID.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
+      let store = record.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
       try self.write(edit.changes, entry.members, to: record, in: context, store: store)
       self.renewKey(of: record)
       try self.removeConflict(of: record, in: context)
@@ -123,6 +123,7 @@ extension Outbox {
   private func change<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = newContext()
     return try await context.perform {
+      try self.makeEntries()
       let result = try body(context)
       context.signalOnSave(OutboxChannel.entries)
       try context.save()
@@ -169,7 +170,7 @@ extension Outbox {
       if let end = record.groupEnd, end != record.sequence {
         let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
         for last in try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
-        where last.sequence == end && last.objectID.storeIdentifier == record.objectID.storeIdentifier {
+        where last.sequence == end && last.storeIdentifier == record.storeIdentifier {
           last.idempotencyKey = UUID()
         }
       }
@@ -194,7 +195,7 @@ extension Outbox {
   ) throws -> [OutboxEntryRecord] {
     let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
     let all = try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
-      .filter { $0.objectID.storeIdentifier == record.objectID.storeIdentifier }
+      .filter { $0.storeIdentifier == record.storeIdentifier }
       .sorted { $0.precedes($1) }
     if record.kind == .insert { return all }
     guard let head = all.first, let groupEnd = head.groupEnd, !head.isRejected,

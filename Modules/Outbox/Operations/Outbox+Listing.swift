@@ -23,13 +23,21 @@ extension Outbox {
   public func entries(
     in entityName: String? = nil, state: OutboxEntry.State? = nil, limit: Int = 100, after cursor: OutboxCursor? = nil
   ) async throws -> [OutboxEntry] {
-    let context = newContext()
-    return try await context.perform {
-      let objects = try self.page(
-        of: self.recordedNames(of: entityName), state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit,
-        after: cursor, in: context)
-      let decoder = EntryDecoder(coordinator: self.coordinator)
-      return try objects.map { try decoder.entry($0) }
+    // New entries are pending.
+    while true {
+      let context = newContext()
+      let page = try await context.perform {
+        try self.makeReadOnlyEntries(in: context)
+        let objects = try self.page(
+          of: self.recordedNames(of: entityName), state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit,
+          after: cursor, in: context)
+        let decoder = EntryDecoder(coordinator: self.coordinator)
+        return try objects.map { try decoder.entry($0) }
+      }
+      guard state == nil || state == .pending else { return page }
+      // Only the beginning of a long log belongs to the page.
+      let last = page.count == limit ? page.last?.sequence ?? .min : .max
+      guard try await newContext().perform({ try self.makeEntries(through: last, limit: 8) }) else { return page }
     }
   }
 
@@ -39,7 +47,9 @@ extension Outbox {
   public func entries(of record: ManagedObjectID) async throws -> [OutboxEntry] {
     let context = newContext()
     return try await context.perform {
-      try self.entries(ofKeys: [record.key], root: record.entity, in: context)[record.key]?
+      try self.makeEntries()
+      try self.makeReadOnlyEntries(in: context)
+      return try self.entries(ofKeys: [record.key], root: record.entity, in: context)[record.key]?
         .filter { $0.id.storeIdentifier == record.storeIdentifier } ?? []
     }
   }
@@ -61,6 +71,8 @@ extension Outbox {
   public func counts(in entityName: String? = nil) async throws -> OutboxCounts {
     let context = newContext()
     return try await context.perform {
+      try self.makeEntries()
+      try self.makeReadOnlyEntries(in: context)
       func count(_ state: OutboxEntryState) throws -> Int {
         var request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state }
         if let names = self.recordedNames(of: entityName) { request = request.filter(Self.isNamed(names)) }
@@ -156,6 +168,6 @@ extension Outbox {
 extension OutboxEntryRecord {
   /// The position of the entry in the order of all entries.
   var cursor: OutboxCursor {
-    OutboxCursor(sequence: sequence, key: objectID.key, store: objectID.storeIdentifier?.rawValue ?? "")
+    OutboxCursor(sequence: sequence, key: objectID.key, store: storeIdentifier?.rawValue ?? "")
   }
 }

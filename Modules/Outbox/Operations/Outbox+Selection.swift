@@ -21,6 +21,7 @@ extension Outbox {
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil
   ) throws -> [OutboxStep] {
     guard limit > 0 else { return [] }
+    try makeEntries()
     var reader = NodeReader(in: context)
     var size = 1024
     while true {
@@ -96,7 +97,7 @@ extension Outbox {
     for (rootName, group) in Dictionary(grouping: records, by: \.rootName) {
       let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
       for object in try self.records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
-      where object.objectID.storeIdentifier == store {
+      where object.storeIdentifier == store {
         let entry = try decoder.entry(object)
         result[entry.record, default: []].append(entry)
       }

@@ -10,7 +10,7 @@ extension Outbox {
       ofKeys: [record.recordKey],
       rootNames: coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName), in: context)
     let isFirst = all.allSatisfy { other in
-      other === record || other.objectID.storeIdentifier != record.objectID.storeIdentifier || record.precedes(other)
+      other === record || other.storeIdentifier != record.storeIdentifier || record.precedes(other)
     }
     if isFirst { try removeConflicts(over: [record], in: context) }
   }
@@ -27,7 +27,7 @@ extension Outbox {
       in: entriesByKey.keys.map(AttributeValue.int))
     for conflict in try context.fetch(FetchRequest(OutboxConflictRecord.self).filter(keys)) {
       let isOver = entriesByKey[conflict.recordKey, default: []].contains { entry in
-        entry.objectID.storeIdentifier == conflict.objectID.storeIdentifier
+        entry.storeIdentifier == conflict.objectID.storeIdentifier
           && model.recordedNames(ofRoot: entry.rootName).contains(conflict.rootName)
       }
       if isOver { context.delete(conflict) }

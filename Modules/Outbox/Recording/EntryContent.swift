@@ -7,24 +7,8 @@ struct EntryContent {
   private(set) var payload: Data
   /// The changes with all values; `nil` when ``payload`` has them.
   private(set) var whole: Data?
-  /// The identifying values; `nil` without any.
-  private(set) var identity: Data?
   /// The related records; `nil` without any.
   private(set) var references: Data?
-
-  /// The content of the entry for a change; `nil` for an update that the entries of other records stand for.
-  init?(of change: RecordedChange, _ entity: RecordedEntity) {
-    let members = change.members.filter(entity.records).map { change in
-      EntryFormat.Members(
-        name: change.relationship.name, added: change.added.map(OutboxRecord.init),
-        removed: change.removed.map(OutboxRecord.init), isReordered: change.isReordered, isOwner: change.isOwner)
-    }
-    let fields = Self.fields(of: change, entity)
-    if change.kind == .updated, fields.isEmpty, members.isEmpty { return nil }
-    self.init(fields, members, keepsLargeValues: change.kind != .deleted)
-    let identity = Self.identity(of: change, entity)
-    if !identity.isEmpty { self.identity = EntryWriter.identity(identity) }
-  }
 
   /// The content of changes, without identifying values.
   ///
@@ -32,11 +16,20 @@ struct EntryContent {
   init(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members], keepsLargeValues: Bool) {
     whole = keepsLargeValues && fields.contains(where: \.isLarge) ? EntryWriter.payload(fields, members) : nil
     payload = EntryWriter.payload(fields.map(\.withoutLargeValues), members)
-    let references = Self.references(fields, members)
-    self.references = references.isEmpty ? nil : EntryWriter.references(references)
+    references = Self.references(fields, members)
   }
 
-  private static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
+  /// The changes of members that the entry of a change has.
+  static func members(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Members] {
+    change.members.filter(entity.records).map { change in
+      EntryFormat.Members(
+        name: change.relationship.name, added: change.added.map(OutboxRecord.init),
+        removed: change.removed.map(OutboxRecord.init), isReordered: change.isReordered, isOwner: change.isOwner)
+    }
+  }
+
+  /// The values that the entry of a change has.
+  static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
     entity.fields.compactMap { field in
       guard change.kind != .updated || change.changedSlots.contains(field.slot) else { return nil }
       return EntryFormat.Field(
@@ -45,17 +38,8 @@ struct EntryContent {
     }
   }
 
-  private static func identity(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
-    guard let row = change.base ?? change.row else { return [] }
-    return entity.identity.map {
-      EntryFormat.Field(name: $0.name, base: nil, value: OutboxValue(recording: row[$0.slot]))
-    }
-  }
-
-  /// The records that the entry relates to, each once in each role.
-  private static func references(
-    _ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]
-  ) -> [EntryFormat.Reference] {
+  /// The records that an entry relates to, each once in each role; `nil` without any.
+  static func references(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]) -> Data? {
     var references: [EntryFormat.Reference] = []
     for field in fields {
       if let record = field.base?.record { references.append(EntryFormat.Reference(role: .base, record: record)) }
@@ -65,9 +49,10 @@ struct EntryContent {
       references += change.removed.map { EntryFormat.Reference(role: .base, record: $0) }
       references += change.added.map { EntryFormat.Reference(role: .new, record: $0) }
     }
-    guard references.count > 1 else { return references }
+    guard !references.isEmpty else { return nil }
     var seen: Set<EntryFormat.Reference> = []
-    return references.filter { seen.insert($0).inserted }
+    if references.count > 1 { references.removeAll { !seen.insert($0).inserted } }
+    return EntryWriter.references(references)
   }
 }
 

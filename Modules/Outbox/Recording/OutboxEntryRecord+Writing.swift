@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 extension OutboxEntryRecord {
   /// Writes the values of the entry. Called inside of the context.
@@ -14,9 +15,17 @@ extension OutboxEntryRecord {
       }, keepsLargeValues: kind != .delete)
     payload = content.payload
     references = content.references
-    contentSize = Int64(content.whole?.count ?? 0)
+    contentSize = 0
     for old in Array(contents) { context.delete(old) }
-    guard let whole = content.whole else { return }
+    if let whole = content.whole { try addContent(whole, store: store) }
+  }
+
+  /// Adds the payload with the values over 32 KB. Called inside of the context.
+  ///
+  /// - Parameter store: The store of the entry.
+  func addContent(_ whole: Data, store: (any PersistentStore)?) throws {
+    guard let context = managedObjectContext else { return }
+    contentSize = Int64(whole.count)
     let new = try context.insertNewObject(forEntityName: OutboxContentRecord.entityName)
     if let store { try context.assign(new, to: store) }
     (new as? OutboxContentRecord)?.payload = whole

@@ -1,14 +1,13 @@
 import CoherenceCore
 import Foundation
 
-/// Adds an entry for each change of a forwarded record to the save that makes the change.
+/// Adds a record of the log with all changes of forwarded records to the save that makes the changes.
 ///
-/// Nothing is read. The cost is that of one more record for each change, and of a signal, which wakes the forwarders of
-/// the store in all processes.
+/// Nothing is read, and the entries are made later, see ``OutboxLogRecord``. The cost is that of one more record for each
+/// save, of the copies of the changed values, and of a signal, which wakes the forwarders of the store in all processes.
 final class OutboxRecorder: SaveParticipant {
   private let entities: [ObjectIdentifier: RecordedEntity]
-  private let slots: EntrySlots
-  private let contentSlots: ContentSlots
+  private let slots: LogSlots
   private let sequence: OutboxSequence
   private let now: @Sendable () -> Date
 
@@ -19,8 +18,7 @@ final class OutboxRecorder: SaveParticipant {
     forwarding names: Set<String>, in model: ManagedObjectModel, sequence: OutboxSequence,
     now: @escaping @Sendable () -> Date
   ) throws {
-    slots = EntrySlots(try model.entity(named: OutboxEntryRecord.entityName))
-    contentSlots = ContentSlots(try model.entity(named: OutboxContentRecord.entityName))
+    slots = LogSlots(try model.entity(named: OutboxLogRecord.entityName))
     entities = Dictionary(
       uniqueKeysWithValues: model.entities.filter { names.contains($0.name) }.map {
         (ObjectIdentifier($0), RecordedEntity($0, forwarding: names))
@@ -33,95 +31,63 @@ final class OutboxRecorder: SaveParticipant {
 
   func participate(in save: inout SaveParticipation) throws {
     let date = now()
-    let author = save.author
     let changes = save.changes
     let sequences = sequence.reserve(changes.count, at: date)
+    let transaction = sequences.upperBound - 1
+    var log = LogWriter()
     var isRecorded = false
-    for (sequence, change) in zip(sequences, changes) {
-      guard let entity = entities[ObjectIdentifier(change.entity)],
-        let content = EntryContent(of: change, entity)
-      else { continue }
-      let values = slots.values(
-        of: change, content, sequence: sequence, transaction: sequences.upperBound - 1, author: author, date: date)
-      let id = try save.insert(slots.entity, values)
-      isRecorded = true
-      if let whole = content.whole {
-        try save.insert(contentSlots.entity, contentSlots.values(payload: whole, entry: id))
+    for index in 0..<changes.count {
+      let change = changes[index]
+      guard let entity = entities[ObjectIdentifier(change.entity)] else { continue }
+      log.add(change, entity, sequence: sequences.lowerBound + Int64(index))
+      if log.isFull {
+        try insert(log, transaction, date, into: &save)
+        isRecorded = true
+        log = LogWriter()
       }
+    }
+    if log.firstSequence != nil {
+      try insert(log, transaction, date, into: &save)
+      isRecorded = true
     }
     if isRecorded { save.signal(OutboxChannel.entries) }
   }
+
+  private func insert(
+    _ log: borrowing LogWriter, _ transaction: Int64, _ date: Date, into save: inout SaveParticipation
+  ) throws {
+    guard let first = log.firstSequence else { return }
+    let values = slots.values(
+      sequence: first, transaction: transaction, author: save.author, date: date, payload: log.payload)
+    try save.insert(slots.entity, values)
+  }
 }
 
-/// The slots of ``OutboxEntryRecord``.
-private struct EntrySlots {
+/// The slots of ``OutboxLogRecord``.
+private struct LogSlots {
   let entity: EntityDescription
-  private let sequence, transaction, entityName, rootName, recordKey, recordVersion, kind, idempotencyKey: Int
-  private let author, enqueued, identity, references, payload, contentSize: Int
+  private let sequence, transaction, author, enqueued, payload: Int
 
   init(_ entity: EntityDescription) {
     self.entity = entity
-    let table = OutboxEntryRecord.Properties.table
+    let table = OutboxLogRecord.Properties.table
     // The entity is declared by this module, with all of these attributes.
     func slot(_ name: String) -> Int { entity.attribute(named: name)!.slot }
     sequence = slot(table.sequence.name)
     transaction = slot(table.transaction.name)
-    entityName = slot(table.entityName.name)
-    rootName = slot(table.rootName.name)
-    recordKey = slot(table.recordKey.name)
-    recordVersion = slot(table.recordVersion.name)
-    kind = slot(table.kind.name)
-    idempotencyKey = slot(table.idempotencyKey.name)
     author = slot(table.author.name)
     enqueued = slot(table.enqueued.name)
-    identity = slot(table.identity.name)
-    references = slot(table.references.name)
     payload = slot(table.payload.name)
-    contentSize = slot(table.contentSize.name)
-  }
-
-  /// The values of a new entry by slot.
-  func values(
-    of change: RecordedChange, _ content: EntryContent, sequence: Int64, transaction: Int64, author: String?,
-    date: Date
-  ) -> [AttributeValue] {
-    var values = entity.defaultValues
-    values[self.sequence] = .int(sequence)
-    values[self.transaction] = .int(transaction)
-    values[entityName] = .string(change.entity.name)
-    values[rootName] = .string(change.entity.root.name)
-    values[recordKey] = .int(change.id.key)
-    values[recordVersion] = .int(change.row?.version ?? (change.base?.version ?? 0) + 1)
-    values[kind] = OutboxEntryKind(change.kind).attributeValue
-    values[idempotencyKey] = .uuid(UUID())
-    if let author { values[self.author] = .string(author) }
-    values[enqueued] = date.attributeValue
-    if let data = content.identity { values[identity] = .data(data) }
-    if let data = content.references { values[references] = .data(data) }
-    values[payload] = .data(content.payload)
-    values[contentSize] = .int(Int64(content.whole?.count ?? 0))
-    return values
-  }
-}
-
-/// The slots of ``OutboxContentRecord``.
-private struct ContentSlots {
-  let entity: EntityDescription
-  private let payload: Int
-  private let entry: Int
-
-  init(_ entity: EntityDescription) {
-    self.entity = entity
-    // The entity is declared by this module, with both properties.
-    payload = entity.attribute(named: OutboxContentRecord.Properties.table.payload.name)!.slot
-    entry = entity.relationship(named: OutboxContentRecord.Properties.table.entry.name)!.slot!
   }
 
   /// The values of a new record by slot.
-  func values(payload: Data, entry: ManagedObjectID) -> [AttributeValue] {
+  func values(sequence: Int64, transaction: Int64, author: String?, date: Date, payload: Data) -> [AttributeValue] {
     var values = entity.defaultValues
+    values[self.sequence] = .int(sequence)
+    values[self.transaction] = .int(transaction)
+    if let author { values[self.author] = .string(author) }
+    values[enqueued] = date.attributeValue
     values[self.payload] = .data(payload)
-    values[self.entry] = .reference(entry)
     return values
   }
 }

@@ -1,31 +1,57 @@
 import CoherenceCore
+import Foundation
 
 /// The properties of a forwarded entity that its entries have, found once for each model.
-struct RecordedEntity: Sendable {
+final class RecordedEntity: Sendable {
   /// A property with a slot.
   struct Field: Sendable {
     let name: String
     let slot: Int
   }
 
+  /// A property with a slot, for the recording of many changes: copies of the value count no references.
+  struct EncodedField: Sendable {
+    let slot: Int
+    /// The range of the name in ``encodedNames``.
+    let name: Range<Int>
+    /// Whether the type of the property admits values of any size.
+    let mayBeLarge: Bool
+  }
+
   /// The attributes and to-one relationships.
   let fields: [Field]
+  /// The attributes and to-one relationships, as ``fields``.
+  let encodedFields: [EncodedField]
+  /// The names of ``encodedFields`` in the ``EntryFormat``, one after the other.
+  let encodedNames: Data
   /// The attributes that identify a record.
   let identity: [Field]
+  /// Whether some of ``fields`` are relationships.
+  let hasReferences: Bool
   /// The to-many relationships that other records' to-one relationships, or the other side, stand for: the entries of
   /// those records have their changes.
   private let representedElsewhere: Set<RelationshipDescription>
 
   /// - Parameter names: The names of the forwarded entities.
   init(_ entity: EntityDescription, forwarding names: Set<String>) {
-    fields = entity.slots.indices.compactMap { slot in
+    var fields: [Field] = []
+    var encoded: [EncodedField] = []
+    var encodedNames = EntryWriter()
+    for slot in entity.slots.indices {
       switch entity.slots[slot] {
-      case .attribute(let attribute): Field(name: attribute.name, slot: slot)
-      case .reference(let relationship): Field(name: relationship.name, slot: slot)
+      case .attribute, .reference: fields.append(Field(name: entity.slots[slot].name, slot: slot))
       // The list of the relationship has the order.
-      case .position: nil
+      case .position: continue
       }
+      let start = encodedNames.count
+      encodedNames.write(text: entity.slots[slot].name)
+      encoded.append(
+        EncodedField(slot: slot, name: start..<encodedNames.count, mayBeLarge: entity.slots[slot].admitsLargeValues))
     }
+    self.fields = fields
+    encodedFields = encoded
+    self.encodedNames = encodedNames.data
+    hasReferences = entity.slots.contains { if case .reference = $0 { true } else { false } }
     identity = entity.identifyingAttributes.map { Field(name: $0.name, slot: $0.slot) }
     representedElsewhere = Set(
       entity.relationships.filter { relationship in
@@ -37,6 +63,17 @@ struct RecordedEntity: Sendable {
   /// Whether the entry of a record has a change of members.
   func records(_ change: RecordedMembers) -> Bool {
     change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
+  }
+}
+
+extension Slot {
+  /// Whether the values may be texts or data.
+  fileprivate var admitsLargeValues: Bool {
+    guard case .attribute(let attribute) = self else { return false }
+    return switch attribute.type {
+    case .int16, .int32, .int64, .bool, .float, .double, .decimal, .date, .uuid: false
+    default: true
+    }
   }
 }
 

@@ -67,8 +67,9 @@ struct ActionType: Sendable {
   init<A: PersistedAction>(_ type: A.Type) {
     retry = A.retry
     isRetryable = { A.isRetryable($0) }
+    let decoder = JSONDecoder()
     decode = { payload in
-      let action = try JSONDecoder().decode(A.self, from: payload)
+      let action = try decoder.decode(A.self, from: payload)
       return { try await action.run(in: $0) }
     }
   }

@@ -27,6 +27,8 @@ public final class PersistedActionContext: Sendable {
 
   private struct State {
     var isCanceled = false
+    /// The task of the attempt; `nil` before the first wait of the action.
+    var task: Task<Void, any Error>?
     var checkpoint: Data?
     var result: Data?
     var progress: ReportedProgress?
@@ -70,7 +72,22 @@ public final class PersistedActionContext: Sendable {
   /// the action is canceled at the same time.
   public var isCanceled: Bool { state.withLock { $0.isCanceled } }
 
-  func cancel() { state.withLock { $0.isCanceled = true } }
+  func cancel() {
+    let task = state.withLock { state in
+      state.isCanceled = true
+      return state.task
+    }
+    task?.cancel()
+  }
+
+  /// Has ``cancel()`` cancel the task of the attempt, also after the fact.
+  func attach(_ task: Task<Void, any Error>) {
+    let isCanceled = state.withLock { state in
+      state.task = task
+      return state.isCanceled
+    }
+    if isCanceled { task.cancel() }
+  }
 
   // MARK: Checkpoints
 

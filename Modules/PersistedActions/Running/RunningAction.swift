@@ -1,14 +1,10 @@
 /// An attempt in progress.
-struct RunningAction {
+struct RunningAction: Sendable {
   let claim: ActionClaim
   let context: PersistedActionContext
-  let task: Task<Void, any Error>
   /// Whether the action waits again when it ends with an error, because its worker stops.
   var isHandedBack = false
 
   /// Requests the end of the attempt.
-  func cancel() {
-    context.cancel()
-    task.cancel()
-  }
+  func cancel() { context.cancel() }
 }

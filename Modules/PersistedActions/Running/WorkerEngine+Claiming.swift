@@ -19,7 +19,7 @@ extension WorkerEngine {
       let rings = bell.takeRings()
       var hasNews = rings.hasNews
       if rings.mustLook, try await look() { hasNews = true }
-      while phase == .started, !isDry, outstanding < pacing.capacity {
+      while phase == .started, !isDry, hasRoom {
         if try await claimPass() == 0 { break }
         hasNews = true
       }
@@ -32,6 +32,13 @@ extension WorkerEngine {
       setTimer(atMost: Self.delayAfterError)
     }
     return phase == .started
+  }
+
+  /// Whether a claim is worth its transaction: a slot has nothing to do, or half of the actions that are claimed ahead
+  /// have ended.
+  private var hasRoom: Bool {
+    let room = pacing.capacity - outstanding
+    return room > 0 && (room > pacing.ahead / 2 || running.count + buffer.count < pacing.concurrency)
   }
 
   // MARK: Looking

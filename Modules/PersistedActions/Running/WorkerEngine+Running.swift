@@ -11,67 +11,110 @@ extension WorkerEngine {
   func startSlots() {
     while slotCount < options.concurrency, slotCount < running.count + buffer.count {
       slotCount += 1
-      Task { await self.runSlot() }
+      Task.detached { await self.runSlot() }
     }
   }
 
-  /// Runs one action after the other, until none is left.
-  private func runSlot() async {
-    repeat {
-      while let claim = buffer.popLast() {
-        // Half of the actions that were claimed ahead are left: the next claim comes while they run.
-        if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
-        let attempt = await run(claim)
-        running[claim.id] = nil
-        if let attempt {
-          ended.append(attempt)
-          startSaving()
-        }
-      }
-      await measureWhenIdle()
-      // Actions that were claimed during the measurement have no other slot.
-    } while !buffer.isEmpty
-    slotCount -= 1
-    if !isDry, phase == .started { bell.ring(looking: false) }
-    resumeIdleWaiters()
+  /// Runs one action after the other, until none is left. Outside of the actor, so that an action that waits for nothing
+  /// begins and ends without a change of threads.
+  private nonisolated func runSlot() async {
+    var last: FinishedAttempt?
+    while let action = await nextAction(after: last) { last = await run(action) }
   }
 
-  /// Runs an attempt.
+  /// Notes the end of a slot's action, and takes the next action.
   ///
-  /// - Returns: The end of the attempt; `nil` when the action has saved its completion itself.
-  private func run(_ claim: ActionClaim) async -> EndedAttempt? {
-    guard let type = ledger.catalog[claim.handle.name] else {
-      return ending(claim, .parked(text: "The worker knows no action named '\(claim.handle.name)'."))
+  /// - Returns: `nil` when no action is left; the slot has ended then.
+  private func nextAction(after last: FinishedAttempt?) async -> RunningAction? {
+    if let last {
+      if let duration = last.duration { pacing.note(duration) }
+      let attempt = endedAttempt(of: last)
+      running[last.claim.id] = nil
+      if let attempt {
+        ended.append(attempt)
+        startSaving()
+      }
     }
-    let body: ActionType.Body
-    do {
-      body = try type.decode(claim.payload)
-    } catch {
-      return ending(claim, .parked(text: "The payload of the action cannot be decoded: \(error.logText)."))
+    if buffer.isEmpty { await measureWhenIdle() }
+    // Actions that were claimed during the measurement have no other slot.
+    guard let claim = buffer.popLast() else {
+      slotCount -= 1
+      if !isDry, phase == .started { bell.ring(looking: false) }
+      resumeIdleWaiters()
+      return nil
     }
+    // Half of the actions that were claimed ahead are left: the next claim comes while they run.
+    if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
     let handle = claim.handle
     let context = PersistedActionContext(claim, ledger: ledger, container: container, date: clock.date) {
       [weak self] progress in
       self?.send(.progressed(handle, completed: progress.completed, total: progress.total))
     }
+    let action = RunningAction(claim: claim, context: context)
+    running[claim.id] = action
+    return action
+  }
+
+  /// An attempt that has ended, as its slot reports it.
+  private struct FinishedAttempt {
+    enum End {
+      case result(Result<Void, any Error>, ActionType)
+      /// The action could not begin.
+      case outcome(EndedAttempt.Outcome)
+    }
+
+    let claim: ActionClaim
+    let context: PersistedActionContext
+    let end: End
+    var duration: Duration?
+  }
+
+  /// Runs an attempt.
+  private nonisolated func run(_ action: RunningAction) async -> FinishedAttempt {
+    let (claim, context) = (action.claim, action.context)
+    func unbegun(_ text: String) -> FinishedAttempt {
+      FinishedAttempt(claim: claim, context: context, end: .outcome(.parked(text: text)))
+    }
+    guard let type = ledger.catalog[claim.handle.name] else {
+      return unbegun("The worker knows no action named '\(claim.handle.name)'.")
+    }
+    let body: ActionType.Body
+    do {
+      body = try type.decode(claim.payload)
+    } catch {
+      return unbegun("The payload of the action cannot be decoded: \(error.logText).")
+    }
+    let handle = claim.handle
     counters.withLock { $0.attempts += 1 }
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
-    let task = Task.detached { [coordinator = ledger.coordinator] in
+    // An action runs on the thread of its slot up to its first wait.
+    let task = Task.immediateDetached { [coordinator = ledger.coordinator] in
       try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
     }
-    running[claim.id] = RunningAction(claim: claim, context: context, task: task)
+    context.attach(task)
     let result = await task.result
-    pacing.note(clock.elapsed() - start)
-    if let event = context.committed {
+    return FinishedAttempt(
+      claim: claim, context: context, end: .result(result, type), duration: clock.elapsed() - start)
+  }
+
+  /// - Returns: The end to save; `nil` when the action has saved its completion itself.
+  private func endedAttempt(of attempt: FinishedAttempt) -> EndedAttempt? {
+    let context = attempt.context
+    switch attempt.end {
+    case .outcome(let outcome): return ending(attempt.claim, outcome)
+    case .result(let result, let type):
+      guard let event = context.committed else {
+        return EndedAttempt(
+          claim: attempt.claim, outcome: outcome(of: result, context, type), progress: context.progress,
+          retry: type.retry)
+      }
       if case .failure(let error) = result {
         log("A persisted action threw an error after it had committed its work.", error)
       }
       publish([event])
       return nil
     }
-    return EndedAttempt(
-      claim: claim, outcome: outcome(of: result, context, type), progress: context.progress, retry: type.retry)
   }
 
   private func ending(_ claim: ActionClaim, _ outcome: EndedAttempt.Outcome) -> EndedAttempt {

@@ -1,9 +1,10 @@
 import CoherenceActions
 import CoherenceCore
-import CoherenceOutbox
 import CoherenceStrategies
 import Foundation
 import TestSupport
+
+@testable import CoherenceOutbox
 
 /// A started Connect with one store of tasks and labels, and an outbox for the tasks.
 struct AgreementStack {
@@ -138,6 +139,7 @@ struct AgreementStack {
 
   /// Sets the state of all entries, as a forwarder does.
   func setState(_ state: OutboxEntry.State) throws {
+    try outbox.makeEntries()
     let context = connect.newActionContext()
     try context.performAndWait {
       for entry in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxEntry")) {

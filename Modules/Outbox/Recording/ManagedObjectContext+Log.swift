@@ -1,0 +1,94 @@
+import CoherenceCore
+import Foundation
+
+extension ManagedObjectContext {
+  /// Calls a block with each change in the log, in no order. Makes no objects.
+  func forEachLoggedChange(_ body: (LogChange, LoggedSave) throws -> Void) throws {
+    guard let model = persistentStoreCoordinator?.managedObjectModel else { return }
+    let sink = try LogSink(model)
+    try read(FetchRequest(OutboxLogRecord.self), into: sink)
+    for (save, payload) in sink.saves {
+      var reader = try LogReader(payload, firstSequence: save.sequence)
+      while let change = try reader.next() { try body(change, save) }
+    }
+  }
+
+  /// Makes the entries of the records of the log that have changes of records of a hierarchy.
+  ///
+  /// The entries and the rest of the context see one state of the stores: a record that is read with a user's edit has
+  /// the entry of the edit. The caller saves; when another context makes the entries first, the save meets a version
+  /// conflict.
+  ///
+  /// - Parameter rootNames: The names of the root of the hierarchy.
+  func makeLoggedEntries(ofKeys keys: some Sequence<Int64>, rootNames: [String]) throws {
+    let keys = Set(keys)
+    var ids: Set<ManagedObjectID> = []
+    try forEachLoggedChange { change, save in
+      if keys.contains(change.record.key), rootNames.contains(change.record.rootName) { ids.insert(save.id) }
+    }
+    guard !ids.isEmpty else { return }
+    try makeEntries(of: try objects(for: ids.sorted { $0.key < $1.key }, as: OutboxLogRecord.self))
+  }
+
+  /// Makes the entries of records of the log, and deletes the records. The caller saves.
+  func makeEntries(of logs: [OutboxLogRecord]) throws {
+    for log in logs {
+      let store = log.objectID.storeIdentifier.flatMap { persistentStoreCoordinator?.persistentStore(with: $0) }
+      let (transaction, author, enqueued) = (log.transaction, log.author, log.enqueued)
+      var reader = try LogReader(log.payload, firstSequence: log.sequence)
+      while let change = try reader.next() {
+        let entry = try insertNewObject(forEntityName: OutboxEntryRecord.entityName)
+        if let store { try assign(entry, to: store) }
+        guard let entry = entry as? OutboxEntryRecord else { continue }
+        entry.assignedStore = store?.identifier
+        entry.write(change)
+        entry.transaction = transaction
+        if let author { entry.author = author }
+        entry.enqueued = enqueued
+        guard let whole = change.whole else { continue }
+        try entry.addContent(whole, store: store)
+      }
+      delete(log)
+    }
+  }
+}
+
+extension OutboxEntryRecord {
+  fileprivate func write(_ change: LogChange) {
+    sequence = change.sequence
+    entityName = change.entityName
+    rootName = change.record.rootName
+    recordKey = change.record.key
+    recordVersion = change.recordVersion
+    kind = change.kind
+    idempotencyKey = change.idempotencyKey
+    if let data = change.identity { identity = data }
+    if let data = change.references { references = data }
+    payload = change.payload
+  }
+}
+
+/// Reads records of the log without objects.
+private final class LogSink: ValueSink {
+  let slots: [Int]
+  private(set) var saves: [(save: LoggedSave, payload: Data)] = []
+  private(set) var count = 0
+
+  init(_ model: ManagedObjectModel) throws {
+    let table = OutboxLogRecord.Properties.table
+    let entity = try model.entity(named: OutboxLogRecord.entityName)
+    let names = [
+      table.sequence.name, table.transaction.name, table.author.name, table.enqueued.name, table.payload.name,
+    ]
+    slots = [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    count += 1
+    guard case .reference(let id) = values[0], case .data(let payload) = values[5] else { return }
+    func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
+    let save = LoggedSave(id: id, sequence: value(1), transaction: value(2), author: value(3), enqueued: value(4))
+    saves.append((save, payload))
+  }
+}
