@@ -46,6 +46,7 @@ actor WorkerEngine {
   var beating: Task<Void, Never>?
   var nextDueDate: Date?
   var observation = LeaseObservation()
+  var workerObservation = WorkerObservation()
   var lastPruning: Duration?
 
   init(
