@@ -260,7 +260,8 @@ let package = Package(
     .testTarget(
       name: "HTTPTests",
       dependencies: [
-        "CoherenceHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory", httpTypes,
+        "CoherenceHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory",
+        "CoherenceOutbox", httpTypes,
       ],
       path: "Tests/HTTP", swiftSettings: strict),
     .testTarget(
@@ -300,11 +301,12 @@ let package = Package(
     .target(name: "ThreadSanitizerSupport", path: "Tests/ThreadSanitizer"),
     .testTarget(
       name: "HouseTests", dependencies: ["ThreadSanitizerSupport"], path: "Tests/House", swiftSettings: strict),
+    .target(name: "PreparedProcess", path: "Tests/PreparedProcess"),
     .testTarget(
       name: "FaultTests",
       dependencies: [
-        "CoherenceConformance", "CoherenceMapping", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL",
-        "TestSupport", sqlite,
+        "CoherenceConformance", "CoherenceMapping", "CoherenceOutbox", "CoherencePersistedActions", "CoherenceSQL",
+        "CoherenceSQLite", "CoherencePostgreSQL", "CoherenceStrategies", "PreparedProcess", "TestSupport", sqlite,
         logging,
       ],
       path: "Tests/Faults", swiftSettings: strict),

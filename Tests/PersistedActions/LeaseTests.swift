@@ -208,6 +208,42 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `the record of a worker that ended while it was idle is deleted, and that of a living one comes back`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let idleTime = TestTime()
+    let idle = try stack.worker(idleTime)
+    try await idle.start()
+    #expect(try stack.workerCount() == 1)
+
+    let time = TestTime()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    for passed in [0, 1] {
+      time.advance(by: Self.lease * passed)
+      _ = try await other.runDueActions()
+      #expect(try stack.workerCount() == 1 - passed)
+    }
+
+    // The worker was not stopped. Its next action makes the next sign of life.
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    try await stack.board.until("begin hold 1")
+    while try stack.workerCount() == 0 {
+      await idleTime.untilSleeping()
+      idleTime.advance(by: Self.lease / 3)
+    }
+    for _ in 0..<2 {
+      time.advance(by: Self.lease / 2)
+      _ = try await other.runDueActions()
+    }
+    #expect(try stack.workerCount() == 1)
+    stack.board.open("hold 1")
+    #expect(try await stack.actions.untilFinished(handle).failedAttempts == 0)
+    await idle.stop()
+    #expect(try stack.workerCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `two workers on one store run each action once`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handles = try stack.saving { context in

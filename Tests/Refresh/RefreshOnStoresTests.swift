@@ -82,6 +82,32 @@ struct RefreshOnStoresTests {
     try await one.end()
   }
 
+  @Test(arguments: Backend.available)
+  func `the lease of an attempt that waited for its turn begins with the turn`(backend: Backend) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let (one, other) = (try place.program(), try place.program())
+    for program in [one, other] { try program.refresher.register(list: Song.self) { try await source.load($0) } }
+    let gate = AsyncStream<Void>.makeStream()
+    let begun = AsyncStream<Void>.makeStream()
+    let busy = try one.connect.execute(BusyAction(gate: gate.stream, begun: begun.continuation))
+    for await _ in begun.stream {}
+    source.hold(1)
+    let attempt = Task { try await one.refresher.refresh(Song.self) }
+    while try await other.refresher.status(of: Song.self)?.leaseEnd == nil { await Task.yield() }
+    // The other actions of the entity take most of the first lease.
+    place.clock.advance(by: 300)
+    gate.continuation.finish()
+    await source.untilLoaded(1)
+    place.clock.advance(by: 100)
+    await #expect { try await other.refresher.refresh(Song.self) } throws: { ErrorCode.refreshInProgress ~= $0 }
+    source.open(1)
+    #expect(try await attempt.value.lastSyncStatus == .succeeded)
+    try await busy.value
+    #expect(source.reasons == [.request])
+    try await other.end()
+    try await one.end()
+  }
+
   @Test(arguments: Backend.available.filter { $0 != .inMemory })
   func `a restarted program knows the statuses, and refreshes no new data`(
     backend: Backend
@@ -132,5 +158,19 @@ struct RefreshOnStoresTests {
     #expect(try await program.titles() == ["7"])
     #expect(source.cursors == [nil, "a", "a", "b", "b"])
     try await program.end()
+  }
+}
+
+/// An action of the songs that takes the only place of their queue.
+private struct BusyAction: AsyncEntityAction {
+  typealias ManagedObjectType = Song
+  let gate: AsyncStream<Void>
+  let begun: AsyncStream<Void>.Continuation
+
+  var entityName: String? { "Song" }
+
+  func execute(context: ActionContext) async throws {
+    begun.finish()
+    for await _ in gate {}
   }
 }

@@ -81,6 +81,23 @@ struct RefreshTests {
     try await program.end()
   }
 
+  @Test func `a date is reached within a minute after the clock was set forward`() async throws {
+    let place = try Place()
+    let program = try place.program { $0.clock = PlainRefreshClock(base: place.clock) }
+    try program.refresher.register(list: Song.self, schedule: .every(.seconds(600))) { [source] in
+      try await source.load($0)
+    }
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    await place.clock.untilWaiting()
+    #expect(place.clock.dates == [place.clock.now + 60])
+    place.clock.setForward(by: 590)
+    place.clock.advance(by: 60)
+    await source.untilLoaded(2)
+    #expect(source.reasons == [.start, .schedule])
+    try await program.end()
+  }
+
   @Test func `after the clock was set back, data from the future is stale`() async throws {
     let place = try Place()
     let program = try place.program()
@@ -284,6 +301,19 @@ struct RefreshTests {
     #expect(status.lastSyncStatus == .never)
     #expect(status.failureCount == 0)
     #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test func `a list that is registered beside a stop does not run after the stop`() async throws {
+    let program = try Place().program()
+    for round in 0..<100 {
+      await program.refresher.start()
+      try program.refresher.register(list: Song.self, scope: "\(round)") { [source] in try await source.load($0) }
+      await program.refresher.stop()
+      let count = source.reasons.count
+      for _ in 0..<20 { await Task.yield() }
+      #expect(source.reasons.count == count, "round \(round)")
+    }
     try await program.end()
   }
 

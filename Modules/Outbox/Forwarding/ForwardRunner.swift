@@ -170,9 +170,22 @@ actor ForwardRunner {
     dueTimer?.cancel()
     dueTimer = nil
     guard let nextDue else { return }
-    let delay = Duration.seconds(max(0, nextDue.timeIntervalSince(outbox.options.now())))
-    dueTimer = timer(min(delay, options.longestDelay)) { $0.requestScan() }
+    let now = outbox.options.now
+    let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestDelay)
+    dueTimer = Task.detached { [clock = options.clock, inbox] in
+      var rest = delay
+      repeat {
+        let part = min(rest, Self.longestSleep)
+        guard (try? await clock.sleep(for: part)) != nil else { return }
+        // The date of the system may have been set forward, which the clock does not follow.
+        rest = min(rest - part, .seconds(nextDue.timeIntervalSince(now())))
+      } while rest > .zero
+      inbox.requestScan()
+    }
   }
+
+  /// A date that was set forward is noticed within this time while entries wait for a date.
+  private static let longestSleep = Duration.seconds(60)
 
   /// Renews the leases in time while edits are being sent.
   private func setRenewalTimer() {

@@ -12,6 +12,12 @@ struct ObservedLease: Sendable, Hashable {
   let beats: Int64
 }
 
+/// A worker with its latest sign of life.
+struct ObservedWorker: Sendable, Hashable {
+  let worker: UUID
+  let beats: Int64
+}
+
 /// A running action of the worker itself, as the store has it.
 struct OwnAction: Sendable {
   let recordID: ManagedObjectID
@@ -37,6 +43,8 @@ extension ActionLedger {
       let record = try ActionWorkerRecord(context: context)
       record.identifier = ledger.worker
       record.name = ledger.workerName
+      // No earlier record of the worker had the number: two looks never meet equal signs of two records.
+      record.beats = Int64.random(in: 0..<1 << 48)
       record.startedDate = date
       record.beatDate = date
     }
@@ -114,6 +122,37 @@ extension ActionLedger {
       let stopped = Set(leases.compactMap(\.worker)).subtracting([worker])
       for record in try context.fetch(Workers().filter { $0.identifier.isIn(stopped) }) { context.delete(record) }
       return events
+    }
+  }
+
+  /// The other workers without a running action.
+  func idleWorkers() async throws -> Set<ObservedWorker> {
+    try await inContext { [worker] context in
+      let others = try context.fetch(Workers().filter { $0.identifier != worker }.limit(Self.observationLimit))
+      guard !others.isEmpty else { return [] }
+      let busy = try Self.busyWorkers(among: others.map(\.identifier), in: context)
+      return Set(
+        others.filter { !busy.contains($0.identifier) }.map { ObservedWorker(worker: $0.identifier, beats: $0.beats) })
+    }
+  }
+
+  private static func busyWorkers(among ids: [UUID], in context: ManagedObjectContext) throws -> Set<UUID> {
+    let request = Records().filter {
+      $0.state == PersistedActionState.running.rawValue && $0.worker.isIn(ids.map(UUID?.some))
+    }
+    return Set(try context.fetch(request).compactMap(\.worker))
+  }
+
+  /// Deletes the records of workers without a sign of life and without an action. The next sign of life of a worker that
+  /// was only idle inserts its record again.
+  func forget(_ workers: Set<ObservedWorker>) async throws {
+    try await changing { context in
+      let records = try context.fetch(Workers().filter { $0.identifier.isIn(workers.map(\.worker)) })
+      let busy = try Self.busyWorkers(among: records.map(\.identifier), in: context)
+      for record in records where !busy.contains(record.identifier) {
+        let observed = ObservedWorker(worker: record.identifier, beats: record.beats)
+        if workers.contains(observed) { context.delete(record) }
+      }
     }
   }
 

@@ -32,3 +32,18 @@ struct LeaseObservation {
     for lease in leases { firstSeen[lease] = nil }
   }
 }
+
+/// The other workers without an action, with the time since which they have shown no sign of life.
+///
+/// A worker that is killed while it is idle leaves its record, and no claim that would be missed.
+struct WorkerObservation {
+  private var firstSeen: [ObservedWorker: Duration] = [:]
+
+  /// Notes the idle workers.
+  ///
+  /// - Returns: The workers without a sign of life for a whole lease.
+  mutating func note(_ workers: Set<ObservedWorker>, at time: Duration, leaseLength: Duration) -> Set<ObservedWorker> {
+    firstSeen = Dictionary(uniqueKeysWithValues: workers.map { ($0, firstSeen[$0] ?? time) })
+    return workers.filter { worker in firstSeen[worker].map { time - $0 >= leaseLength } ?? false }
+  }
+}

@@ -73,9 +73,13 @@ extension WorkerEngine {
   private func observeOthers() async throws {
     let leases = try await ledger.observedLeases(except: knownLeases)
     let stopped = observation.note(leases, at: clock.elapsed(), leaseLength: options.leaseLength)
-    guard !stopped.isEmpty else { return }
-    publish(try await ledger.rescue(stopped, at: clock.date()))
-    observation.remove(stopped)
+    if !stopped.isEmpty {
+      publish(try await ledger.rescue(stopped, at: clock.date()))
+      observation.remove(stopped)
+    }
+    let silent = workerObservation.note(
+      try await ledger.idleWorkers(), at: clock.elapsed(), leaseLength: options.leaseLength)
+    if !silent.isEmpty { try await ledger.forget(silent) }
   }
 
   private func pruneIfDue() async throws {

@@ -49,6 +49,7 @@ actor WorkerEngine {
   var beating: Task<Void, Never>?
   var nextDueDate: Date?
   var observation = LeaseObservation()
+  var workerObservation = WorkerObservation()
   var lastPruning: Duration?
   /// The time of the last report of the numbers of actions.
   var lastMeasurement: Duration?

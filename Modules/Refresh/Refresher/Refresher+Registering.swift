@@ -26,7 +26,9 @@ extension Refresher {
     let entity = try entity(type, entityName)
     let registration = registration(.list, entity, scope, stalenessInterval, schedule, timeLimit, body)
     let list = ScopeRefresher(registration, scope: scope, in: stack)
-    if try scopes.add(list, StatusName(entity, .list, scope: scope)) { Task { await list.start() } }
+    if try scopes.add(list, StatusName(entity, .list, scope: scope)) {
+      Task { [scopes] in await list.start { scopes.isStarted } }
+    }
   }
 
   /// Registers the refresh of an entity by its changes since a cursor.

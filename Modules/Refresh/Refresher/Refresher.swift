@@ -63,7 +63,8 @@ public final class Refresher: Sendable {
     let lists = scopes.setStarted(true)
     stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
     online.withLock { online in
-      guard online == nil else { return }
+      // A stop that was faster has nothing more to cancel.
+      guard online == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, stack.connectivity.changes)
       online = Task {
         var wasOnline: Bool?
@@ -74,13 +75,13 @@ public final class Refresher: Sendable {
       }
     }
     followSuspensions()
-    for scope in lists { await scope.start() }
+    for scope in lists { await scope.start { [scopes] in scopes.isStarted } }
   }
 
   private func followSuspensions() {
     guard let reporting = stack.connect as? any SuspensionReporting else { return }
     suspensions.withLock { task in
-      guard task == nil else { return }
+      guard task == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, reporting.suspensions)
       task = Task {
         // A scope looks at the present state itself, since values that were set at once may arrive in any order.
@@ -91,6 +92,7 @@ public final class Refresher: Sendable {
 
   /// Ends the automatic attempts, cancels running ones, and waits for their end. The statuses stay in the stores.
   public func stop() async {
+    let lists = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
     online.withLock { online in
       online?.cancel()
@@ -100,7 +102,7 @@ public final class Refresher: Sendable {
       task?.cancel()
       task = nil
     }
-    for scope in scopes.setStarted(false) { await scope.stop() }
+    for scope in lists { await scope.stop() }
   }
 
   /// The switch of all automatic attempts; on by default. Switching off lets running attempts end, and begins no other one.

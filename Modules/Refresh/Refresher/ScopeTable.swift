@@ -47,6 +47,9 @@ final class ScopeTable: FetchObserver {
   /// The scopes of all lists.
   var lists: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) } }
 
+  /// Whether the refresher is started.
+  var isStarted: Bool { state.withLock { $0.isStarted } }
+
   /// Changes whether the refresher is started, and returns the lists if the state is new.
   func setStarted(_ isStarted: Bool) -> [ScopeRefresher] {
     state.withLock { state in

@@ -22,10 +22,13 @@ struct RefreshAction: AsyncEntityAction {
   let store: CursorStore
   let reason: RefreshReason
   let status: RefreshStatus
+  /// Extends the lease at the begin of the turn, or throws when another attempt has taken over.
+  let renewLease: @Sendable () async throws -> Void
 
   var entityName: String? { registration.entity.name }
 
   func execute(context: ActionContext) async throws {
+    try await renewLease()
     try await registration.body(
       RefreshRequest(
         context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,

@@ -42,7 +42,9 @@ actor ScopeRefresher {
 
   // MARK: Starting and stopping
 
-  func start() {
+  /// Begins the automatic attempts, if the refresher is still started: a stop may have been faster than this call.
+  func start(if refresherIsStarted: @Sendable () -> Bool) {
+    guard refresherIsStarted() else { return }
     isStarted = true
     trigger(.start)
   }
@@ -192,7 +194,12 @@ actor ScopeRefresher {
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async -> (any Error)? {
     let store = CursorStore(table: stack.table, name: name, owner: lease.owner)
-    let action = RefreshAction(registration: registration, store: store, reason: reason, status: status)
+    let action = RefreshAction(registration: registration, store: store, reason: reason, status: status) {
+      [stack, name, registration] in
+      // The turn may come late: the time limit counts from now on, and so does the lease.
+      try await stack.table.renew(
+        name, lease, until: stack.now + stack.leaseLength(registration) / .seconds(1))
+    }
     do {
       try await action.run(in: stack.connect)
       return nil
@@ -246,8 +253,7 @@ actor ScopeRefresher {
     guard isStarted, let date else { return }
     let clock = stack.options.clock
     timer = Task { [weak self] in
-      let delay = max(date.timeIntervalSince(clock.now), 0)
-      do { try await clock.wait(for: .seconds(delay)) } catch { return }
+      do { try await clock.wait(until: date) } catch { return }
       await self?.trigger(.schedule)
     }
   }

@@ -70,6 +70,23 @@ struct StatusTable: Sendable {
     }
   }
 
+  /// Extends the lease of an attempt that begins its work.
+  ///
+  /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
+  func renew(_ name: StatusName, _ lease: Lease, until end: Date) async throws {
+    try await retrying { context in
+      guard let record = try record(name, in: context), record.owner == lease.owner else {
+        throw CoherenceError(
+          .cancelled,
+          "The refresh of '\(name.entity.name)' waited longer for its turn than its time limit, and another one has taken "
+            + "over.")
+      }
+      guard record.leaseEnd != end else { return }
+      record.leaseEnd = end
+      try context.save()
+    }
+  }
+
   /// Ends an attempt, and returns the new status.
   ///
   /// - Parameters:

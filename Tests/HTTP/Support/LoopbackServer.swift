@@ -6,27 +6,37 @@ import Testing
 final class LoopbackServer: Sendable {
   let url: URL
   private let listener: Int32
-  private let received = Mutex<[ReceivedRequest]>([])
+  private let log: RequestLog
 
   /// - Parameter handler: Called on a thread of its own for each connection, with its one request. The connection is
   ///   closed when the function returns.
-  init(_ handler: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
+  convenience init(_ handler: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
+    let log = RequestLog()
+    try self.init(log: log) { connection in
+      guard let request = connection.receive() else { return }
+      log.requests.withLock { $0.append(request) }
+      handler(request, connection)
+    }
+  }
+
+  /// - Parameter handler: Called on a thread of its own for each connection, before anything is read from it.
+  convenience init(raw handler: @escaping @Sendable (Connection) -> Void) throws {
+    try self.init(log: RequestLog(), handler)
+  }
+
+  private init(log: RequestLog, _ handler: @escaping @Sendable (Connection) -> Void) throws {
+    self.log = log
     // Makes writing to a closed socket an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     listener = Self.makeSocket()
     let port = try Self.listen(on: listener)
     url = try #require(URL(string: "http://127.0.0.1:\(port)"))
     let listener = listener
-    Thread.detachNewThread { [weak self] in
+    Thread.detachNewThread {
       while true {
         let socket = accept(listener, nil, nil)
         guard socket >= 0 else { return }
-        Thread.detachNewThread { [weak self] in
-          let connection = Connection(socket)
-          guard let request = connection.receive() else { return }
-          self?.received.withLock { $0.append(request) }
-          handler(request, connection)
-        }
+        Thread.detachNewThread { handler(Connection(socket)) }
       }
     }
   }
@@ -46,7 +56,11 @@ final class LoopbackServer: Sendable {
   }
 
   /// The requests received so far.
-  var requests: [ReceivedRequest] { received.withLock { $0 } }
+  var requests: [ReceivedRequest] { log.requests.withLock { $0 } }
+
+  private final class RequestLog: Sendable {
+    let requests = Mutex<[ReceivedRequest]>([])
+  }
 
   private static func makeSocket() -> Int32 {
     #if canImport(Glibc)
@@ -83,6 +97,8 @@ struct ReceivedRequest: Sendable {
   let headerFields: [String: String]
   /// The body, in the announced length.
   var body = Data()
+  /// The number of all bytes.
+  var length = 0
 
   init?(head: String) {
     let lines = head.components(separatedBy: "\r\n")
@@ -153,6 +169,7 @@ final class Connection: Sendable {
       guard readMore(into: &bytes) else { return nil }
     }
     request.body = Data(bytes[head.upperBound...])
+    request.length = bytes.count
     return request
   }
 
@@ -162,6 +179,17 @@ final class Connection: Sendable {
     guard count > 0 else { return false }
     bytes += buffer[..<count]
     return true
+  }
+
+  /// Reads a number of bytes and no more, or fewer at the client's end.
+  func discard(_ count: Int) {
+    var rest = count
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while rest > 0 {
+      let count = read(socket, &buffer, min(rest, buffer.count))
+      guard count > 0 else { return }
+      rest -= count
+    }
   }
 
   /// Blocks until the client closes the connection.

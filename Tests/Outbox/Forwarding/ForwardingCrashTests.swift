@@ -36,6 +36,50 @@ struct ForwardingCrashTests {
     #expect(try stack.ids() == ["B": "s1"])
   }
 
+  @Test(arguments: Backend.available, ForwardingStep.allCases)
+  func `a server that ignores keys applies an edit again after a crash between its answer and the acknowledgement`(
+    _ backend: Backend, _ step: ForwardingStep
+  ) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.ignoreKeys()
+    try stack.insertNote("A")
+    try await crash(stack, at: step)
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll() == 0)
+    let applied = await stack.server.applied
+    #expect(applied.count == (step == .answered ? 2 : 1))
+    #expect(Set(applied.map(\.key)).count == 1)
+    // A second record for an insert, and the store has the key of the last one.
+    #expect(await stack.server.records.count == applied.count)
+    #expect(try stack.ids() == ["A": "s\(applied.count)"])
+
+    // An update is applied twice without harm, and nothing is lost.
+    try stack.change("A") { $0.title = "B" }
+    try await crash(stack, at: step)
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.applied.count == applied.count * 2)
+    #expect(await stack.server.records["s\(applied.count)"]?.values["title"] == .string("B"))
+  }
+
+  @Test func `a copied store sends the entries of the original under their keys, so that one of both is applied`()
+    async throws
+  {
+    let stack = try NoteStack(.sqlite)
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    let copy = try stack.copied()
+    #expect(try await stack.forwardAll() == 0)
+    #expect(try await copy.forwardAll() == 0)
+    #expect(await stack.server.calls.count == 4)
+    #expect(await stack.server.applied.count == 2)
+    #expect(try copy.ids() == stack.ids())
+    // Both have their own edits from now on.
+    try copy.change("A") { $0.title = "C" }
+    #expect(try await copy.forwardAll() == 0)
+    #expect(await stack.server.applied.count == 3)
+  }
+
   @Test(arguments: ForwardingStep.allCases)
   func `a crash between the edits of several records loses none`(_ step: ForwardingStep) async throws {
     let stack = try NoteStack()

@@ -102,6 +102,19 @@ struct ForwardingLeaseTests {
     #expect(try stack.ids() == ["A": "s1"])
   }
 
+  @Test func `an attempt that waits is due within a minute after the date was set forward`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 5, initialDelay: .seconds(300), jitter: 0)))
+    await stack.time.untilSleeping(for: .seconds(60))
+    stack.time.setDate(by: .seconds(300))
+    stack.time.advance(by: .seconds(60))
+    #expect(try await stack.outbox.flush() == 0)
+    #expect(await stack.server.calls.count == 2)
+    await stack.outbox.stop()
+  }
+
   @Test func `a lease from before the clock was set back is taken over`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")

@@ -82,6 +82,14 @@ struct ActionStack {
     try await actions.action(handle)?.state
   }
 
+  /// The number of records of workers.
+  func workerCount() throws -> Int {
+    let context = container.newBackgroundContext()
+    return try context.performAndWait {
+      try context.count(for: FetchRequest<ManagedObject>(entityName: "CoherenceActionWorker"))
+    }
+  }
+
   /// The texts of the notes, sorted.
   func notes() throws -> [String] {
     let context = container.newBackgroundContext()

@@ -41,6 +41,14 @@ final class RefreshTestClock: RefreshClock {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
+  /// Sets the clock forward without the passing of time. Waiting tasks wait on.
+  func setForward(by seconds: Double) {
+    state.withLock { state in
+      state.now += seconds
+      state.sleepers = state.sleepers.map { Sleeper(id: $0.id, end: $0.end + seconds, continuation: $0.continuation) }
+    }
+  }
+
   /// Sets the clock back. Waiting tasks wait on.
   func setBack(by seconds: Double) { state.withLock { $0.now -= seconds } }
 
@@ -55,6 +63,9 @@ final class RefreshTestClock: RefreshClock {
       if isThere { continuation.resume() }
     }
   }
+
+  /// Waits at once, so that ``dates`` has the date.
+  func wait(until date: Date) async throws { try await wait(for: .seconds(max(date.timeIntervalSince(now), 0))) }
 
   func wait(for duration: Duration) async throws {
     let (id, end) = state.withLock { state in
@@ -89,4 +100,11 @@ final class RefreshTestClock: RefreshClock {
     }
     sleeper?.continuation.resume(throwing: CancellationError())
   }
+}
+
+/// A clock that waits for dates as every clock does by default.
+struct PlainRefreshClock: RefreshClock {
+  let base: RefreshTestClock
+  var now: Date { base.now }
+  func wait(for duration: Duration) async throws { try await base.wait(for: duration) }
 }

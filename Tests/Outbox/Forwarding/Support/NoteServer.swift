@@ -39,6 +39,7 @@ actor NoteServer {
   /// The requests that were applied, once for each key.
   private(set) var applied: [Call] = []
   private var decisions: [UUID: ForwardAnswer] = [:]
+  private var ignoresKeys = false
   private var faults: [Fault] = []
   private var gates: [ServerGate] = []
   private var nextID = 0
@@ -58,6 +59,9 @@ actor NoteServer {
     randomFault = fault
     answersWithValues = true
   }
+
+  /// Applies each request from now on, whichever its key.
+  func ignoreKeys() { ignoresKeys = true }
 
   /// Holds the next request until the gate opens.
   func hold(at gate: ServerGate) { gates.append(gate) }
@@ -124,7 +128,7 @@ actor NoteServer {
   }
 
   private func apply(_ call: Call) -> ForwardAnswer {
-    if let decision = decisions[call.key] { return decision }
+    if !ignoresKeys, let decision = decisions[call.key] { return decision }
     applied.append(call)
     let decision = decide(call)
     decisions[call.key] = decision

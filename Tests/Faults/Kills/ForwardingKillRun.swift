@@ -1,0 +1,125 @@
+@testable import CoherenceConformance
+import Foundation
+
+/// The kills of clients of one store.
+final class ForwardingKillRun {
+  struct Summary: Sendable, CustomStringConvertible {
+    var kills = 0
+    var acknowledged = 0
+    var applied = 0
+    var repetitions = 0
+    var complaints: [String] = []
+    var duration = Duration.zero
+
+    var description: String {
+      "\(kills) kills, \(acknowledged) acknowledged saves, \(applied) requests applied, \(repetitions) repeated, in "
+        + "\(duration)"
+    }
+  }
+
+  private let stage: KillStage
+  private let place: LedgerPlace
+  private var random: SplitMix64
+  private var server = KillServer()
+  private var expectation = KillExpectation()
+  private var round = 0
+  private(set) var summary = Summary()
+  /// The number of requests until the next is met by a kill, and whether the kill follows on the request's application.
+  private var trap: (rest: Int, afterwards: Bool)?
+  private var contents: KillContents?
+
+  init(_ place: LedgerPlace, seed: UInt64) throws {
+    self.place = place
+    random = SplitMix64(seed: seed)
+    stage = try KillStage(2)
+  }
+
+  /// Kills clients, and compares after every tenth kill.
+  func run(kills: Int) throws {
+    let start = ContinuousClock.now
+    while summary.kills < kills, summary.complaints.isEmpty {
+      try killOne()
+      if summary.kills.isMultiple(of: 20) || summary.kills == kills { try settle() }
+    }
+    summary.duration = start.duration(to: .now)
+    summary.acknowledged = expectation.acknowledged
+    summary.applied = server.applied
+    summary.repetitions = server.repetitions
+    summary.complaints += server.complaints
+  }
+
+  private func command(_ work: KillCommand.Work) -> KillCommand {
+    round += 1
+    // Each client begins after the leases of the clients before.
+    return KillCommand(
+      work: work, place: place, socket: stage.socket, seed: random.next(), firstNumber: round * 1000,
+      date: 1_700_000_000 + Double(round) * 61)
+  }
+
+  /// Starts a client, sometimes beside a second one that only forwards, and kills it.
+  private func killOne() throws {
+    trap = nil
+    var command = command(.edit)
+    var deadline: ContinuousClock.Instant?
+    switch random.number(0...9) {
+    case 0..<4:
+      let step = random.pick(KillStep.all)
+      (command.step, command.count) = (step, random.number(1...4))
+    case 4..<6: trap = (random.number(0...4), random.chance(50))
+    default: deadline = .now + .microseconds(random.number(0...60_000))
+    }
+    let hasCompanion = random.chance(15)
+    try stage.start(command, on: 0)
+    if hasCompanion { try stage.start(self.command(.forward), on: 1) }
+    var ended = try stage.serve(killing: 0, at: deadline, treat)
+    if hasCompanion {
+      stage.kill(1 - ended.index)
+      ended = check(ended) ? try stage.serve(treat) : ended
+    }
+    _ = check(ended)
+  }
+
+  /// Counts a kill.
+  private func check(_ ended: (index: Int, end: PreparedProcess.End)) -> Bool {
+    guard ended.end == .killed(by: SIGKILL) else {
+      summary.complaints.append("A client ended: \(ended.end)")
+      return false
+    }
+    summary.kills += 1
+    return true
+  }
+
+  /// Forwards everything, and compares the store, the server and the acknowledged saves.
+  private func settle() throws {
+    trap = nil
+    contents = nil
+    try stage.start(command(.settle), on: 0)
+    let ended = try stage.serve(treat)
+    guard ended.end == .exited(0), let contents else {
+      return summary.complaints.append("The last client ended: \(ended.end)")
+    }
+    if contents.entries > 0 { summary.complaints.append("\(contents.entries) entries are left") }
+    if contents.records != server.records {
+      summary.complaints.append("The store has \(contents.records), and the server \(server.records)")
+    }
+    summary.complaints += expectation.complaints(about: contents.records.values)
+  }
+
+  private func treat(_ message: KillMessage) -> KillStage.Treatment {
+    switch message.kind {
+    case .willSave: expectation.willSave(message.number, message.changes)
+    case .didSave: expectation.didSave(message.number)
+    case .contents: contents = message.contents
+    case .failure: summary.complaints.append(message.text)
+    case .request:
+      guard let request = message.request else { break }
+      guard let trap else { return .answer(server.receive(request)) }
+      self.trap = (trap.rest - 1, trap.afterwards)
+      if trap.rest > 0 { return .answer(server.receive(request)) }
+      if trap.afterwards { _ = server.receive(request) }
+      return .kill
+    case .effect, .begin, .checkpoint: break
+    }
+    return .answer(KillAnswer())
+  }
+}
