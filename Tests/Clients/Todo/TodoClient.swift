@@ -24,11 +24,14 @@ final class TodoClient: Sendable {
   let actions: PersistedActions
   let connectivity = ManualConnectivity(isOnline: false)
   let service: TodoService
+  /// The clock of the refreshes.
+  let clock: any RefreshClock
   private let forwarding: ForwardOptions
 
   /// Opens the store. Edits are recorded from now on; nothing is sent before ``start()``.
   init(in directory: URL, _ store: StoreConfiguration, service: TodoService, options: Options = Options()) async throws {
     self.service = service
+    clock = options.refreshing.clock
     connect = GenericConnect(name: "Todo", managedObjectModel: try options.model(), storeLocation: directory)
     outbox = try Outbox(connect, forwarding: TodoList.self, TodoTask.self, Tag.self, options: options.outbox)
     try connect.attachPersistentStore(for: store)
@@ -81,7 +84,7 @@ final class TodoClient: Sendable {
   }
 
   private func registerRefreshes(_ options: MergeOptions) throws {
-    let (service, interval) = (service, Duration.seconds(600))
+    let (service, clock, interval) = (service, clock, Duration.seconds(600))
     // A page may be older than the record, when the server accepts an edit between the request and the merge.
     let isNewer = try FetchPredicate(format: "incoming.revision == nil OR incoming.revision >= existing.revision")
     try refresher.register(
@@ -99,8 +102,8 @@ final class TodoClient: Sendable {
     ) { [weak refresher] request in
       let page = try await service.page(.tasks, since: request.cursor)
       // The lists and tags of the page are stored before its tasks, because a merge refuses a link without a record.
-      try await refresher?.refresh(TodoList.self)
-      try await refresher?.refresh(Tag.self)
+      try await refresher?.refresh(TodoList.self, after: clock)
+      try await refresher?.refresh(Tag.self, after: clock)
       return page.delta
     }
     try refresher.register(read: TodoTask.self) { request in
@@ -109,6 +112,17 @@ final class TodoClient: Sendable {
         _ = try request.context.merge(
           records: [task.record], for: request.entity, condition: isNewer, options: options)
       }
+    }
+  }
+}
+
+extension Refresher {
+  /// Refreshes a list by an attempt that begins after the call. A single call joins a running attempt, which may have read
+  /// the server before.
+  func refresh(_ type: ManagedObject.Type, after clock: any RefreshClock) async throws {
+    let start = clock.now
+    while true {
+      if let time = try await refresh(type).lastSyncTime, time >= start { return }
     }
   }
 }

@@ -45,7 +45,7 @@ struct TodoDocument: Codable, Sendable, Hashable {
   var fields: [String: TodoField]
 }
 
-/// A change of a document: new values, the values that the change is based on, and members that come and go.
+/// A change of a document: new values, the values that the change is based on, and the tasks that a tag gains and loses.
 struct TodoEdit: Codable, Sendable, Hashable {
   var fields: [String: TodoField] = [:]
   var base: [String: TodoField] = [:]

@@ -21,13 +21,11 @@ final class TodoListener: Sendable {
   let port: UInt16
   private let socket: Int32
 
-  /// - Parameters:
-  ///   - port: The port of an earlier listener; 0 for any free port.
-  ///   - answer: Returns the reply; `nil` closes the connection without a reply.
-  init(port: UInt16 = 0, _ answer: @escaping @Sendable (TodoRequest) -> TodoReply?) throws {
+  /// - Parameter answer: Returns the reply; `nil` closes the connection without a reply.
+  init(_ answer: @escaping @Sendable (TodoRequest) -> TodoReply?) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
-    let (socket, port) = try Self.listen(on: port)
+    let (socket, port) = try Self.listen()
     self.port = port
     self.socket = socket
     Thread.detachNewThread {
@@ -48,17 +46,14 @@ final class TodoListener: Sendable {
     close(socket)
   }
 
-  private static func listen(on port: UInt16) throws -> (socket: Int32, port: UInt16) {
+  private static func listen() throws -> (socket: Int32, port: UInt16) {
     #if canImport(Glibc)
       let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
       let listener = Foundation.socket(AF_INET, SOCK_STREAM, 0)
     #endif
-    var isReused: Int32 = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { pointer in

@@ -23,29 +23,35 @@ final class TodoServer: Sendable {
   private let state: Mutex<TodoState>
   private let fault = Mutex<@Sendable (TodoRequest) -> Fault?>({ _ in nil })
   private let listener = Mutex<TodoListener?>(nil)
-  private let port = Mutex<UInt16>(0)
+  private let isDown = Mutex(false)
 
   init(pageSize: Int = 200) { state = Mutex(TodoState(pageSize: pageSize)) }
 
   // MARK: On the network
 
-  /// Begins to listen, at the port of an earlier call.
+  /// Begins to listen, or replies again after ``hangUp()``.
   func listen() throws {
-    let listener = try TodoListener(port: port.withLock { $0 }) { [weak self] in self?.reply(to: $0) }
-    port.withLock { $0 = listener.port }
+    isDown.withLock { $0 = false }
+    let isListening = listener.withLock { $0 != nil }
+    if isListening { return }
+    let listener = try TodoListener { [weak self] in self?.reply(to: $0) }
     self.listener.withLock { $0 = listener }
   }
 
-  /// Refuses connections until the next call of ``listen()``.
-  func hangUp() { listener.withLock { $0 = nil } }
+  /// Ends each connection without a reply until the next call of ``listen()``. The server keeps its port, which another
+  /// server could get otherwise.
+  func hangUp() { isDown.withLock { $0 = true } }
 
-  var url: URL { URL(string: "http://127.0.0.1:\(port.withLock { $0 })") ?? URL(fileURLWithPath: "/") }
+  var url: URL {
+    URL(string: "http://127.0.0.1:\(listener.withLock { $0?.port ?? 0 })") ?? URL(fileURLWithPath: "/")
+  }
 
   /// Decides about the misbehaviour of each further request; `nil` for none.
   func setFault(_ fault: @escaping @Sendable (TodoRequest) -> Fault?) { self.fault.withLock { $0 = fault } }
 
   /// Handles a request, with its misbehaviour; `nil` for a connection that ends without a reply.
   func reply(to request: TodoRequest) -> TodoReply? {
+    if isDown.withLock({ $0 }) { return nil }
     switch fault.withLock({ $0 })(request) {
     case .reply(let reply): return reply
     case .broken: return nil

@@ -90,8 +90,9 @@ extension TodoEdit {
     for (name, value) in request.values where !Self.serverNames.contains(name) { fields[name] = TodoField(value) }
     for (name, value) in request.base where !Self.serverNames.contains(name) { base[name] = TodoField(value) }
     for (name, reference) in request.references { fields[name] = reference?["id"].map { TodoField($0) } ?? .null }
-    added = request.members["tags"]?.added.compactMap { $0["id"]?.integer } ?? []
-    removed = request.members["tags"]?.removed.compactMap { $0["id"]?.integer } ?? []
+    // The edits of tags have the members of both sides: "Tag.tasks" comes before "TodoTask.tags".
+    added = request.members["tasks"]?.added.compactMap { $0["id"]?.integer } ?? []
+    removed = request.members["tasks"]?.removed.compactMap { $0["id"]?.integer } ?? []
   }
 }
 

@@ -75,8 +75,9 @@ struct TodoState: Sendable {
   mutating func insert(_ kind: TodoKind, _ edit: TodoEdit) -> TodoDocument {
     lastID += 1
     var document = TodoDocument(id: lastID, revision: nextRevision(), fields: edit.fields)
-    if kind == .tasks { document.fields["tags"] = .keys(edit.added.filter { documents(.tags)[$0] != nil }.sorted()) }
+    if kind == .tasks { document.fields["tags"] = document.fields["tags"] ?? .keys([]) }
     shelves[kind, default: Shelf()].documents[document.id] = document
+    if kind == .tags { changeMembers(of: document.id, edit) }
     return document
   }
 
@@ -89,16 +90,21 @@ struct TodoState: Sendable {
     }
     if isConflict { return Self.reply(409, document) }
     document.fields.merge(edit.fields) { $1 }
-    if case .keys(let tags)? = document.fields["tags"] {
-      let known = documents(.tags)
-      let members = Set(tags).union(edit.added).subtracting(edit.removed).filter { known[$0] != nil }
-      document.fields["tags"] = .keys(members.sorted())
-    }
+    if kind == .tags { changeMembers(of: id, edit) }
     if document != documents(kind)[id] {
       document.revision = nextRevision()
       shelves[kind]?.documents[id] = document
     }
     return Self.reply(200, document)
+  }
+
+  /// Adds a tag to tasks, and removes the tag from others.
+  private mutating func changeMembers(of tag: Int64, _ edit: TodoEdit) {
+    for id in edit.added + edit.removed {
+      guard case .keys(let tags)? = documents(.tasks)[id]?.fields["tags"] else { continue }
+      let members = edit.added.contains(id) ? Set(tags).union([tag]) : Set(tags).subtracting([tag])
+      _ = update(.tasks, id, TodoEdit(fields: ["tags": .keys(members.sorted())]))
+    }
   }
 
   /// Deletes a document; with a list its tasks, and with a tag the members of its tasks.
@@ -108,10 +114,8 @@ struct TodoState: Sendable {
     shelves[kind]?.deleted[id] = revision
     for task in documents(.tasks).values {
       if kind == .lists, task.fields["list"] == .int(id) { _ = delete(.tasks, task.id) }
-      if kind == .tags, case .keys(let tags)? = task.fields["tags"], tags.contains(id) {
-        _ = update(.tasks, task.id, TodoEdit(removed: [id]))
-      }
     }
+    if kind == .tags { changeMembers(of: id, TodoEdit(removed: Array(documents(.tasks).keys))) }
     return TodoReply(status: 204)
   }
 

@@ -112,9 +112,7 @@ extension TodoClient {
   }
 
   /// Merges all changes of the server.
-  func pull() async throws {
-    try await refresher.refresh(TodoTask.self)
-  }
+  func pull() async throws { try await refresher.refresh(TodoTask.self, after: clock) }
 
   func fetchNames() async throws -> [String] {
     try await connect.performBackgroundTask { context in
