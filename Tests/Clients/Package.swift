@@ -16,6 +16,9 @@ let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", packag
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
+let refresh = Target.Dependency.product(name: "CoherenceRefresh", package: "coherence")
+let persistedActions = Target.Dependency.product(name: "CoherencePersistedActions", package: "coherence")
+let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
@@ -47,6 +50,16 @@ let package = Package(
     .executableTarget(
       name: "coherence-sync", dependencies: [coherence, modelMacros, http, httpTypes], path: "Sync",
       swiftSettings: strict),
+    // An offline client of to-do lists, and its server.
+    .target(
+      name: "Todo", dependencies: [coherence, modelMacros, outbox, refresh, persistedActions, http, httpTypes],
+      path: "Todo", swiftSettings: strict),
+    .testTarget(
+      name: "TodoTests",
+      dependencies: [
+        "Todo", coherence, modelMacros, outbox, refresh, persistedActions, postgreSQL, http, httpTypes,
+      ],
+      path: "Tests/Todo", swiftSettings: strict),
     // The programs of the tutorial: after its second step, and at its end.
     .executableTarget(
       name: "shelf-first", dependencies: [coherence, modelMacros], path: "Tutorial/First/Sources/shelf",

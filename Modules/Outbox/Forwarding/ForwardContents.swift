@@ -38,7 +38,9 @@ struct ForwardContents {
 
   private static func keys(of object: ManagedObject) throws -> [String: AttributeValue] {
     var keys: [String: AttributeValue] = [:]
-    for attribute in object.entity.keyAttributes ?? [] { keys[attribute.name] = try object.value(for: attribute.name) }
+    for attribute in object.entity.identifyingAttributes {
+      keys[attribute.name] = try object.value(for: attribute.name)
+    }
     return keys
   }
 

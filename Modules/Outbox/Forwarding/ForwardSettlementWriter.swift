@@ -82,6 +82,7 @@ struct ForwardSettlementWriter: Sendable {
     guard !newKeys.isEmpty else { return }
     try outbox.renameIdentity(of: id, to: flight.step.identity.merging(newKeys) { _, new in new }, in: context)
     guard let object = try context.existingObjects(with: [id])[id] else { return }
+    try replaceCopies(of: object, flight.step.identity.merging(newKeys) { _, new in new }, in: context)
     for (name, value) in newKeys { try object.setAttributeValue(value, for: name) }
   }
 
@@ -101,6 +102,9 @@ struct ForwardSettlementWriter: Sendable {
     guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
       let object = try context.existingObjects(with: [id])[id]
     else { return }
+    if !newKeys.isEmpty {
+      try replaceCopies(of: object, flight.step.identity.merging(newKeys) { _, new in new }, in: context)
+    }
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
     for (name, value) in values where !edited.contains(name) {
       if try object.value(for: name) != value { try object.setAttributeValue(value, for: name) }

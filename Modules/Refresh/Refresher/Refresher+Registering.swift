@@ -47,13 +47,16 @@ extension Refresher {
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
+  ///   - condition: Protects stored records that do not satisfy the condition, as in
+  ///     ``RefreshRequest/merge(_:subsetFilter:condition:options:)``.
   ///   - mergeOptions: The options of the merges.
   ///   - source: Returns the page after the request's cursor.
   /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
   public func register(
     changesOf type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil,
     stalenessInterval: Duration? = nil, schedule: Schedule? = nil, timeLimit: Duration? = nil,
-    subsetFilter: FetchPredicate? = nil, mergeOptions: MergeOptions = MergeOptions(),
+    subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
+    mergeOptions: MergeOptions = MergeOptions(),
     _ source: @escaping @Sendable (RefreshRequest) async throws -> DeltaPage
   ) throws {
     try register(
@@ -63,7 +66,7 @@ extension Refresher {
       var request = request
       while true {
         let page = try await source(request)
-        try await request.merge(page, subsetFilter: subsetFilter, options: mergeOptions)
+        try await request.merge(page, subsetFilter: subsetFilter, condition: condition, options: mergeOptions)
         guard page.hasMore, !page.isComplete else { return }
         guard let cursor = page.cursor, cursor != request.cursor else {
           throw CoherenceError(

@@ -26,14 +26,19 @@ extension RefreshRequest {
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
+  ///   - condition: Protects stored records that do not satisfy the condition from being changed or deleted, for example from
+  ///     a page that is older than the record. `existing.name` reads the stored record, and `incoming.name` the page. A
+  ///     tombstone has no incoming values, and a comparison with a missing value is false, so that a condition that compares
+  ///     versions names them: `incoming.revision == nil OR incoming.revision >= existing.revision`.
   ///   - options: The options of the merge, which always saves.
   /// - Returns: The counts of the merge.
   /// - Throws: The errors of the merge; ``ErrorCode/cancelled`` when the attempt has exceeded its time limit.
   @discardableResult
   public func merge(
-    _ page: DeltaPage, subsetFilter: FetchPredicate? = nil, options: MergeOptions = MergeOptions()
+    _ page: DeltaPage, subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
+    options: MergeOptions = MergeOptions()
   ) async throws -> MergeResult {
-    try await store.merge(page, for: entity, in: context, subsetFilter: subsetFilter, options: options)
+    try await store.merge(page, for: entity, in: context, (subsetFilter, condition), options)
   }
 }
 
@@ -47,8 +52,8 @@ struct CursorStore: Sendable {
   let owner: UUID
 
   func merge(
-    _ page: DeltaPage, for entity: EntityDescription, in context: ActionContext, subsetFilter: FetchPredicate?,
-    options: MergeOptions
+    _ page: DeltaPage, for entity: EntityDescription, in context: ActionContext,
+    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
   ) async throws -> MergeResult {
     var options = options
     options.saves = true
@@ -58,7 +63,8 @@ struct CursorStore: Sendable {
         return try await context.perform { [options] in
           do {
             if let cursor = page.cursor { try table.setCursor(cursor, of: name, owner, in: context) }
-            let result = try context.merge(page, for: entity, subsetFilter: subsetFilter, options: options)
+            let result = try context.merge(
+              page, for: entity, subsetFilter: limits.subsetFilter, condition: limits.condition, options: options)
             // A merge without changes may leave the cursor to this save.
             if context.hasChanges { try context.save() }
             return result
