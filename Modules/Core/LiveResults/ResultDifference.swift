@@ -60,7 +60,7 @@ struct ResultDifference: Sendable {
     compareSections(touched)
   }
 
-  /// The inserts, moves and updates by ascending present index. As few records as possible move.
+  /// The inserts, moves and updates by ascending present index. Only changed records move, and as few as possible.
   private static func placed(
     _ common: [Common], deleted: [Int], inserted: [(id: ManagedObjectID, to: Int)]
   ) -> [Change] {

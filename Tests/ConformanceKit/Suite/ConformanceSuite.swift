@@ -32,7 +32,7 @@ public enum ConformanceSuite {
     .migrationOptions, .leftOut, .renaming, .convertedTypes, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers,
     .lastChanges, .hooks,
     .largeRequests,
-    .hostileNames, .writerExclusion, .claims, .signals,
+    .hostileNames, .writerExclusion, .claims, .signals, .liveResults,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

@@ -4,7 +4,7 @@ extension Workbench {
     var all = [
       fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
       smallSaveMeasure(),
-      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), pendingMergeMeasure(),
+      freshnessMeasure(), liveResultMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), pendingMergeMeasure(),
       mergeMemoryMeasure(), actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(),
       persistedActionLatencyMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
