@@ -69,13 +69,16 @@ struct PendingEntryReader {
         guard keys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
         sink.add(EntryHead(change, save, in: coordinator.managedObjectModel), payload: change.payload)
       }
+      // Numbers of entries by key: records of two stores with one key are told apart below.
+      var counts: [Int64: Int] = [:]
+      for entry in sink.entries { counts[entry.head.record.key, default: 0] += 1 }
       var others: Set<Int64> = []
-      for (record, entries) in Dictionary(grouping: sink.entries, by: stored) {
-        guard entries.count == 1, let entry = entries.first, entry.head.kind == .update else {
-          others.insert(record.record.key)
+      for entry in sink.entries {
+        guard entry.head.kind == .update, counts[entry.head.record.key] == 1 else {
+          others.insert(entry.head.record.key)
           continue
         }
-        guard let id = id(of: record.record, entry: entry.head.id), wanted.contains(id) else { continue }
+        guard let id = id(of: entry.head.record, entry: entry.head.id), wanted.contains(id) else { continue }
         edits.append(edit(of: id, entry))
       }
       for (record, entries) in try self.entries(ofKeys: Array(others), rootNames) {
@@ -86,10 +89,6 @@ struct PendingEntryReader {
       }
     }
     return edits
-  }
-
-  private func stored(_ entry: UpdateSink.Entry) -> StoredRecord {
-    StoredRecord(store: storeIdentifier(of: entry.head.id), record: entry.head.record)
   }
 
   private func edit(of id: ManagedObjectID, _ entry: UpdateSink.Entry) -> PendingEdit {

@@ -50,7 +50,7 @@ extension Outbox {
       try self.makeEntries()
       try self.makeReadOnlyEntries(in: context)
       return try self.entries(ofKeys: [record.key], root: record.entity, in: context)[record.key]?
-        .filter { $0.id.storeIdentifier == record.storeIdentifier } ?? []
+        .filter { ($0.recordID ?? $0.id).storeIdentifier == record.storeIdentifier } ?? []
     }
   }
 

@@ -41,6 +41,14 @@ struct OutboxStack {
       directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
   }
 
+  /// A second stack that only reads the store.
+  func readOnly() throws -> OutboxStack {
+    var configuration = configuration
+    configuration.options[StoreOption.readOnly] = .bool(true)
+    return try OutboxStack(
+      directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
+  }
+
   /// The stack of the next version of the program: the store is closed here and opened with another model.
   func next(model: ManagedObjectModel, entities: [String] = ["TestList", "TestTag"]) throws -> OutboxStack {
     try container.detach(persistentStore: store)

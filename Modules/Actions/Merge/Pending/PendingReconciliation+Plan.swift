@@ -22,7 +22,8 @@ extension PendingReconciliation {
   func remainder(of planned: Remainder, _ incoming: Incoming) throws -> Remainder {
     // Inserts are known already, but without the members that the user added.
     let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { inserts[$0] == nil }
-    let edits = inserts.merging(try edits(of: ids, layout.entity)) { _, complete in complete }
+    let known = try edits(of: ids, layout.entity)
+    let edits = inserts.isEmpty ? known : inserts.merging(known) { _, complete in complete }
     var remainder = Remainder()
     remainder.inserts = try planned.inserts.filter { try allowsInsert($0, incoming) }
     let lists = try reconciledLists(of: planned.updates, edits)
