@@ -16,7 +16,8 @@ import Testing
 /// A forwarder whose handler sends requests with an idempotency key, and a connection that ends at any byte.
 @Suite("Forwarding over connections that end", .timeLimit(.minutes(5)))
 struct ForwardingCutTests {
-  @Test func `every edit arrives once, whichever byte of a request is the last that the server receives`() async throws {
+  @Test func `every edit arrives once, whichever byte of a request is the last that the server receives`() async throws
+  {
     let program = try CutProgram()
     try await program.insert()
     let length = program.server.lastLength

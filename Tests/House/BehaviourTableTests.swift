@@ -13,6 +13,8 @@ struct BehaviourTableTests {
 
     var testDescription: String { catalogue }
     var page: String { "Modules/\(catalogue)/Behaviours.md" }
+    /// The folders of `Tests` whose files the table may name with their folder.
+    static let others = ["Faults", "HTTP"]
     /// The folder of the tests that the table names.
     var tests: String { "Tests/\(catalogue.prefix { $0 != "/" })" }
 
@@ -23,6 +25,8 @@ struct BehaviourTableTests {
     Table(catalogue: "Actions/Actions.docc"), Table(catalogue: "Strategies/Strategies.docc"),
     Table(catalogue: "Refresh/CoherenceRefresh.docc"),
     Table(catalogue: "Mapping/CoherenceMapping.docc", folders: ["Pinned", "Faults", "Mappings"]),
+    Table(catalogue: "Outbox/CoherenceOutbox.docc", folders: ["Forwarding"]),
+    Table(catalogue: "PersistedActions/CoherencePersistedActions.docc"),
   ]
 
   private let repository = Repository()
@@ -40,7 +44,9 @@ struct BehaviourTableTests {
   func `every test that a table is about has a row`(table: Table) throws {
     let rows = try Dictionary(grouping: rows(of: table), by: \.file)
     #expect(!rows.isEmpty)
-    for (file, names) in try testNames(of: table) where rows[file] != nil || table.demandsRows(of: file) {
+    let known = try testNames(in: table.tests)
+    for (file, names) in try testNames(of: table)
+    where rows[file] != nil || known[file] != nil && table.demandsRows(of: file) {
       let named = rows[file, default: []].reduce(into: Set<String>()) { $0.formUnion($1.tests) }
       let missing = names.subtracting(named)
       #expect(missing.isEmpty, "Add these tests of \(file) to \(table.page): \(missing)")
@@ -60,12 +66,21 @@ struct BehaviourTableTests {
     }
   }
 
-  /// The names of the tests in the table's folder by file, without empty files.
+  /// The names of the tests by file: those of the table's folder, and those of other folders with their folder.
   private func testNames(of table: Table) throws -> [String: Set<String>] {
-    let files = try repository.sources(in: table.tests).map { file in
+    var names = try testNames(in: table.tests)
+    for folder in Table.others {
+      for (file, tests) in try testNames(in: "Tests/\(folder)") { names["\(folder)/\(file)"] = tests }
+    }
+    return names
+  }
+
+  /// The names of the tests in a folder by file, without empty files.
+  private func testNames(in folder: String) throws -> [String: Set<String>] {
+    let files = try repository.sources(in: folder).map { file in
       let declarations = file.lines.filter { $0.contains("func `") }
       let names = declarations.reduce(into: Set<String>()) { $0.formUnion(quoted(in: $1)) }
-      return (String(file.path.dropFirst(table.tests.count + 1).dropLast(".swift".count)), names)
+      return (String(file.path.dropFirst(folder.count + 1).dropLast(".swift".count)), names)
     }
     return Dictionary(uniqueKeysWithValues: files.filter { !$0.1.isEmpty })
   }

@@ -22,7 +22,8 @@ final class KillActor: Sendable {
     actions = try PersistedActions(container)
     worker = try PersistedActionWorker(
       container, actions: [KillDeposit.self, KillCall.self, KillPages.self],
-      options: PersistedActionOptions(concurrency: 3, leaseLength: .seconds(1)), clock: PersistedActionClock(FastClock()))
+      options: PersistedActionOptions(concurrency: 3, leaseLength: .seconds(1)),
+      clock: PersistedActionClock(FastClock()))
   }
 
   func run() async throws {
