@@ -151,7 +151,9 @@ struct TodoAttackTests {
     try await client.delete(home)
     gate.open()
     #expect(try await client.outbox.flush() == 0)
-    #expect(stage.server.requests == ["POST /lists", "DELETE /lists/1"])
+    // An insert whose answer came too late is repeated under its key, so that the delete has the key of the server.
+    #expect(stage.server.documents(.lists).isEmpty && stage.server.documents(.tasks).isEmpty)
+    #expect(stage.server.requests.contains("DELETE /lists/1") && !stage.server.requests.contains("POST /tasks"))
     #expect(try await client.lines().isEmpty)
     try await client.close()
   }
@@ -279,18 +281,19 @@ struct TodoAttackTests {
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
-    var options = TodoStage.options()
-    options.model = NextTodo.model
-    var client = try await stage.client("first", options)
-    try await client.edit { context in
+    let container = try await nextContainer(stage)
+    let outbox = try Outbox(container, entities: ["TodoList", "TodoTask", "Tag"])
+    try await container.performBackgroundTask { context in
       let list = try NextTodo.TodoList(context: context)
       list.name = "Home"
       let task = try NextTodo.TodoTask(context: context)
       task.title = "Milk"
       task.note = "Two litres"
       task.list = list
+      try context.save()
     }
-    try await client.close()
+    outbox.close()
+    try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
 
     do {
       _ = try await stage.client("first")
@@ -298,20 +301,37 @@ struct TodoAttackTests {
     } catch let error as CoherenceError where error.code == .incompatibleModel {
       #expect(error.dataLosses.contains { "\($0)".contains("note") })
     }
-    client = try await stage.client("first", allowsDataLoss: true)
+    let client = try await stage.client("first", allowsDataLoss: true)
     let entry = try #require(try await client.outbox.entries(in: "TodoTask").first)
     #expect(entry.unknownProperties == ["note"])
-    let milk = try #require(entry.recordID)
-    try await client.change(milk, as: TodoTask.self) { $0.isDone = true }
+    try await client.change(try #require(entry.recordID), as: TodoTask.self) { $0.isDone = true }
     try await client.close()
 
-    client = try await stage.client("first", options)
-    #expect(try await client.outbox.entries(in: "TodoTask").flatMap(\.unknownProperties) == [])
-    try await client.start()
-    client.connectivity.isOnline = true
-    #expect(try await client.outbox.flush() == 0)
+    let next = try await nextContainer(stage)
+    let nextOutbox = try Outbox(next, entities: ["TodoList", "TodoTask", "Tag"])
+    #expect(try await nextOutbox.entries(in: "TodoTask").flatMap(\.unknownProperties) == [])
+    let service = TodoService(stage.server.url)
+    for (name, kind) in [("TodoList", TodoKind.lists), ("TodoTask", .tasks)] {
+      try nextOutbox.forward(name) { handlers in
+        handlers.insert { try await service.send($0, as: kind) }
+        handlers.update { try await service.send($0, as: kind) }
+      }
+    }
+    try nextOutbox.start()
+    #expect(try await nextOutbox.flush() == 0)
     let fields = try #require(stage.server.documents(.tasks).first?.fields)
     #expect(fields["note"] == .text("Two litres") && fields["isDone"] == .bool(true) && fields["list"] == .int(1))
-    try await client.close()
+    await nextOutbox.stop()
+    nextOutbox.close()
+    try next.detach(persistentStores: next.persistentStoreCoordinator.persistentStores)
+  }
+
+  /// The container of the next version of the program, on the store of the first client.
+  private func nextContainer(_ stage: TodoStage) async throws -> GenericPersistentContainer<ContextStrategy.Mixed> {
+    let (place, configuration) = try stage.store("first")
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Todo", managedObjectModel: try NextTodo.model(), storeLocation: place)
+    try container.attachPersistentStore(for: configuration)
+    return container
   }
 }
