@@ -83,11 +83,9 @@ final class TodoStage: Sendable {
   /// Opens a client. Another client of the same name has the same store, as after a restart.
   func client(
     _ name: String = "first", limit: Duration = .seconds(10), by http: (any HTTPClient)? = nil,
-    allowsDataLoss: Bool = false, _ options: TodoClient.Options = options()
+    _ options: TodoClient.Options = options()
   ) async throws -> TodoClient {
-    let (place, stored) = try store(name)
-    var configuration = stored
-    if allowsDataLoss { configuration.options[StoreOption.allowsDataLoss] = .bool(true) }
+    let (place, configuration) = try store(name)
     let service = http.map { TodoService(server.url, by: $0) } ?? TodoService(server.url, limit: limit)
     return try await TodoClient(in: place, configuration, service: service, options: options)
   }
