@@ -54,7 +54,9 @@ package struct SQLSchema: Sendable {
   package func requireTable(for entity: EntityDescription) throws -> SQLTable {
     guard let table = table(for: entity) else {
       throw CoherenceError(
-        .noStore, "The store does not hold entity '\(entity.name)'; attach it with a configuration that has it.")
+        .noStore,
+        "The store does not hold entity '\(entity.name)' of this model; attach it with a configuration that has it. An "
+          + "identifier of an earlier container is found again by its text, with `objectID(forDescription:)`.")
     }
     return table
   }

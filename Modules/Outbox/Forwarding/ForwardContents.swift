@@ -17,7 +17,7 @@ struct ForwardContents {
     var ids: [ManagedObjectID: RelatedRecord] = [:]
     for step in steps {
       guard let store = step.store(in: coordinator) else { continue }
-      for record in step.relatedRecords {
+      for record in step.relatedRecords + step.recordWithoutKey {
         guard let id = record.objectID(in: store) else { continue }
         ids[id] = RelatedRecord(store: store.identifier, record: record)
       }
@@ -27,10 +27,11 @@ struct ForwardContents {
       let objects = try context.existingObjects(with: ids.map(\.key))
       for (id, related) in ids {
         // The server knows a record with unsent edits by the identity of the first of them.
+        let present = try objects[id].map { try Self.keys(of: $0) } ?? [:]
         if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
-          keys[related] = first.identity
-        } else if let object = objects[id] {
-          keys[related] = try Self.keys(of: object)
+          keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
+        } else {
+          keys[related] = present
         }
       }
     }
@@ -44,12 +45,20 @@ struct ForwardContents {
     return keys
   }
 
+  /// Adds missing values of an identity. An edit that was saved beside the answer to the insert of its record lacks the
+  /// key that the server has assigned.
+  private static func completed(
+    _ identity: [String: AttributeValue], by present: [String: AttributeValue]
+  ) -> [String: AttributeValue] {
+    identity.merging(present) { recorded, present in recorded.isNull ? present : recorded }
+  }
+
   /// The contents of the request of a claimed step.
   func content(of step: OutboxStep) -> ForwardContent {
     let head = step.head
     var content = ForwardContent(
       entityName: head.entityName, kind: step.kind, idempotencyKey: step.idempotencyKey, attempt: head.attempts + 1,
-      record: head.record, objectID: head.recordID, keys: step.identity, values: [:], base: [:], references: [:],
+      record: head.record, objectID: head.recordID, keys: identity(of: step), values: [:], base: [:], references: [:],
       members: [:], author: head.author, date: head.enqueuedDate)
     let entity = coordinator.managedObjectModel.entitiesByName[head.entityName]
     for change in step.changes {
@@ -72,6 +81,13 @@ struct ForwardContents {
     return content
   }
 
+  private func identity(of step: OutboxStep) -> [String: AttributeValue] {
+    guard !step.recordWithoutKey.isEmpty else { return step.identity }
+    let store = step.store(in: coordinator)
+    return Self.completed(
+      step.identity, by: keys[RelatedRecord(store: store?.identifier, record: step.head.record)] ?? [:])
+  }
+
   private func reference(_ record: OutboxRecord, of step: OutboxStep) -> ForwardReference {
     let store = step.store(in: coordinator)
     return ForwardReference(
@@ -84,6 +100,11 @@ extension OutboxStep {
   /// The store of the entries; `nil` after its detachment.
   fileprivate func store(in coordinator: PersistentStoreCoordinator) -> (any PersistentStore)? {
     head.id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
+  }
+
+  /// The record of an update or a delete whose entries lack a part of the key.
+  fileprivate var recordWithoutKey: [OutboxRecord] {
+    kind != .insert && identity.values.contains(where: \.isNull) ? [head.record] : []
   }
 
   /// The records that the request names.

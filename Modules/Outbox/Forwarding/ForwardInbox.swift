@@ -124,16 +124,24 @@ final class ForwardInbox: Sendable {
 
   /// Ends the flushes, unless a search is due.
   ///
-  /// - Parameter isPaused: Whether no search takes place, because nothing can be sent.
+  /// - Parameters:
+  ///   - isPaused: Whether no search takes place, because nothing can be sent.
+  ///   - isStillPaused: Whether the pause lasts. Asked after the flushes were taken: a flush that was called after the end
+  ///     of a pause waits for the entries.
   /// - Returns: Whether no search is due.
-  func endFlushes(isPaused: Bool) -> Bool {
+  func endFlushes(isPaused: Bool, _ isStillPaused: () -> Bool) -> Bool {
     let ended = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
       guard isPaused || !state.news.needsScan else { return nil }
       defer { state.flushes = [] }
       return state.flushes
     }
-    for flush in ended ?? [] { flush.resume() }
-    return ended != nil
+    guard let ended else { return false }
+    if isPaused, !isStillPaused() {
+      wake { $0.flushes += ended }
+      return false
+    }
+    for flush in ended { flush.resume() }
+    return true
   }
 
   /// Ends the flushes with an error: the loop has ended.

@@ -34,7 +34,8 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   /// The records that changed to-one relationships lead to, by the names of the relationships. A relationship that was
   /// cleared has no record.
   public var references: [String: ForwardReference?] { content.references }
-  /// The changed members of to-many relationships, by the names of the relationships.
+  /// The changed members of to-many relationships, by the names of the relationships. A link of a many-to-many relationship
+  /// is an edit of one side, whose entity and relationship have the first name in order: `Tag.tasks` before `Task.tags`.
   public var members: [String: ForwardMembers] { content.members }
   /// The names of all changed properties.
   public var changedProperties: Set<String> {

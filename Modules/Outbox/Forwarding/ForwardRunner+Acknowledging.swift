@@ -44,13 +44,16 @@ extension ForwardRunner {
   /// Applies a settlement in its own transaction, again after each interference of another writer.
   private func settleAlone(_ settlement: ForwardSettlement) async throws {
     var settlement = settlement
-    var races = 0
+    var (races, copies) = (0, 0)
     while true {
       do {
         let settled = try await settle([settlement])
         return finish([settlement], settled)
       } catch  where ForwardClaim.isLostRace(error) && races < 100 {
         races += 1
+      } catch  where ErrorCode.uniquenessViolated ~= error && settlement.isOfInsert && copies < 3 {
+        // A merge has inserted the server's record since the writer looked for copies.
+        copies += 1
       } catch  where Self.isRefusal(error) && settlement.removesEntries {
         // The server has the edit, and its values do not fit here: the user decides.
         settlement = .park(settlement.flight, error, isRefused: false)
@@ -110,6 +113,9 @@ extension ForwardRunner {
 }
 
 extension ForwardSettlement {
+  /// Whether the settlement may give a new record its key.
+  fileprivate var isOfInsert: Bool { flight.step.kind == .insert }
+
   /// Whether the server has the edit.
   fileprivate var removesEntries: Bool { if case .remove = consequence { true } else { false } }
 

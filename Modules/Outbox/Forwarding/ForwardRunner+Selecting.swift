@@ -49,7 +49,9 @@ extension ForwardRunner {
       let claimed = try claim.take(plan.steps, until: lease, in: context)
       let loaded = try claimed.map { try outbox.loaded($0, in: context) }
       let contents = try ForwardContents(of: loaded, outbox: outbox, context: context)
-      var selection = Selection(hasMore: steps.count == limit || plan.isFull)
+      // An entry that a merge or another forwarder changed meanwhile is looked at again.
+      let hasLostClaims = claimed.count < plan.steps.count
+      var selection = Selection(hasMore: steps.count == limit || plan.isFull || hasLostClaims)
       for step in loaded {
         var content = contents.content(of: step)
         if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }

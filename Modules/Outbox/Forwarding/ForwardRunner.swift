@@ -120,7 +120,7 @@ actor ForwardRunner {
       isIdle = false
       return false
     }
-    if inbox.endFlushes(isPaused: isPaused), !isPaused {
+    if inbox.endFlushes(isPaused: isPaused, { isHeldBack }), !isPaused {
       if !isIdle { desk.send(.idle) }
       isIdle = true
     }
@@ -136,8 +136,11 @@ actor ForwardRunner {
 
   private var isConnectSuspended: Bool { (outbox.container as? any Connect)?.suspended ?? false }
 
+  /// Whether nothing may be sent at the moment.
+  private var isHeldBack: Bool { desk.isPaused || isConnectSuspended || !options.connectivity.isOnline }
+
   private func updatePause() {
-    let isPaused = desk.isPaused || isConnectSuspended || !options.connectivity.isOnline
+    let isPaused = isHeldBack
     guard isPaused != self.isPaused else { return }
     self.isPaused = isPaused
     desk.send(isPaused ? .paused : .resumed)

@@ -2,7 +2,8 @@ public import CoherenceCore
 
 extension Refresher {
   /// Refreshes a list now and waits for the end, or joins the running attempt. Also works before the start, offline, and
-  /// with the switch off.
+  /// with the switch off. A joined attempt may have read its source before the call: ``RefreshStatus/lastSyncTime`` is the
+  /// beginning of the attempt.
   ///
   /// - Parameters:
   ///   - onlyIfStale: Whether the call leaves new records unchanged and respects the delay after a failure.

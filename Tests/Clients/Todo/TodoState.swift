@@ -33,7 +33,9 @@ struct TodoState: Sendable {
     case ("POST", 1):
       guard let edit = edit(request) else { return TodoReply(status: 400) }
       if kind == .tags, let known = documents(.tags).values.first(where: { $0.fields["name"] == edit.fields["name"] }) {
-        return Self.reply(409, known)
+        // A tag is its name: two clients that make one tag share it.
+        changeMembers(of: known.id, edit)
+        return Self.reply(200, known)
       }
       if case .int(let list)? = edit.fields["list"], documents(.lists)[list] == nil { return TodoReply(status: 422) }
       return Self.reply(201, insert(kind, edit))

@@ -151,7 +151,9 @@ struct TodoAttackTests {
     try await client.delete(home)
     gate.open()
     #expect(try await client.outbox.flush() == 0)
-    #expect(stage.server.requests == ["POST /lists", "DELETE /lists/1"])
+    // An insert whose answer came too late is repeated under its key, so that the delete has the key of the server.
+    #expect(stage.server.documents(.lists).isEmpty && stage.server.documents(.tasks).isEmpty)
+    #expect(stage.server.requests.contains("DELETE /lists/1") && !stage.server.requests.contains("POST /tasks"))
     #expect(try await client.lines().isEmpty)
     try await client.close()
   }
@@ -177,7 +179,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `a list that the server deletes while its tasks have pending edits loses no edit silently`(
+  func `the pending edits of the tasks of a list that the server has deleted are sent or parked`(
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
@@ -191,14 +193,16 @@ struct TodoAttackTests {
     try await client.change(milk, as: TodoTask.self) { $0.title = "Oat milk" }
     stage.server.remove(.lists, 1)
     try await client.pull()
-    let lines = try await client.lines()
-    let conflicts = try await client.outbox.conflicts()
-    let entries = try await client.outbox.entries()
-    print("A deleted list: \(lines), \(conflicts.map { "\($0.entityName) \($0.kind)" }), \(entries.map { "\($0.kind) \($0.entityName) \($0.state)" })")
+    // The delete rule of the merged deletion has deleted the tasks here; their entries stay.
+    #expect(try await client.lines().isEmpty)
+    #expect(try await client.outbox.counts().pending == 2)
     client.connectivity.isOnline = true
-    try await client.outbox.flush()
-    print(
-      "Afterwards: \(stage.server.documents(.tasks)), \(try await client.outbox.entries().map { "\($0.kind) \($0.entityName) \($0.state) \($0.lastError ?? "")" })")
+    #expect(try await client.outbox.flush() == 1)
+    // The new task is sent without its list, and the edit of the deleted task is refused.
+    #expect(stage.server.documents(.tasks).map(\.fields["title"]) == [.text("Bread")])
+    #expect(stage.server.documents(.tasks).map(\.fields["list"]) == [.null])
+    #expect(try await client.outbox.entries().map(\.kind) == [.update])
+    #expect(try await client.outbox.counts().parked == 1)
     try await client.close()
   }
 
@@ -262,14 +266,13 @@ struct TodoAttackTests {
     _ = try await second.addTask("Milk", to: try await second.addList("Home"), tags: [tag])
     if pullsFirst { try await second.pull() }
     try await second.synchronize()
-    let entries = try await second.outbox.entries()
-    let conflicts = try await second.outbox.conflicts()
-    print(
-      "One tag, \(pullsFirst): \(entries.map { "\($0.kind) \($0.entityName) \($0.state) \($0.lastError ?? "")" }), \(conflicts)")
-    for conflict in conflicts { try await second.outbox.resolve(conflict.id, keeping: .server) }
-    try await second.synchronize()
-    print(
-      "One tag, \(pullsFirst), resolved: \(try await second.outbox.entries().map { "\($0.kind) \($0.entityName) \($0.state) \($0.lastError ?? "")" }), \(try await second.lines()), \(stage.server.documents(.tasks))")
+    try await first.synchronize()
+    #expect(try await second.outbox.counts().total == 0)
+    #expect(stage.server.documents(.tags).map(\.fields) == [["name": .text("urgent")]])
+    #expect(try await first.lines() == ["Home: Milk #urgent"])
+    #expect(try await second.lines() == ["Home: Milk #urgent"])
+    let count = try await second.connect.performBackgroundTask { try $0.count(for: FetchRequest(Tag.self)) }
+    #expect(count == 1)
     try await first.close()
     try await second.close()
   }
@@ -279,39 +282,52 @@ struct TodoAttackTests {
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
-    var options = TodoStage.options()
-    options.model = NextTodo.model
-    var client = try await stage.client("first", options)
-    try await client.edit { context in
+    let container = try await nextContainer(stage)
+    let outbox = try Outbox(container, entities: ["TodoList", "TodoTask", "Tag"])
+    try await container.performBackgroundTask { context in
       let list = try NextTodo.TodoList(context: context)
       list.name = "Home"
       let task = try NextTodo.TodoTask(context: context)
       task.title = "Milk"
       task.note = "Two litres"
       task.list = list
+      try context.save()
     }
-    try await client.close()
+    outbox.close()
+    try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
 
-    do {
-      _ = try await stage.client("first")
-      Issue.record("The store was opened, and its notes are lost.")
-    } catch let error as CoherenceError where error.code == .incompatibleModel {
-      #expect(error.dataLosses.contains { "\($0)".contains("note") })
-    }
-    client = try await stage.client("first", allowsDataLoss: true)
+    // The column of the notes stays, because the older model merely leaves it out.
+    let client = try await stage.client("first")
     let entry = try #require(try await client.outbox.entries(in: "TodoTask").first)
     #expect(entry.unknownProperties == ["note"])
-    let milk = try #require(entry.recordID)
-    try await client.change(milk, as: TodoTask.self) { $0.isDone = true }
+    try await client.change(try #require(entry.recordID), as: TodoTask.self) { $0.isDone = true }
     try await client.close()
 
-    client = try await stage.client("first", options)
-    #expect(try await client.outbox.entries(in: "TodoTask").flatMap(\.unknownProperties) == [])
-    try await client.start()
-    client.connectivity.isOnline = true
-    #expect(try await client.outbox.flush() == 0)
+    let next = try await nextContainer(stage)
+    let nextOutbox = try Outbox(next, entities: ["TodoList", "TodoTask", "Tag"])
+    #expect(try await nextOutbox.entries(in: "TodoTask").flatMap(\.unknownProperties) == [])
+    let service = TodoService(stage.server.url)
+    for (name, kind) in [("TodoList", TodoKind.lists), ("TodoTask", .tasks)] {
+      try nextOutbox.forward(name) { handlers in
+        handlers.insert { try await service.send($0, as: kind) }
+        handlers.update { try await service.send($0, as: kind) }
+      }
+    }
+    try nextOutbox.start()
+    #expect(try await nextOutbox.flush() == 0)
     let fields = try #require(stage.server.documents(.tasks).first?.fields)
     #expect(fields["note"] == .text("Two litres") && fields["isDone"] == .bool(true) && fields["list"] == .int(1))
-    try await client.close()
+    await nextOutbox.stop()
+    nextOutbox.close()
+    try next.detach(persistentStores: next.persistentStoreCoordinator.persistentStores)
+  }
+
+  /// The container of the next version of the program, on the store of the first client.
+  private func nextContainer(_ stage: TodoStage) async throws -> GenericPersistentContainer<ContextStrategy.Mixed> {
+    let (place, configuration) = try stage.store("first")
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Todo", managedObjectModel: try NextTodo.model(), storeLocation: place)
+    try container.attachPersistentStore(for: configuration)
+    return container
   }
 }

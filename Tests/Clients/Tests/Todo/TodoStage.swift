@@ -58,13 +58,10 @@ final class TodoStage: Sendable {
     return options
   }
 
-  /// Opens a client. Another client of the same name has the same store, as after a restart.
-  func client(
-    _ name: String = "first", limit: Duration = .seconds(10), by http: (any HTTPClient)? = nil,
-    allowsDataLoss: Bool = false, _ options: TodoClient.Options = options()
-  ) async throws -> TodoClient {
+  /// The directory and the store of a client.
+  func store(_ name: String) throws -> (place: URL, configuration: StoreConfiguration) {
     let place = directory.appendingPathComponent(name)
-    var configuration: StoreConfiguration
+    let configuration: StoreConfiguration
     switch kind {
     case .sqlite:
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
@@ -80,7 +77,15 @@ final class TodoStage: Sendable {
         options: [PostgreSQLOption.schema: .string(schema), PostgreSQLOption.poolSize: .int(poolSize)],
         location: TodoStore.database)
     }
-    if allowsDataLoss { configuration.options[StoreOption.allowsDataLoss] = .bool(true) }
+    return (place, configuration)
+  }
+
+  /// Opens a client. Another client of the same name has the same store, as after a restart.
+  func client(
+    _ name: String = "first", limit: Duration = .seconds(10), by http: (any HTTPClient)? = nil,
+    _ options: TodoClient.Options = options()
+  ) async throws -> TodoClient {
+    let (place, configuration) = try store(name)
     let service = http.map { TodoService(server.url, by: $0) } ?? TodoService(server.url, limit: limit)
     return try await TodoClient(in: place, configuration, service: service, options: options)
   }

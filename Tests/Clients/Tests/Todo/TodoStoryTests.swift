@@ -265,6 +265,8 @@ struct TodoStoryTests {
     try await client.start()
     try await client.synchronize()
     // The server's key arrives in the object that the main actor holds.
+    // A fetch on the view merges the saves before it, and the object has the new values afterwards.
+    #expect(try view.fetch(FetchRequest(TodoTask.self)) == [task])
     let key: Int64? = task.id
     #expect(key == 2 && task.revision == 2)
     let document = try #require(stage.server.documents(.tasks).first)
