@@ -71,7 +71,7 @@ struct Run: AsyncParsableCommand {
   private func tellStory() async throws {
     try await OfflineStory(
       store: StoryStore(store, schema: story.storySchema), terminal: Terminal(), isForgetful: story.forgetful,
-      isVerbose: verbose
+      isVerbose: verbose, longest: .seconds(story.storyLimit)
     ).run()
   }
 

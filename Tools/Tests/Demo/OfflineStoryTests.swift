@@ -49,7 +49,8 @@ private struct StoryRun {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appendingPathComponent("coherence-demo")
-    process.arguments = ["--offline-story"] + arguments
+    // A story takes seconds. Other tests may run beside it.
+    process.arguments = ["--offline-story", "--story-limit", "240"] + arguments
     process.standardOutput = pipe
     let (output, continuation) = AsyncStream<Data>.makeStream()
     try process.run()

@@ -9,11 +9,10 @@ import Foundation
 /// The service runs in this process and outlives the client, whose every part is a process of its own.
 @MainActor
 final class OfflineStory {
-  private static let longest = Duration.seconds(28)
-
   private let terminal: Terminal
   private let store: StoryStore
   private let isVerbose: Bool
+  private let longest: Duration
   private let book: NoteBook
   private var service: CatalogService?
   private var url = URL(fileURLWithPath: "/")
@@ -23,10 +22,11 @@ final class OfflineStory {
   private var isInterrupted = false
   private var checks = StoryChecks()
 
-  init(store: StoryStore, terminal: Terminal, isForgetful: Bool, isVerbose: Bool) {
+  init(store: StoryStore, terminal: Terminal, isForgetful: Bool, isVerbose: Bool, longest: Duration) {
     self.store = store
     self.terminal = terminal
     self.isVerbose = isVerbose
+    self.longest = longest
     book = NoteBook(StoryScript.first.map { StoryScript.note($0) }, honorsKeys: !isForgetful)
   }
 
@@ -36,7 +36,7 @@ final class OfflineStory {
   func run() async throws {
     let start = ContinuousClock.now
     let watchdog = Task {
-      try await Task.sleep(for: Self.longest)
+      try await Task.sleep(for: longest)
       await interrupt()
     }
     defer { watchdog.cancel() }
@@ -48,7 +48,7 @@ final class OfflineStory {
       client?.kill()
       await stopService()
       guard !isInterrupted else {
-        throw DemoError("The story has not ended after \(Self.longest / .seconds(1)) s; run it again with --verbose.")
+        throw DemoError("The story has not ended after \(longest / .seconds(1)) s; run it again with --verbose.")
       }
       throw error
     }

@@ -13,6 +13,10 @@ struct StoryOptions: ParsableArguments {
   @Option(help: .hidden)
   var storySchema = "coherence_demo_notes"
 
+  /// The longest time of the story in seconds. Tests on a busy machine give more.
+  @Option(help: .hidden)
+  var storyLimit = 28
+
   func validate() throws {
     if forgetful, !offlineStory { throw ValidationError("--forgetful is an option of --offline-story.") }
   }
