@@ -18,8 +18,10 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let actions = Target.Dependency.product(name: "CoherenceActions", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
 let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
+let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let modelCode = Target.Dependency.product(name: "CoherenceModelCode", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
+let macros = Target.Dependency.product(name: "CoherenceMacros", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let persistedActions = Target.Dependency.product(name: "CoherencePersistedActions", package: "coherence")
 let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
@@ -61,7 +63,10 @@ let package = Package(
     .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
-      name: "DemoClient", dependencies: ["DemoService", coherence, coherenceHTTP, postgreSQL, httpTypes, logging],
+      name: "DemoClient",
+      dependencies: [
+        "DemoService", coherence, coherenceHTTP, modelMacros, outbox, postgreSQL, httpTypes, logging,
+      ],
       path: "Sources/DemoClient", swiftSettings: strict),
     .executableTarget(
       name: "coherence-demo", dependencies: ["DemoService", "DemoClient", argumentParser, coherence, logging],
@@ -77,7 +82,8 @@ let package = Package(
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
+      name: "coherence-chat", dependencies: [argumentParser, identityMap, macros], path: "Sources/Chat",
+      swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
       // The tests run the command as a process; a build of the tests builds the command too.
@@ -90,8 +96,8 @@ let package = Package(
     .testTarget(
       name: "DemoServiceTests", dependencies: ["DemoService"], path: "Tests/DemoService", swiftSettings: strict),
     .testTarget(
-      name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence, coherenceHTTP, httpTypes],
-      path: "Tests/Demo",
-      swiftSettings: strict),
+      name: "DemoTests",
+      dependencies: ["coherence-demo", "DemoClient", "DemoService", coherence, coherenceHTTP, httpTypes],
+      path: "Tests/Demo", swiftSettings: strict),
   ]
 )

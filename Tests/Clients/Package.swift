@@ -14,6 +14,7 @@ let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence"
 let modelFiles = Target.Dependency.product(name: "CoherenceModelFiles", package: "coherence")
 let modelMacros = Target.Dependency.product(name: "CoherenceModelMacros", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
+let macros = Target.Dependency.product(name: "CoherenceMacros", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let outbox = Target.Dependency.product(name: "CoherenceOutbox", package: "coherence")
 let refresh = Target.Dependency.product(name: "CoherenceRefresh", package: "coherence")
@@ -35,7 +36,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-example", dependencies: [coherence, modelMacros], path: "Example", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
+      name: "coherence-structures", dependencies: [coherence, macros, mapping], path: "Structures",
       swiftSettings: strict),
     .executableTarget(name: "coherence-feed", dependencies: [identityMap], path: "Feed", swiftSettings: strict),
     .executableTarget(
@@ -70,6 +71,13 @@ let package = Package(
     .testTarget(
       name: "ShelfTests", dependencies: ["shelf", coherence, http], path: "Tutorial/Last/Tests/ShelfTests",
       swiftSettings: strict),
+    // The program of the article about offline edits.
+    .executableTarget(
+      name: "chores", dependencies: [coherence, modelMacros, outbox], path: "Offline/Sources/chores",
+      swiftSettings: strict),
+    .testTarget(
+      name: "ChoresTests", dependencies: ["chores", coherence, modelMacros, outbox], path: "Offline/Tests/ChoresTests",
+      swiftSettings: strict),
     // The program of the articles for newcomers from other libraries.
     .testTarget(
       name: "MovingTests", dependencies: [coherence, modelMacros], path: "Tests/Moving", swiftSettings: strict),
@@ -96,7 +104,7 @@ let package = Package(
     .testTarget(
       name: "ClientTests",
       dependencies: [
-        "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
+        "chores", "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
         "coherence-structures", "coherence-sync", "shelf", "shelf-first", coherence, modelMacros,
       ],
       path: "Tests/Client", swiftSettings: strict),

@@ -29,7 +29,8 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   /// The new values of changed attributes, by name: all attributes for an insert, none for a delete.
   public var values: [String: AttributeValue] { content.values }
   /// The values of changed attributes before the edit, by name: none for an insert, all attributes for a delete. After
-  /// a conflict with ``ForwardConflictPolicy/Resolution/sendAgain``, the server's values.
+  /// a conflict that was resolved in favor of the edit, the server's values, so that a server that compares the bases
+  /// accepts the edit. A deletion keeps its bases.
   public var base: [String: AttributeValue] { content.base }
   /// The records that changed to-one relationships lead to, by the names of the relationships. A relationship that was
   /// cleared has no record.

@@ -17,7 +17,7 @@ extension Outbox {
   ///     return .accepted
   ///   }
   /// }
-  /// outbox.start()
+  /// try outbox.start()
   /// ```
   /// An edit without a handler for its kind is parked. The handlers of a subentity are preferred to those of its
   /// ancestors.
@@ -104,7 +104,8 @@ extension Outbox {
   /// Continues after ``pause()``.
   public func resume() { isPaused = false }
 
-  /// Waits until every edit that can be sent is accepted or parked, edits between two attempts included.
+  /// Waits until every edit that can be sent is accepted or parked, edits between two attempts included, and edits that
+  /// a crashed process has claimed. While the server is down the call takes as long as all attempts.
   ///
   /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns as soon as nothing
   /// is being sent.

@@ -1,5 +1,5 @@
 import Coherence
-import CoherenceIdentityMap
+import CoherenceMacros
 import CoherenceMapping
 
 struct Author: Codable, Equatable, Identifiable {
@@ -7,13 +7,10 @@ struct Author: Codable, Equatable, Identifiable {
   var name: String
 }
 
-struct Book: Aggregate, Equatable {
+@Aggregate struct Book: Identifiable, Equatable {
   let id: Int
   var title: String
   var author: Author
-
-  // `@Aggregate` of CoherenceMacros writes this.
-  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.author)] }
 }
 
 @main struct Structures {

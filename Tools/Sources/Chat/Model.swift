@@ -1,4 +1,4 @@
-import CoherenceIdentityMap
+import CoherenceMacros
 
 /// The author of messages. The store contains one value for each author, for any number of messages.
 struct Author: Identifiable, Equatable {
@@ -8,12 +8,9 @@ struct Author: Identifiable, Equatable {
 }
 
 /// A message of the chat.
-struct Message: Aggregate, Equatable {
+@Aggregate struct Message: Identifiable, Equatable {
   let id: Int
   var text: String
   var likes = 0
   var author: Author
-
-  // `@Aggregate` of CoherenceMacros writes this.
-  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.author)] }
 }

@@ -5,5 +5,5 @@ import ArgumentParser
 struct Demo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "coherence-demo", abstract: "Synchronises an object graph with a web service of packages.",
-    subcommands: [Run.self, Serve.self], defaultSubcommand: Run.self)
+    subcommands: [Run.self, Serve.self, StoryClientCommand.self], defaultSubcommand: Run.self)
 }

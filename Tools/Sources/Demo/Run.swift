@@ -11,10 +11,14 @@ struct Run: AsyncParsableCommand {
     discussion: """
       Serves the packages of this machine on the loopback interface, unless --url names another service. Run it twice: \
       the second run writes nothing. Press Control-C at any moment: the next run continues from there.
+
+      With --offline-story the demo shows an outbox instead: a user edits while the service is down, the program is \
+      killed while it sends, and another user changes the same notes.
       """)
 
   @OptionGroup(title: "Served packages") var source: CatalogOptions
   @OptionGroup(title: "Store") var store: StoreOptions
+  @OptionGroup(title: "Offline story") var story: StoryOptions
 
   @Option(help: ArgumentHelp("Pull from the service at this URL, as `serve` prints it.", valueName: "url"))
   var url: String?
@@ -43,6 +47,7 @@ struct Run: AsyncParsableCommand {
   }
 
   func run() async throws {
+    if story.offlineStory { return try await tellStory() }
     let service = try await startedService()
     let logger = verbose ? Logger.standardError : .silent
     let stack = try await DemoStack(place: store.place, reset: store.reset, logger: logger)
@@ -61,6 +66,13 @@ struct Run: AsyncParsableCommand {
       guard work.isCancelled else { throw error }
       throw ExitCode(130)
     }
+  }
+
+  private func tellStory() async throws {
+    try await OfflineStory(
+      store: StoryStore(store, schema: story.storySchema), terminal: Terminal(), isForgetful: story.forgetful,
+      isVerbose: verbose, longest: .seconds(story.storyLimit)
+    ).run()
   }
 
   /// The service to pull from, started unless it is another's.

@@ -11,18 +11,27 @@ import Foundation
 /// | `PATCH /packages/{name}` with ``PackageEdit`` | the edited ``PackageRecord`` |
 /// | `GET /maintainers?page=N&size=M` | ``MaintainerPage`` |
 /// | `GET /sections` | ``SectionList`` |
+/// | `GET /notes` | ``NoteList`` |
+/// | `POST /notes` with ``NoteRecord`` | the inserted ``NoteRecord`` |
+/// | `PATCH /notes/{id}` with ``NoteChange`` | the changed ``NoteRecord``; with 409 the note of another client |
+/// | `DELETE /notes/{id}` | nothing |
 ///
 /// Pages count from 1. Every response carries an `ETag` made of its content: a request with it in `If-None-Match` gets
-/// 304 without a body, and `If-Match` fails an edit with 412 after another client has edited the package.
+/// 304 without a body, and `If-Match` fails an edit with 412 after another client has edited the package. Each edit of a
+/// note has an `Idempotency-Key`: a repeated edit gets the first answer and changes nothing.
 public actor CatalogService {
   private let requestedPort: UInt16
   private let requests: CatalogRequests
+  private let notes: NoteRoutes
   private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
-  /// - Parameter port: 0 for any free port.
-  public init(catalog: Catalog, port: UInt16 = 0) {
+  /// - Parameters:
+  ///   - port: 0 for any free port.
+  ///   - notes: The notes, which another service may serve later.
+  public init(catalog: Catalog, port: UInt16 = 0, notes: NoteBook = NoteBook()) {
     requestedPort = port
     requests = CatalogRequests(catalog: catalog)
+    self.notes = NoteRoutes(book: notes)
   }
 
   /// Starts to listen and returns the URL of the service. Throws when the port is taken or the service runs already.
@@ -30,9 +39,10 @@ public actor CatalogService {
     guard running == nil else { throw CatalogServiceError.runningAlready }
     let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: requestedPort), logger: .disabled)
     let (outcomes, outcome) = AsyncStream<(any Error)?>.makeStream()
-    let task = Task { [requests] in
+    let task = Task { [requests, notes] in
       do {
         await requests.addRoutes(to: server)
+        await notes.add(to: server)
         try await server.run()
       } catch {
         outcome.yield(error)

@@ -3,11 +3,14 @@ import Foundation
 
 extension HTTPHeader {
   static let ifMatch = HTTPHeader("If-Match")
+  static let idempotencyKey = HTTPHeader("Idempotency-Key")
 }
 
 extension HTTPResponse {
   /// A response with a value, or with 304 if the request shows that the client has the value already.
-  static func json(_ value: some Encodable, for request: HTTPRequest) -> HTTPResponse {
+  static func json(
+    _ value: some Encodable, for request: HTTPRequest, status: HTTPStatusCode = .ok
+  ) -> HTTPResponse {
     guard let tag = try? ContentTag(encoding: value) else {
       return .problem(
         .internalServerError, "The answer cannot be written as JSON; report this as a fault of the service.")
@@ -16,7 +19,7 @@ extension HTTPResponse {
       return HTTPResponse(statusCode: .notModified, headers: HTTPHeaders([.eTag: tag.header]))
     }
     return HTTPResponse(
-      statusCode: .ok, headers: HTTPHeaders([.contentType: "application/json", .eTag: tag.header]), body: tag.body)
+      statusCode: status, headers: HTTPHeaders([.contentType: "application/json", .eTag: tag.header]), body: tag.body)
   }
 
   /// Refuses a request with a sentence.

@@ -7,6 +7,10 @@
     let name: String
     let arguments: [String]
     let dataHome: URL
+    /// The working directory; that of the tests if `nil`.
+    var directory: URL?
+    /// Variables in addition to those of the tests.
+    var environment: [String: String] = [:]
 
     init(_ name: String, _ arguments: String...) {
       let dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
@@ -22,17 +26,25 @@
 
     /// Runs the program to a successful end and returns its output.
     func output() throws -> String {
+      let (process, text) = try run()
+      #expect(process.terminationStatus == 0)
+      return text
+    }
+
+    /// Runs the program to any end, and returns the ended process and its output.
+    func run() throws -> (Process, String) {
       let output = Pipe()
       let process = Process()
       process.executableURL = Self.products.appendingPathComponent(name)
       process.arguments = arguments
       process.environment = ProcessInfo.processInfo.environment.merging(["XDG_DATA_HOME": dataHome.path]) { $1 }
+        .merging(environment) { $1 }
+      if let directory { process.currentDirectoryURL = directory }
       process.standardOutput = output
       try process.run()
       let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
       process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
-      return text
+      return (process, text)
     }
 
     func remove() { try? FileManager.default.removeItem(at: dataHome) }

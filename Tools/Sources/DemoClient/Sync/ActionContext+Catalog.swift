@@ -56,7 +56,7 @@ extension Package {
   static func record(_ package: PackageRecord) -> MergeRecord {
     MergeRecord(
       [
-        "name": package.name, "version": package.version, "architecture": package.architecture,
+        "name": package.name, "softwareVersion": package.version, "architecture": package.architecture,
         "installedSize": package.installedSize, "summary": package.summary, "revision": package.revision,
       ],
       links: [

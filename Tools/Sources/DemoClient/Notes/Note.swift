@@ -1,0 +1,13 @@
+import Coherence
+import CoherenceModelMacros
+import Foundation
+
+/// A note about a package. The device that writes a note chooses its identifier.
+@Entity package final class Note: ManagedObject {
+  @Attribute(.unique) package var id = UUID()
+  package var packageName: String
+  package var text = ""
+  @Attribute(.minimum(0), .maximum(5)) package var stars = 0
+  /// The service's count of changes; 0 before the first answer of the service.
+  package var revision = 0
+}
