@@ -16,7 +16,7 @@ public enum ConformanceSuite {
   public static let subjects: [ConformanceSubject] = [
     .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .structuredValues, .derivedAttributes,
     .vanishedObjects, .relationships,
-    .orderedRelationships, .walks,
+    .orderedRelationships, .walks, .membersInStore,
     .listConflicts, .listMixtures, .memberCounts,
     .declaredClasses,
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
