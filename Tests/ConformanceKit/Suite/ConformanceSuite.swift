@@ -22,7 +22,7 @@ public enum ConformanceSuite {
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
     .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .saveParticipants, .recordedChanges, .smallUnits, .costFollowsTheChange,
-    .unsavedValues, .batchRequests,
+    .unsavedValues, .batchRequests, .batchCalculations, .batchInserts,
     .unitsOfReading, .readValues, .snapshots, .cursors, .temporaryIdentifiers, .deletedTargets, .danglingReferences,
     .everyInput,
     .batchArguments,
