@@ -33,7 +33,10 @@ final class InMemoryReader: StoreReader {
     isFinished = true
   }
 
-  private func state() throws -> InMemoryState {
+  /// A cursor over rows of the state.
+  func cursor(_ rows: [Row]) -> InMemoryCursor { InMemoryCursor(rows, of: store) }
+
+  func state() throws -> InMemoryState {
     let content = try store.openContent()
     if let snapshot { return snapshot }
     guard !isFinished else {

@@ -7,17 +7,21 @@ extension InMemoryState {
   /// - Throws: ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for a predicate that does not fit the
   ///   entity, and ``ErrorCode/cancelled``.
   func rows(for query: StoreQuery) throws -> [Row] {
-    let order = try PreparedOrder(query.sortKeys, for: query.entity)
     let matching = try matchingRows(for: query)
     guard !query.sortKeys.isEmpty else {
       return Array(query.range(of: matching.sorted { $0.key < $1.key }))
     }
-    let decorated = try matching.map { (values: try order.sortValues(of: $0, in: self), row: $0) }
-    let sorted = decorated.sorted { left, right in
+    return Array(query.range(of: try sorted(matching, for: query)))
+  }
+
+  /// Rows in a query's order.
+  func sorted(_ rows: [Row], for query: StoreQuery) throws -> [Row] {
+    let order = try PreparedOrder(query.sortKeys, for: query.entity)
+    let decorated = try rows.map { (values: try order.sortValues(of: $0, in: self), row: $0) }
+    return decorated.sorted { left, right in
       let difference = order.order(left.values, right.values)
       return difference == 0 ? left.row.key < right.row.key : difference < 0
-    }
-    return query.range(of: sorted).map(\.row)
+    }.map(\.row)
   }
 
   /// The number of records that a query asks for, its limit and offset applied.
@@ -37,7 +41,7 @@ extension InMemoryState {
     return try filter(table.values, entities: query.entities, predicate: predicate)
   }
 
-  private func filter(
+  func filter(
     _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?
   ) throws -> [Row] {
     var found: [Row] = []
@@ -56,7 +60,7 @@ extension InMemoryState {
 
 extension StoreQuery {
   /// The part of a result that offset and limit leave.
-  fileprivate func range<Rows: RandomAccessCollection>(of rows: Rows) -> Rows.SubSequence {
+  func range<Rows: RandomAccessCollection>(of rows: Rows) -> Rows.SubSequence {
     rows.dropFirst(max(offset, 0)).prefix(limit.map { max($0, 0) } ?? Int.max)
   }
 }

@@ -32,11 +32,17 @@ extension InMemoryState: RecordSource {
   }
   /// Counts without reading the members, because saves leave no dangling link and no dangling constrained reference.
   func memberCount(of relationship: RelationshipDescription, from record: Row) -> Int {
+    if case .column = relationship.storage { return target(of: relationship, from: record) == nil ? 0 : 1 }
+    return memberCount(of: relationship, owner: record.key)
+  }
+
+  /// The number of members of a to-many relationship.
+  func memberCount(of relationship: RelationshipDescription, owner: Int64) -> Int {
     switch relationship.storage {
-    case .column: target(of: relationship, from: record) == nil ? 0 : 1
-    case .inverseColumn(let inverse, _): referrers(to: record.key, by: inverse).count
+    case .column: 0
+    case .inverseColumn(let inverse, _): referrers(to: owner, by: inverse).count
     case .links(let table, let isForward):
-      (isForward ? links[table]?.targetCount(of: record.key) : links[table]?.sources(of: record.key).count) ?? 0
+      (isForward ? links[table]?.targetCount(of: owner) : links[table]?.sources(of: owner).count) ?? 0
     }
   }
 }

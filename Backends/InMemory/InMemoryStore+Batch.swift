@@ -3,10 +3,25 @@ import HashTreeCollections
 
 extension InMemoryStore {
   func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    try batchUpdate(query, values: values, arithmetic: [:])
+  }
+
+  func batchUpdate(
+    _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
+  ) throws -> [ManagedObjectID]? {
     try writableContent().change { state in
       var transaction = InMemoryTransaction(state)
       let rows = try state.rows(for: query)
-      for row in rows { try transaction.revise(row, values: values) }
+      for row in rows {
+        var values = values
+        for (slot, arithmetic) in arithmetic {
+          guard let result = arithmetic.result(for: row[arithmetic.source]) else {
+            throw SlotArithmetic.overflow(at: slot, of: query.entity)
+          }
+          values[slot] = result
+        }
+        try transaction.revise(row, values: values)
+      }
       state = try transaction.finished()
       return rows.map(\.id)
     }

@@ -38,6 +38,13 @@ struct PostgreSQLBulkStatement {
     return Self(text, [.id, .baseVersion])
   }
 
+  /// Inserts the rows, or changes the rows with their unique values.
+  static func upsert(_ statements: UpsertStatements) -> Self {
+    let columns = statements.columns
+    let values = columns.indices.map(given).joined(separator: ", ")
+    return Self(statements.statement("SELECT \(values) FROM \(rows(columns.count))"), columns.map(\.parameter))
+  }
+
   /// Clears a left-out reference to deleted records.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))

@@ -33,14 +33,16 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: StoreReader
 
-  func fetch(_ query: StoreQuery) throws -> StoreFetch {
-    let plan = try store.planner.select(query)
+  func fetch(_ query: StoreQuery) throws -> StoreFetch { try fetch(store.planner.select(query), limit: query.limit) }
+
+  /// - Parameter limit: The limit of the query.
+  func fetch(_ plan: SelectPlan, limit: Int?) throws -> StoreFetch {
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
     // Core filters the rows of an inexact query, stops at the limit, and continues to read in the same state.
-    let isStoppable = query.limit != nil && !plan.isRangeExact
+    let isStoppable = limit != nil && !plan.isRangeExact
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
     // A COPY takes no parameters.
-    let isCopied = statement.bindings.isEmpty && !isStoppable && (query.limit ?? .max) >= Self.copyThreshold
+    let isCopied = statement.bindings.isEmpty && !isStoppable && (limit ?? .max) >= Self.copyThreshold
     let cursor = PostgreSQLCursor(self, decoder, statement.text, isStoppable: isStoppable, isCopied: isCopied)
     try read { connection in
       if isCopied {
@@ -178,7 +180,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   static let savepointText = PostgreSQLText(savepoint)
   private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isControl: true)
 
-  private func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
+  func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
     let statement = statement.rendered(by: PostgreSQLDialect())
     return try answer(PostgreSQLText(statement)) { fields in
       for binding in statement.bindings { try fields.append(binding, clampsDates: true) }

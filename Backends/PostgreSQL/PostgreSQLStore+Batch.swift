@@ -1,13 +1,24 @@
 import CoherenceCore
 import CoherenceSQL
 
-extension PostgreSQLStore: BatchExecuting {
+extension PostgreSQLStore: BatchCalculating {
   func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    try batchUpdate(query, values: values, arithmetic: [:])
+  }
+
+  func batchUpdate(
+    _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
+  ) throws -> [ManagedObjectID]? {
     guard let keys = try exactKeys(query) else { return nil }
     let statements = BatchStatements(schema: schema)
     let space = spaces[query.entity]
-    return try transaction(choosing: keys, of: query.entity) { chosen, connection in
-      let update = try statements.update(query.entity, keys: chosen, values: values)
+    return try transaction(choosing: keys, of: query.entity, isLocking: !arithmetic.isEmpty) { chosen, connection in
+      if let check = try statements.overflows(query.entity, keys: chosen, arithmetic: arithmetic),
+        let slot = try connection.run(check).keys.first
+      {
+        throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
+      }
+      let update = try statements.update(query.entity, keys: chosen, values: values, arithmetic: arithmetic)
       return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
     }
   }
@@ -39,13 +50,21 @@ extension PostgreSQLStore: BatchExecuting {
 
   /// Runs a block in a transaction, with a statement for the keys chosen in the beginning: the block's changes may
   /// change which records a predicate finds.
+  ///
+  /// - Parameter isLocking: Whether the records are locked in their latest state, in one order for all writers, so that
+  ///   concurrent transactions wait for each other. Otherwise a concurrent change of a record has the block repeated.
   private func transaction<T>(
-    choosing keys: SQLFragment, of entity: EntityDescription, _ body: (SQLFragment, PostgreSQLConnection) throws -> T
+    choosing keys: SQLFragment, of entity: EntityDescription, isLocking: Bool = false,
+    _ body: (SQLFragment, PostgreSQLConnection) throws -> T
   ) throws -> T {
     let table = try schema.requireTable(for: entity)
-    let statement = keys.rendered(by: PostgreSQLDialect())
+    let key = SQLFragment.column(SQLTable.id, of: "t")
+    let locking: SQLFragment = isLocking ? " ORDER BY \(key) FOR NO KEY UPDATE OF \(name: "t")" : ""
+    let statement = (keys + locking).rendered(by: PostgreSQLDialect())
     return try write { connection in
-      try PostgreSQLTransaction.run(on: connection, of: pool, .repeatableRead) { transaction in
+      try PostgreSQLTransaction.run(
+        on: connection, of: pool, isLocking ? .readCommitted : .repeatableRead
+      ) { transaction in
         let chosen = try connection.recovering {
           try transaction.sendBeginning()
           try connection.send(statement, clampsDates: true)

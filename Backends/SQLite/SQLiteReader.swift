@@ -82,8 +82,9 @@ final class SQLiteReader: StoreReader {
 
   // MARK: StoreReader
 
-  func fetch(_ query: StoreQuery) throws -> StoreFetch {
-    let plan = try store.planner.select(query)
+  func fetch(_ query: StoreQuery) throws -> StoreFetch { try fetch(store.planner.select(query)) }
+
+  func fetch(_ plan: SelectPlan) throws -> StoreFetch {
     let cursor = SQLiteCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
     // The first rows are read at once: they pin the state that the reader sees.
     try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }

@@ -1,14 +1,26 @@
 import CoherenceCore
 import CoherenceSQL
 
-extension SQLiteStore: BatchExecuting {
+extension SQLiteStore: BatchCalculating {
   func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    try batchUpdate(query, values: values, arithmetic: [:])
+  }
+
+  func batchUpdate(
+    _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
+  ) throws -> [ManagedObjectID]? {
     guard let keys = try planner.exactKeys(query) else { return nil }
-    let update = try BatchStatements(schema: schema).update(query.entity, keys: keys, values: values)
+    let statements = BatchStatements(schema: schema)
+    let update = try statements.update(query.entity, keys: keys, values: values, arithmetic: arithmetic)
+    let check = try statements.overflows(query.entity, keys: keys, arithmetic: arithmetic)
     let space = spaces[query.entity]
     return try write { session in
-      try session.inWriteTransaction { try session.integers(update) }
-        .map { ManagedObjectID(space: space, key: $0) }
+      try session.inWriteTransaction {
+        if let check, let slot = try session.integers(check).first {
+          throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
+        }
+        return try session.integers(update)
+      }.map { ManagedObjectID(space: space, key: $0) }
     }
   }
 

@@ -42,7 +42,7 @@ enum FolderTable {
       ],
       "Model": ["Errors", "Objects", "Text", "Values"],
       "Objects": ["Context", "Errors", "Model", "Query", "Values"],
-      "Observation": ["Model", "Values"],
+      "Observation": ["Errors", "Model", "Values"],
       "Query": ["Errors", "Model", "Text", "Values"],
       "Reading": [
         "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",

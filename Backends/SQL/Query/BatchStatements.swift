@@ -9,19 +9,47 @@ package struct BatchStatements: Sendable {
   /// Changes the records and returns their keys.
   ///
   /// - Parameter keys: A statement that selects keys.
-  package func update(_ entity: EntityDescription, keys: SQLFragment, values: [Int: AttributeValue]) throws
-    -> SQLFragment
-  {
+  package func update(
+    _ entity: EntityDescription, keys: SQLFragment, values: [Int: AttributeValue],
+    arithmetic: [Int: SlotArithmetic] = [:]
+  ) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)
     var set = values.sorted { $0.key < $1.key }.map { slot, value in
       let column = table.column(slot, of: entity)
       return "\(name: column.name) = \(value: value, as: column.storage)" as SQLFragment
+    }
+    for (slot, arithmetic) in arithmetic.sorted(by: { $0.key < $1.key }) {
+      let source = table.column(arithmetic.source, of: entity)
+      let sign: SQLFragment = arithmetic.operation == .add ? "+" : "*"
+      set.append(
+        "\(name: table.column(slot, of: entity).name) = \(name: source.name) \(sign) \(key: arithmetic.operand)")
     }
     set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1")
     return """
       UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
       WHERE \(name: SQLTable.id) IN (\(keys)) RETURNING \(name: SQLTable.id)
       """
+  }
+
+  /// Selects a row for each calculation's slot for which a record is out of the range: the slot. `nil` when no record can
+  /// be.
+  package func overflows(
+    _ entity: EntityDescription, keys: SQLFragment, arithmetic: [Int: SlotArithmetic]
+  ) throws -> SQLFragment? {
+    let table = try schema.requireTable(for: entity)
+    let checks = arithmetic.sorted { $0.key < $1.key }.compactMap { slot, arithmetic -> SQLFragment? in
+      let column = table.column(arithmetic.source, of: entity)
+      let (range, possible) = (arithmetic.range, column.storage.integers)
+      var bounds: [SQLFragment] = []
+      if range.lowerBound > possible.lowerBound { bounds.append("\(name: column.name) < \(key: range.lowerBound)") }
+      if range.upperBound < possible.upperBound { bounds.append("\(name: column.name) > \(key: range.upperBound)") }
+      guard !bounds.isEmpty else { return nil }
+      return """
+        SELECT \(key: Int64(slot)) WHERE EXISTS (SELECT 1 FROM \(name: table.name) \
+        WHERE \(name: SQLTable.id) IN (\(keys)) AND (\(bounds.joined(separator: " OR "))))
+        """
+    }
+    return checks.isEmpty ? nil : checks.joined(separator: " UNION ALL ")
   }
 
   /// Changes the records of given keys and returns their keys.
@@ -78,6 +106,17 @@ package struct BatchStatements: Sendable {
         WHERE \(isReferring.joined(separator: " OR ")) RETURNING \(name: SQLTable.id)
         """
       )
+    }
+  }
+}
+
+extension StorageType {
+  /// The integers that a column can have.
+  fileprivate var integers: ClosedRange<Int64> {
+    switch self {
+    case .int16: Int64(Int16.min)...Int64(Int16.max)
+    case .int32: Int64(Int32.min)...Int64(Int32.max)
+    default: .min ... .max
     }
   }
 }

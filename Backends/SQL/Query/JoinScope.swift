@@ -10,6 +10,8 @@ struct JoinScope {
   private let schema: SQLSchema
   private var joins: [Join] = []
   private var subqueries = 0
+  /// A table that every record of the query must have a row in, joined before the others.
+  var innerJoin = SQLFragment()
   /// The greatest number of tables joined to the entity's.
   private let maximumJoins: Int
 
@@ -59,7 +61,7 @@ struct JoinScope {
   }
 
   /// The entity's table and the tables joined to it, for the FROM clause.
-  var tables: SQLFragment { "\(name: table.name) AS \(name: alias)" + joinClauses }
+  var tables: SQLFragment { "\(name: table.name) AS \(name: alias)" + innerJoin + joinClauses }
 
   /// The joins to the entity's table.
   var joinClauses: SQLFragment {

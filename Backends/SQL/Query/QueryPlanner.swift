@@ -2,8 +2,8 @@ package import CoherenceCore
 
 /// Translates queries of a store into SELECT statements.
 package struct QueryPlanner: Sendable {
-  private let schema: SQLSchema
-  private let dialect: any SQLDialect
+  let schema: SQLSchema
+  let dialect: any SQLDialect
   private let spaces: IDSpaces
 
   package init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
@@ -97,7 +97,7 @@ package struct QueryPlanner: Sendable {
 
   // MARK: Clauses
 
-  private struct Filter {
+  struct Filter {
     var conditions: [SQLFragment]
     var isExact: Bool
     var clause: SQLFragment {
@@ -106,7 +106,7 @@ package struct QueryPlanner: Sendable {
   }
 
   /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.
-  private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
+  func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var bindings = query.entities.count
@@ -138,7 +138,7 @@ package struct QueryPlanner: Sendable {
   }
 
   /// The terms for the ORDER BY clause; `nil` for a sort key without an exact translation.
-  private func order(_ sortKeys: [SortKey], scope: inout JoinScope) -> SQLFragment? {
+  func order(_ sortKeys: [SortKey], scope: inout JoinScope) -> SQLFragment? {
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var terms: [SQLFragment] = []
     var attempt = scope
@@ -155,7 +155,7 @@ package struct QueryPlanner: Sendable {
     return terms.joined(separator: ", ")
   }
 
-  private func range(_ query: StoreQuery) -> SQLFragment {
+  func range(_ query: StoreQuery) -> SQLFragment {
     switch (query.limit, query.offset) {
     case (nil, 0): ""
     case (let limit?, 0): " LIMIT \(number: limit)"

@@ -51,6 +51,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     var savesThroughParent = false
     var recordsChanges = true
     var transactionAuthor: String?
+    var faultPolicy = FaultPolicy.load
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
     var followsAnother = false

@@ -119,6 +119,8 @@ extension ErrorCode {
   public static let invalidFetchRequest = ErrorCode("invalidFetchRequest")
   /// The task was cancelled.
   public static let cancelled = ErrorCode("cancelled")
+  /// A block of a test loads faults one by one; see ``expectNoRepeatedFaults(limit:file:line:_:)``.
+  public static let repeatedFaults = ErrorCode("repeatedFaults")
 }
 
 // MARK: - Saving

@@ -241,31 +241,23 @@ extension ManagedObject {
     return ids
   }
 
-  /// Whether a record is a member, found without making the list of all members.
-  final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
-    check()
-    if flags.contains(.detached) { throw deletedError() }
-    let list = try memberList(of: relationship)
-    if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
-      return false
-    }
-    return pending?.members[relationship]?.contains(id) ?? list.contains(id)
-  }
-
   /// The version of the state below the object's own changes; `nil` for a fault.
   final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
 
+  /// The loaded list of members below this context's own changes; `nil` if it is not loaded or out of date.
+  final func loadedList(of relationship: RelationshipDescription) -> MemberList? {
+    guard let list = collections?[relationship], list.generation == storage?.generation(of: relationship) ?? 0,
+      !relationship.isOrdered || list.version == rowVersion
+    else { return nil }
+    return list
+  }
+
   /// The members below this context's own changes.
   final func memberList(of relationship: RelationshipDescription) throws -> MemberList {
-    let generation = storage?.generation(of: relationship) ?? 0
     // An ordered list belongs to a version of its owner's row. The row is read first, so that the list is never older
     // than the row.
     if relationship.isOrdered, storage != nil { try loadRow() }
-    if let list = collections?[relationship], list.generation == generation,
-      !relationship.isOrdered || list.version == rowVersion
-    {
-      return list
-    }
+    if let list = loadedList(of: relationship) { return list }
     var ids: [ManagedObjectID] = []
     // From before the read: its end calls hooks, which may receive saves of other writers that outdate the list.
     let version = rowVersion
@@ -346,9 +338,14 @@ extension ManagedObject {
   /// Removes a member and clears its inverse.
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
-    guard object.storage === storage, try hasMember(object.recordID, of: relationship) else { return }
+    guard object.storage === storage else { return }
     // A record marked for deletion is not written to: its own side is deleted with it.
     let isDeleted = object.pending?.kind == .deleted
+    if !isDeleted, let slot = relationship.inverse?.slot, object.entity.isKind(of: relationship.destination) {
+      guard try object.loadedValue(at: slot) == .reference(recordID) else { return }
+    } else {
+      guard try hasMember(object.recordID, of: relationship) else { return }
+    }
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
     }

@@ -3,11 +3,19 @@
 ///
 /// Like all accessors the collection neither throws nor traps. When members cannot be loaded, it is empty, the owner
 /// becomes unavailable, and the context reports the error.
+///
+/// Positions and iterations load the list. ``count``, ``isEmpty``, ``contains(_:)``, ``first``, ``request``,
+/// ``append(_:)`` and ``remove(_:)-(Element)`` do not: each sends at most one statement, unless the list is loaded.
 public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   let members: RelatedObjects<Element>
 
   public var startIndex: Int { 0 }
-  public var endIndex: Int { members.count }
+  public var endIndex: Int { members.listCount }
+  /// The number of members. Inside of `perform`, does not load the members. Elsewhere, positions could change before they
+  /// are used, so that the list is loaded.
+  public var count: Int { members.count }
+  /// Whether the list has no members. Does not load the members.
+  public var isEmpty: Bool { members.isEmpty }
   /// The identifiers of the members, in order.
   public var objectIDs: [ManagedObjectID] { members.ids }
 
@@ -32,7 +40,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
     try members.objects.map(transform)
   }
 
-  /// Whether an object is a member. Makes no list of all members.
+  /// Whether an object is a member. Loads no list of all members, unless a unit of work asks more than a few times.
   public func contains(_ object: Element) -> Bool { members.contains(object) }
 
   /// Adds an object at the end and sets its inverse. A member keeps its position.
@@ -77,11 +85,6 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
     order.insert(id, at: Swift.max(0, Swift.min(index, order.count)))
     try members.owner.reorderMembers(of: relationship, order)
   }
-
-  /// The members that satisfy a predicate, in their order, found by the store as far as it can.
-  ///
-  /// - Throws: As a fetch.
-  public func filtered(_ predicate: FetchPredicate) throws -> [Element] { try members.filtered(predicate) }
 
   /// Loads the members and their rows, in few reads.
   ///

@@ -14,7 +14,17 @@ struct RelatedObjects<Element: ManagedObject> {
     }
   }
 
-  var count: Int { attempt(0) { try owner.memberIDs(of: $0).count } }
+  /// The relationship.
+  var relationship: RelationshipDescription { get throws { try owner.toMany(key) } }
+  /// The name of the entity that the relationship leads to.
+  var destinationName: String { (try? relationship.destination.name) ?? name }
+
+  /// The number of members, without a list of them.
+  var count: Int { attempt(0) { try owner.memberCount(of: $0) } }
+  /// Whether the relationship has no members, without a list of them.
+  var isEmpty: Bool { attempt(true) { try owner.hasNoMembers(of: $0) } }
+  /// The number of members in the list, which is loaded.
+  var listCount: Int { attempt(0) { try owner.memberIDs(of: $0).count } }
   var ids: [ManagedObjectID] { attempt([]) { try owner.memberIDs(of: $0) } }
   var objects: [Element] {
     attempt([]) { try owner.members(of: $0).compactMap { $0 as? Element } }
@@ -46,9 +56,6 @@ struct RelatedObjects<Element: ManagedObject> {
   func remove(_ object: Element) { attempt((), changing: true) { try owner.removeMember(object, from: $0) } }
   func replace(with objects: [Element]) {
     attempt((), changing: true) { try owner.replaceMembers(of: $0, with: objects) }
-  }
-  func filtered(_ predicate: FetchPredicate) throws -> [Element] {
-    try owner.filteredMembers(of: try owner.toMany(key), by: predicate)
   }
   func load() throws { try owner.load(relationships: [name]) }
 }

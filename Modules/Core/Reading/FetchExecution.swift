@@ -21,6 +21,22 @@ struct FetchExecution {
     }
   }
 
+  /// Returns the number of records in the plan's range, counted by the only store; `nil` where the store cannot count
+  /// them. Saved records with unsaved changes are left out of the count, and judged by the context.
+  func storedCount() throws -> Int? {
+    guard plan.stores.count == 1, !plan.dependsOnUnsaved else { return nil }
+    let reader = try context.reader(for: plan.stores[0])
+    guard plan.needsOverlay else { return try reader.count(plan.query) }
+    let filter = try overlaidFilter()
+    guard let hidden = filter.unsaved.hidden, hidden.count <= Self.greatestExclusion,
+      let stored = try reader.count(plan.unorderedQuery.excluding(hidden))
+    else { return nil }
+    return plan.range.part(of: 0..<(stored + (try filter.matchingUnsaved().count))).count
+  }
+
+  /// The greatest number of records that the condition of a count leaves out.
+  static let greatestExclusion = 500
+
   /// Passes all records that match to a sink, in any order, without regard to the range.
   func scan<Sink: FetchSink>(into sink: inout Sink) throws {
     if plan.needsOverlay { try scan(overlaidFilter(), into: &sink) } else { try scan(storedFilter, into: &sink) }
@@ -97,5 +113,16 @@ struct FetchExecution {
     }
     let found = try filter.matchingUnsaved()
     if !found.isEmpty { try sink.receive(found[...]) }
+  }
+}
+
+extension StoreQuery {
+  /// The query with a condition that leaves records out.
+  func excluding(_ ids: [ManagedObjectID]) -> StoreQuery {
+    guard !ids.isEmpty else { return self }
+    var query = self
+    let condition = FetchPredicate.not(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
+    query.predicate = predicate.map { .and([$0, condition]) } ?? condition
+    return query
   }
 }

@@ -16,18 +16,23 @@ struct FetchPlan {
   let prefetches: PrefetchPaths
 
   /// - Parameters:
+  ///   - scope: A further condition, which reads values of the record itself alone.
   ///   - permanentIDs: The permanent identifiers of saved records by their temporary ones, which a predicate may name.
   ///   - unsaved: The hierarchies with unsaved records, as they are after the delete rules ran.
   init<Result>(
-    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator,
+    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator, within scope: FetchPredicate? = nil,
     permanentIDs: [ManagedObjectID: ManagedObjectID], unsaved: UnsavedHierarchies
   ) throws {
     let entity = try request.entity(in: coordinator.managedObjectModel)
     prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
-    let predicate = try request.predicate.map {
+    let asked = try request.predicate.map {
       try PreparedPredicate(
         $0.flattened().replacingReferences { $0.isTemporaryID ? permanentIDs[$0] ?? $0 : $0 }, for: entity)
     }
+    let predicate =
+      try scope.map { scope in
+        try PreparedPredicate(asked.map { .and([scope, $0.predicate]) } ?? scope, for: entity)
+      } ?? asked
     let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
     query = StoreQuery(
       entity: entity, includesSubentities: request.includesSubentities, predicate: predicate?.predicate,
@@ -37,7 +42,7 @@ struct FetchPlan {
     entities = query.entities
     stores = try coordinator.stores(holding: entity)
     returnsObjectsAsFaults = request.returnsObjectsAsFaults
-    dependsOnUnsaved = unsaved.areRead(by: predicate, sortKeys: request.sortKeys, of: entity)
+    dependsOnUnsaved = unsaved.areRead(by: asked, sortKeys: request.sortKeys, of: entity)
     needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)
   }
 

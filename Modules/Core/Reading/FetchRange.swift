@@ -32,9 +32,9 @@ struct FetchRange {
   }
 
   /// The part in the range of all records, of which none was counted.
-  func part<T>(of records: [T]) -> ArraySlice<T> {
+  func part<Records: RandomAccessCollection>(of records: Records) -> Records.SubSequence where Records.Index == Int {
     let start = min(offset, records.count)
     let end = limit.map { start + min($0, records.count - start) } ?? records.count
-    return records[start..<end]
+    return records[(records.startIndex + start)..<(records.startIndex + end)]
   }
 }

@@ -20,19 +20,22 @@ extension ManagedObjectContext {
   public final func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try operating {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
-        let objects = try reading(request) { plan in
-          var objects = ObjectSink(plan, in: self)
-          try FetchExecution(plan, in: self).run(into: &objects)
-          let result = objects.finish()
-          try prefetch(plan.prefetches, of: result)
-          return result
-        }
+        let objects = try reading(request) { plan in try self.objects(of: plan) }
         awaken(objects)
         return objects.downcast(to: Result.self)
       } as: {
         .fetch(records: $0.count)
       }
     }
+  }
+
+  /// Returns the objects of the records that a plan finds.
+  final func objects(of plan: FetchPlan) throws -> [ManagedObject] {
+    var objects = ObjectSink(plan, in: self)
+    try FetchExecution(plan, in: self).run(into: &objects)
+    let result = objects.finish()
+    try prefetch(plan.prefetches, of: result)
+    return result
   }
 
   /// The entity that a request is for, in reports to observers.
@@ -42,21 +45,25 @@ extension ManagedObjectContext {
 
   /// Returns the number of records that a fetch would return, within its limit and offset.
   ///
-  /// Makes no objects. Where unsaved changes cannot matter, a store with an exact count returns no rows.
+  /// Makes no objects. A store with an exact count returns no rows, unless predicate or order lead to unsaved records over
+  /// relationships, or hundreds of saved records have unsaved changes.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {
     try operating {
       try reading(request) { plan in
-        let plan = plan.unordered()
-        if !plan.needsOverlay, plan.stores.count == 1, let count = try reader(for: plan.stores[0]).count(plan.query) {
-          return count
-        }
-        var counted = CountSink()
-        try FetchExecution(plan, in: self).run(into: &counted)
-        return counted.count
+        try count(of: plan)
       }
     }
+  }
+
+  /// Returns the number of records that a plan finds, within its range.
+  final func count(of plan: FetchPlan) throws -> Int {
+    let plan = plan.unordered()
+    if let count = try FetchExecution(plan, in: self).storedCount() { return count }
+    var counted = CountSink()
+    try FetchExecution(plan, in: self).run(into: &counted)
+    return counted.count
   }
 
   /// Makes a group of objects from different reads, so that their relationships are read together.
@@ -68,40 +75,11 @@ extension ManagedObjectContext {
     }
     storage.groups.enter(group)
   }
-
-  /// Fetches the members of a to-many relationship that satisfy a predicate, in the relationship's order.
-  final func filteredMembers<Member: ManagedObject>(
-    of relationship: RelationshipDescription, owner: ManagedObject, by predicate: FetchPredicate
-  ) throws -> [Member] {
-    try applyPendingDeleteRules()
-    let members = try owner.memberIDs(of: relationship)
-    var request = FetchRequest<ManagedObject>(entityName: relationship.destination.name)
-    request.predicate =
-      relationship.inverse?.isToMany == false && !owner.recordID.isTemporaryID
-      ? .and([
-        .comparison(
-          .path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.recordID))),
-        predicate,
-      ])
-      : .and([.membership(.path(.own), in: members.map(AttributeValue.reference)), predicate])
-    let found = Dictionary(try fetch(request).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-    return members.compactMap { found[$0] as? Member }
-  }
-}
-
-extension ManagedObject {
-  final func filteredMembers<Member: ManagedObject>(
-    of relationship: RelationshipDescription, by predicate: FetchPredicate
-  ) throws -> [Member] {
-    check()
-    guard let context = managedObjectContext else { throw deletedError() }
-    return try context.filteredMembers(of: relationship, owner: self, by: predicate)
-  }
 }
 
 extension [ManagedObject] {
   /// Returns the array as objects of their known class, without looking at the elements.
-  fileprivate func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
+  func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
     // The plan has checked the class of the entity's objects, and references have one layout for every class.
     return unsafeBitCast(self, to: [Object].self)
   }

@@ -17,6 +17,11 @@ extension ManagedObjectContext {
     storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : lease.number
   }
 
+  /// A number that changes when a unit of work ends.
+  final var unitOfFaults: Int {
+    storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : storage.unit
+  }
+
   /// Retains objects until the unit of work ends.
   final func keep(_ objects: [ManagedObject]) {
     storage.kept.keep(objects)
@@ -44,6 +49,8 @@ extension ManagedObjectContext {
 
   /// Ends the unit of work of an outermost `perform`.
   @inline(__always) final func endUnit() {
-    if !storage.kept.isEmpty, !storage.confinement.isUsedDirectly { storage.kept.removeAll() }
+    guard !storage.confinement.isUsedDirectly else { return }
+    storage.unit &+= 1
+    if !storage.kept.isEmpty { storage.kept.removeAll() }
   }
 }

@@ -8,6 +8,7 @@ extension ManagedObjectContext {
     try loading {
       try fireGroup(of: object)
       if object.row == nil {
+        noteFault(of: object.entity)
         guard let row = try loadRow(object.recordID) else {
           noteMissing([object.recordID])
           throw object.deletedError()

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
     with owner: ManagedObject, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     let group = storage.groups.group(of: owner)
-    let others = group.map { neighbours(of: owner, in: $0, for: relationship) } ?? []
+    let others = group.map { neighbours(of: owner, in: $0, for: relationship, budget: Self.rowBudget) } ?? []
     if !others.isEmpty {
       let owners = [owner.recordID] + others.map(\.recordID)
       if let members = try membersWithObjects(of: relationship, owners: owners, limit: Self.rowBudget) {
@@ -55,6 +55,7 @@ extension ManagedObjectContext {
         return members
       }
     }
+    noteFault(of: relationship, in: owner.entity)
     // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a
     // limit.
     let members = try membersWithObjects(of: relationship, owners: [owner.recordID], limit: nil) ?? [:]
@@ -63,12 +64,13 @@ extension ManagedObjectContext {
   }
 
   /// The objects of an owner's group whose members are still to be read.
-  private final func neighbours(
-    of owner: ManagedObject, in group: FetchGroup, for relationship: RelationshipDescription
+  ///
+  /// - Parameter budget: The greatest number of members that the read may return.
+  final func neighbours(
+    of owner: ManagedObject, in group: FetchGroup, for relationship: RelationshipDescription, budget: Int
   ) -> [ManagedObject] {
     let generation = storage.generation(of: relationship)
-    let window = group.window(
-      at: Int(owner.groupIndex), for: relationship, unit: unitOfLists, budget: Self.rowBudget)
+    let window = group.window(at: Int(owner.groupIndex), for: relationship, unit: unitOfLists, budget: budget)
     return storage.registry.objects(for: window).compactMap { object in
       guard let object, object !== owner, !object.recordID.isTemporaryID, object.has(relationship),
         object.collections?[relationship].map({ $0.generation == generation }) != true,
@@ -99,7 +101,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns stored rows with the unsaved changes of the parents, without the rows of records that a parent deletes.
-  private final func belowRows(_ rows: [Row]) throws -> [Row] {
+  final func belowRows(_ rows: [Row]) throws -> [Row] {
     guard parent != nil else { return rows }
     return rows.compactMap { row in
       guard let inherited = inheritedRecord(of: row.id) else { return row }
@@ -186,7 +188,7 @@ extension ManagedObjectContext {
   }
 
   /// The greatest number of owners in one query: engines limit the parameters of a statement.
-  private static let ownersOfOneRead = 8_192
+  static let ownersOfOneRead = 8_192
 
   /// Gathers members by the column that refers to their owner.
   ///
@@ -255,7 +257,7 @@ extension ManagedObjectContext {
 }
 
 extension PersistentStore {
-  fileprivate func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
+  func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
 }
 
 extension ManagedObject {

@@ -8,17 +8,25 @@ extension ManagedObjectContext {
   @inline(__always) final func reading<R: ManagedObject, T>(
     _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
   ) throws -> T {
+    try preparingRead { try body(try plan(request)) }
+  }
+
+  /// Prepares a read and runs a block, all reads of which are of one state of each store.
+  @inline(__always) final func preparingRead<T>(_ body: () throws -> T) throws -> T {
     processInboxIfUsedDirectly()
     return try inOneState {
       try applyPendingDeleteRules()
-      return try body(try plan(request))
+      return try body()
     }
   }
 
-  private final func plan<R: ManagedObject>(_ request: FetchRequest<R>) throws -> FetchPlan {
+  /// - Parameter scope: A further condition on values of the record itself.
+  final func plan<R: ManagedObject>(_ request: FetchRequest<R>, within scope: FetchPredicate? = nil) throws -> FetchPlan
+  {
     let unsaved = request.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
     let coordinator = try coordinator()
-    let plan = try FetchPlan(request, in: coordinator, permanentIDs: storage.permanentIDs, unsaved: unsaved)
+    let plan = try FetchPlan(
+      request, in: coordinator, within: scope, permanentIDs: storage.permanentIDs, unsaved: unsaved)
     if reportsFetches { coordinator.fetchObservers.notify(of: plan.query.entity) }
     return plan
   }

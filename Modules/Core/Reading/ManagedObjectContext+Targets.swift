@@ -46,6 +46,7 @@ extension ManagedObjectContext {
     if candidates.count == 1 {
       objects = ids.map { makeFault($0, entity: candidates[0], in: group) }
     } else {
+      if ids.count == 1 { noteFault(of: entity) }
       self.objects(for: try loadRows(ids), into: &objects, in: group)
     }
     storage.groups.enter(group)

@@ -20,11 +20,22 @@ struct UnsavedHierarchies {
     guard !roots.isEmpty else { return false }
     if let dependencies = predicate?.dependencies {
       if dependencies.entities.contains(where: { contains($0.root) }) { return true }
-      if dependencies.relationships.contains(where: { contains($0.entity.root) || contains($0.destination.root) }) {
-        return true
-      }
+      if dependencies.relationships.contains(where: { isRead($0, of: entity.root) }) { return true }
     }
-    return sortKeys.contains { key in
+    return areRead(by: sortKeys, of: entity)
+  }
+
+  /// Whether a relationship that a predicate names leads to records of these hierarchies.
+  private func isRead(_ relationship: RelationshipDescription, of root: EntityDescription) -> Bool {
+    // A reference is a value of the fetched record. A predicate that follows it names the hierarchy of its target too.
+    if relationship.slot != nil, relationship.entity.root === root, relationship.destination.root !== root {
+      return false
+    }
+    return contains(relationship.entity.root) || contains(relationship.destination.root)
+  }
+
+  private func areRead(by sortKeys: [SortKey], of entity: EntityDescription) -> Bool {
+    sortKeys.contains { key in
       guard let path = try? ResolvedPath(key.path, from: entity) else { return false }
       return path.steps.contains { contains($0.destination.root) }
     }

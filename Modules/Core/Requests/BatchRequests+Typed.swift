@@ -12,6 +12,7 @@ extension BatchUpdateRequest {
     changes(&batch)
     self.init(entityName: Root.entityName, predicate: condition.map { $0(QueryScope()) }, values: [:])
     values = batch.values
+    expressions = batch.expressions
   }
 }
 
@@ -24,16 +25,42 @@ extension BatchDeleteRequest {
   }
 }
 
-/// The new values of a ``BatchUpdateRequest`` or of a claim.
+/// The new values of a ``BatchUpdateRequest`` or of a claim. An attribute looked up by its key path is its present value,
+/// for calculations.
+@dynamicMemberLookup
 public struct BatchChanges<Root: DeclaredEntity> {
   private(set) var values: [String: AttributeValue] = [:]
+  private(set) var expressions: [String: UpdateExpression] = [:]
 
   init() {}
 
   /// Sets an attribute of all records of the request; `nil` clears an optional attribute. A later value replaces an
   /// earlier value.
   public mutating func set<Value>(_ attribute: KeyPath<Root.Properties, AttributeKey<Value>>, to value: Value) {
-    values[Root.Properties.table[keyPath: attribute].name] = value.attributeValue
+    set(value.attributeValue, for: Root.Properties.table[keyPath: attribute].name)
+  }
+
+  /// Sets an attribute of each record to the result of a calculation with the record's present values, such as
+  /// `$0.set(\.plays, $0.plays + 1)`. See ``UpdateExpression``. Claims take no calculations.
+  public mutating func set<Value>(
+    _ attribute: KeyPath<Root.Properties, AttributeKey<Value>>, _ value: UpdateValue<Value>
+  ) {
+    set(value.expression, for: Root.Properties.table[keyPath: attribute].name)
+  }
+
+  /// The present value of an attribute.
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>) -> UpdateValue<Value> {
+    UpdateValue(attribute: Root.Properties.table[keyPath: keyPath].name)
+  }
+
+  fileprivate mutating func set(_ value: AttributeValue, for name: String) {
+    values[name] = value
+    expressions[name] = nil
+  }
+
+  fileprivate mutating func set(_ expression: UpdateExpression, for name: String) {
+    expressions[name] = expression
+    values[name] = nil
   }
 }
 
@@ -43,6 +70,6 @@ extension BatchChanges where Root: DeclaredSubentity {
   public mutating func set<Value: AttributeConvertible>(
     _ attribute: ReferenceWritableKeyPath<Root, Value>, to value: Value
   ) {
-    values[Root.propertyName(of: attribute)] = value.attributeValue
+    set(value.attributeValue, for: Root.propertyName(of: attribute))
   }
 }

@@ -10,12 +10,25 @@ public struct BatchUpdateRequest: Sendable {
   public var includesSubentities = true
   /// The new values by the names of their attributes.
   public var values: [String: AttributeValue]
+  /// The calculations of new values from present ones, by the names of their attributes. An attribute has a value or a
+  /// calculation.
+  public var expressions: [String: UpdateExpression] = [:]
 
   /// - Parameter values: The new values by the names of their attributes; `nil` for no value.
   public init(entityName: String, predicate: FetchPredicate? = nil, values: [String: (any AttributeConvertible)?]) {
     self.entityName = entityName
     self.predicate = predicate
     self.values = values.mapValues { $0?.attributeValue ?? .null }
+  }
+
+  /// Makes a request whose new values are calculated from the present ones.
+  ///
+  /// - Parameter expressions: The calculations by the names of the attributes that take the results.
+  public init(entityName: String, predicate: FetchPredicate? = nil, expressions: [String: UpdateExpression]) {
+    self.entityName = entityName
+    self.predicate = predicate
+    self.values = [:]
+    self.expressions = expressions
   }
 }
 

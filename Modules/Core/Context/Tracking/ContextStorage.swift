@@ -57,6 +57,12 @@ final class ContextStorage: @unchecked Sendable {
   var pendingDeletes: [ManagedObject] = []
   /// The objects and member lists that relationships led to in the unit of work.
   let kept = KeptReads()
+  /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
+  let countsFaults = Atomic<Bool>(false)
+  /// The faults that accessors loaded one by one, in the unit of work with a number.
+  var faults: (unit: Int, counts: FaultCounts) = (0, FaultCounts())
+  /// The number of the unit of work, for the counts of faults.
+  @exclusivity(unchecked) var unit = 0
   /// The groups of records fetched together.
   var groups = FetchGroups()
   /// Whether the closure of a merge policy runs as part of a save.

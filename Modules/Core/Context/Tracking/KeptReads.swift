@@ -25,6 +25,10 @@ final class KeptReads {
   @exclusivity(unchecked) private var targets = IDTable()
   /// The saved members of owners, read together with those of a neighbour and not yet handed to their owners.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
+  /// The numbers of saved members of owners, counted together with those of a neighbour.
+  private var counts: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
+  /// How often single members of owners were looked for in the store.
+  private var lookups: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
   /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
   /// The count at the beginning of the unit.
@@ -42,7 +46,7 @@ final class KeptReads {
   private(set) var isUnbounded = false
 
   /// Whether nothing is retained.
-  var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty }
+  var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty && counts.isEmpty && lookups.isEmpty }
 
   /// Begins a unit that ends with the next save of any context.
   func begin(watching count: SaveCount) {
@@ -162,9 +166,37 @@ final class KeptReads {
 
   func invalidateLists(of relationship: RelationshipDescription) {
     lists[relationship] = nil
+    counts[relationship] = nil
+    lookups[relationship] = nil
   }
 
-  func invalidateLists() { lists = [:] }
+  func invalidateLists() {
+    lists = [:]
+    counts = [:]
+    lookups = [:]
+  }
+
+  // MARK: Numbers of members
+
+  /// The number of saved members of an owner; `nil` if it was not counted.
+  func count(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Int? { counts[relationship]?[owner] }
+
+  /// Retains the number of saved members of an owner.
+  func keep(count: Int, of relationship: RelationshipDescription, owner: ManagedObjectID) {
+    counts[relationship, default: [:]][owner] = count
+  }
+
+  /// Notes the look-up of a single member. Returns whether the list is still to be left in the store: a program that
+  /// looks for many members is served better by the list.
+  func mayLookUp(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Bool {
+    let count = lookups[relationship]?[owner] ?? 0
+    guard count < Self.greatestLookups else { return false }
+    lookups[relationship, default: [:]][owner] = count + 1
+    return true
+  }
+
+  /// The greatest number of look-ups of single members of one owner in a unit of work.
+  private static let greatestLookups = 8
 }
 
 /// The members of an owner, read together with those of a neighbour.

@@ -6,7 +6,7 @@ struct BatchFallback {
   /// `nil` when no participant is shown the changes.
   let recording: SaveRecording?
   /// The records that participants added.
-  private(set) var added = ParticipantRecords()
+  fileprivate(set) var added = ParticipantRecords()
 
   init(_ context: ManagedObjectContext, _ store: any PersistentStore, _ recording: SaveRecording?) {
     self.context = context
@@ -14,9 +14,12 @@ struct BatchFallback {
     self.recording = recording
   }
 
-  mutating func update(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
+  /// - Parameter values: The new values of a record.
+  mutating func update(
+    _ query: StoreQuery, values: (Row) throws -> [Int: AttributeValue]
+  ) throws -> [ManagedObjectID] {
     try repeating { fallback in
-      let edits = try fallback.rows(of: query).map { Edit(of: $0, setting: values) }
+      let edits = try fallback.rows(of: query).map { Edit(of: $0, setting: try values($0)) }
       try fallback.save(edits)
       return edits.map(\.row.id)
     }
@@ -43,7 +46,7 @@ struct BatchFallback {
 
   // MARK: Reading
 
-  private func rows(of query: StoreQuery) throws -> [Row] {
+  func rows(of query: StoreQuery) throws -> [Row] {
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     var result: [Row] = []
     try context.forEachRow(query, prepared: predicate, in: store) { result += $0 }
@@ -72,7 +75,7 @@ struct BatchFallback {
   // MARK: Writing
 
   /// A row to change or to delete, with the record and the change that a unit of work takes.
-  private struct Edit {
+  struct Edit {
     let row: Row
     let record: PendingRecord
     let change: RecordChange
@@ -87,6 +90,24 @@ struct BatchFallback {
         row: record.sealed(as: row.id, version: RecordChange.version(after: row)), changed: SlotSet(values.keys))
     }
 
+    /// - Parameter row: A fresh record, with its permanent identifier.
+    init(inserting row: Row) {
+      self.row = row
+      record = PendingRecord(inserting: row.id, row)
+      change = RecordChange(record)
+    }
+
+    /// - Parameters:
+    ///   - row: The row with its new values, at its next version.
+    ///   - slots: The slots that differ from the base.
+    init(of base: Row, writing row: Row, slots: SlotSet) {
+      self.row = base
+      record = PendingRecord(changing: base)
+      for slot in slots { record.replace(row[slot], at: slot) }
+      change = RecordChange(
+        record, kind: .updated, base: base, row: record.sealed(as: base.id, version: row.version), changed: slots)
+    }
+
     init(deleting row: Row) {
       self.row = row
       record = PendingRecord(changing: row)
@@ -95,7 +116,7 @@ struct BatchFallback {
     }
   }
 
-  private mutating func save(_ edits: [Edit]) throws {
+  mutating func save(_ edits: [Edit]) throws {
     guard !edits.isEmpty else { return }
     var unit = UnitOfWork(of: RecordKeeper(edits.map(\.record)))
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
@@ -114,7 +135,7 @@ struct BatchFallback {
   }
 
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
-  private mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
+  mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
     for attempt in 1...attempts {
       // A repeated attempt may find nothing to save.
       added = ParticipantRecords()

@@ -3,18 +3,21 @@ extension ManagedObjectContext {
   /// and its followers. Unsaved changes are ignored. Values are checked by type, not by validation rules.
   ///
   /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it, unless a
-  /// ``SaveParticipant`` observes the records: their changes are then shown to the participant as those of a save. To be
+  /// ``SaveParticipant`` observes the records: their changes are then shown to the participant as those of a save. A
+  /// ``BatchCalculating`` store adds a constant to an integer, subtracts it, or multiplies by it, in place; Core reads the
+  /// records of any other calculation. Concurrent calculations never lose each other's result, and report no conflict. To be
   /// called inside the context.
   ///
   /// - Returns: The identifiers of the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
-  ///   ``ErrorCode/missingValue``, ``ErrorCode/uniquenessViolated``, and errors of participants and of the store.
+  ///   ``ErrorCode/missingValue``, ``ErrorCode/invalidValue``, also for a result out of range;
+  ///   ``ErrorCode/invalidFetchRequest`` for an attribute with a value and a calculation;
+  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
     try operating {
       let entity = try model().entity(named: request.entityName)
-      var values = try checkedValues(request.values, of: entity)
-      try DerivedValues().derive(&values, of: entity, request.includesSubentities)
+      let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
       let turn = try coordinator().storeEventHub.begin()
@@ -25,8 +28,8 @@ extension ManagedObjectContext {
       var added = ParticipantRecords()
       for store in try coordinator().stores(holding: entity) {
         var fallback = BatchFallback(self, store, recording)
-        let ids = recording == nil ? try (store as? any BatchExecuting)?.batchUpdate(query, values: values) : nil
-        changes.refreshed += try ids ?? fallback.update(query, values: values)
+        let ids = recording == nil ? try assignments.execute(query, in: store) : nil
+        changes.refreshed += try ids ?? fallback.update(query, values: assignments.values)
         added.append(fallback.added)
       }
       changes.inserted = added.rows

@@ -53,6 +53,12 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID] {
     var batch = BatchChanges<Root>()
     changes(&batch)
+    guard batch.expressions.isEmpty else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A claim of '\(Root.entityName)' calculates a value; a claim sets constant values, so that no other claim takes the "
+          + "record.")
+    }
     return try claim(request, limit, store, batch.values)
   }
 

@@ -104,4 +104,27 @@ struct FetchingGuideTests {
     }
     #expect(counts == [2, 1])
   }
+
+  @Test func `a batch update calculates new values`() async throws {
+    let years = try await reading { context in
+      let later = try context.execute(
+        BatchUpdateRequest(Album.self, where: { $0.year < 1970 }) { $0.set(\.year, $0.year + 1) })
+      return try context.objects(for: later, as: Album.self).compactMap(\.year).sorted()
+    }
+    #expect(years == [1966, 1967])
+  }
+
+  @Test func `a batch insert makes new records and changes those with the same name`() async throws {
+    let counts = try await reading { context in
+      let names = ["Nina Simone", "Miriam Makeba"]
+      let result = try context.execute(
+        BatchInsertRequest(Artist.self, from: names, onDuplicate: .update(by: "name")) { row, name in
+          row.set(\.name, to: name)
+          row.set(\.country, to: "ZA")
+        })
+      print(result.inserted.count, result.updated.count)  // 1 1
+      return [result.inserted.count, result.updated.count]
+    }
+    #expect(counts == [1, 1])
+  }
 }

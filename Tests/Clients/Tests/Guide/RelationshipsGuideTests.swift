@@ -47,6 +47,32 @@ struct RelationshipsGuideTests {
     #expect(titles == ["Wild Is the Wind"])
   }
 
+  @Test func `a list tells its size and its pages without being loaded`() async throws {
+    let titles = try await writing { context in
+      let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
+      let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.title == "Pastel Blues" }).first)
+      let track = try #require(try context.fetch(FetchRequest(Track.self).filter { $0.title == "Sinnerman" }).first)
+      let count = album.tracks.count
+      let isOnAlbum = album.tracks.contains(track)
+      let opener = album.tracks.first
+      let page = try album.tracks.fetch(limit: 20, offset: 40)
+      let latest = try artist.albums.first(10, sortedBy: \.year, .reverse)
+      return ["\(count)", "\(isOnAlbum)", opener?.title ?? "", "\(page.count)"] + latest.map(\.title)
+    }
+    #expect(titles == ["3", "true", "Be My Husband", "0", "Wild Is the Wind", "Pastel Blues"])
+  }
+
+  @Test func `a request over members has a condition, an order and a range`() async throws {
+    let found = try await writing { context in
+      let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
+      let older = artist.albums.request.filter { $0.year < 1967 }.sort(\.year, .reverse)
+      let number = try older.count()
+      let titles = try older.limit(1, offset: 1).fetch().map(\.title)
+      return ["\(number)"] + titles
+    }
+    #expect(found == ["2", "Pastel Blues"])
+  }
+
   @Test func `a cascade deletes the members too`() async throws {
     let counts = try await writing { context in
       let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)

@@ -9,7 +9,7 @@ extension Workbench {
       persistedActionLatencyMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
       accessorMeasure(), toManyMeasure(), declaredReadMeasure(), declaredWriteMeasure(), modelFileMeasure(),
-      smallUnitsMeasure(), sqliteSmallUnitsMeasure(),
+      smallUnitsMeasure(), sqliteSmallUnitsMeasure(), memberCountMeasure(), batchInsertMeasure(), upsertMeasure(),
     ]
     if let postgreSQL {
       all += [

@@ -1,0 +1,64 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLStore: BatchUpserting {
+  func upsert(
+    _ rows: [Row], of entity: EntityDescription, constraint: [Int], compared: SlotSet, written: SlotSet
+  ) throws -> BatchUpsertOutcome? {
+    guard
+      let statements = try UpsertStatements(
+        schema, PostgreSQLDialect(), entity, constraint: constraint, compared: compared, written: written)
+    else { return nil }
+    let statement = PostgreSQLBulkStatement.upsert(statements)
+    // One order for all writers, so that they wait for each other in turn.
+    let ordered = rows.sorted { left, right in
+      for slot in constraint {
+        let order = left[slot].order(to: right[slot])
+        if order != 0 { return order < 0 }
+      }
+      return left.key < right.key
+    }
+    do {
+      let keys = try write { connection in
+        try PostgreSQLTransaction.run(on: connection, of: pool) { transaction in
+          try connection.timed(["\(statement.text.text) -- \(rows.count) rows"]) {
+            try run(statement, ordered, on: connection, in: &transaction)
+          }
+        }
+      }
+      return BatchUpsertOutcome(of: rows, returning: keys, in: spaces[entity])
+    } catch let error as CoherenceError {
+      // Core finds the row and the constraint.
+      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      return nil
+    }
+  }
+
+  /// The greatest number of rows of one statement.
+  private static let rowsOfOneStatement = 4_096
+
+  private func run(
+    _ statement: PostgreSQLBulkStatement, _ rows: [Row], on connection: PostgreSQLConnection,
+    in transaction: inout PostgreSQLTransaction
+  ) throws -> [Int64] {
+    try connection.recovering {
+      var keys: [Int64] = []
+      try transaction.sendBeginning()
+      for start in stride(from: 0, to: rows.count, by: Self.rowsOfOneStatement) {
+        let part = rows[start..<min(start + Self.rowsOfOneStatement, rows.count)]
+        try connection.send(statement.text) { fields in
+          for parameter in statement.parameters {
+            try fields.append(array: part.map { parameter.value(of: $0).0 }, as: parameter.storage)
+          }
+        }
+        // Each response is read before the next rows are sent: a full pipe in both directions would never end.
+        try connection.synchronize()
+        if start == 0 { try transaction.receiveBeginning() }
+        let result = try connection.receive()
+        keys += (0..<result.rowCount).compactMap { result.int($0, 0) }
+        try connection.discardResponses()
+      }
+      return keys
+    }
+  }
+}

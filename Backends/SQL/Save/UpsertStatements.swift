@@ -1,0 +1,86 @@
+package import CoherenceCore
+
+/// The parts of a statement that inserts rows, or changes the rows with their unique values.
+package struct UpsertStatements: Sendable {
+  private let dialect: any SQLDialect
+  private let table: SQLTable
+  private let entity: EntityDescription
+  private let target: [String]
+  private let compared: SlotSet
+  private let written: SlotSet
+
+  /// Returns `nil` where the engine cannot tell which rows are meant: other entities share the table, or no unique index
+  /// has exactly the columns of the constraint.
+  ///
+  /// - Parameters:
+  ///   - constraint: The slots of the constraint.
+  ///   - compared: The slots that decide whether a stored row is changed; empty to change none.
+  ///   - written: The slots that a changed row takes.
+  package init?(
+    _ schema: SQLSchema, _ dialect: any SQLDialect, _ entity: EntityDescription, constraint: [Int], compared: SlotSet,
+    written: SlotSet
+  ) throws {
+    let table = try schema.requireTable(for: entity)
+    let names = constraint.map { table.column($0, of: entity).name }
+    guard !table.isShared,
+      let index = table.indexes.first(where: { $0.isUnique && $0.entities == nil && Set($0.columns) == Set(names) })
+    else { return nil }
+    self.dialect = dialect
+    self.table = table
+    self.entity = entity
+    self.compared = compared
+    self.written = written
+    target = index.columns
+  }
+
+  /// The columns of a row, with the sources of their values.
+  package var columns: [(name: String, parameter: SaveParameter)] {
+    let columns = table.positions(of: entity).map { table.columns[$0] }
+    return [(SQLTable.id, .id), (SQLTable.version, .version), (SQLTable.entity, .entity)]
+      + columns.enumerated().map { ($1.name, .slot($0, $1.storage)) }
+  }
+
+  /// The statement, which returns the keys of the inserted and of the changed rows.
+  ///
+  /// - Parameter rows: The rows to insert: a list of values, or a query.
+  package func statement(_ rows: SQLFragment) -> SQLFragment {
+    let insert: SQLFragment = "INSERT INTO \(name: table.name) (\(names: columns.map(\.name))) \(rows)"
+    return "\(insert) ON CONFLICT (\(names: target)) DO \(action) RETURNING \(name: SQLTable.id)"
+  }
+
+  private var action: SQLFragment {
+    guard !compared.isEmpty else { return "NOTHING" }
+    func pair(_ slot: Int) -> (stored: SQLFragment, given: SQLFragment, name: String) {
+      let name = table.column(slot, of: entity).name
+      return (.column(name, of: table.name), .column(name, of: "excluded"), name)
+    }
+    var set = written.map { slot -> SQLFragment in "\(name: pair(slot).name) = \(pair(slot).given)" }
+    set.append("\(name: SQLTable.version) = \(.column(SQLTable.version, of: table.name)) + 1")
+    let isDifferent = compared.map { slot -> SQLFragment in
+      "\(pair(slot).stored) \(dialect.nullSafeDifferent) \(pair(slot).given)"
+    }
+    return "UPDATE SET \(set.joined(separator: ", ")) WHERE \(isDifferent.joined(separator: " OR "))"
+  }
+}
+
+extension SaveParameter {
+  /// The value of the parameter in a row to insert, and its representation.
+  package func value(of row: Row) -> (AttributeValue, StorageType) {
+    switch self {
+    case .slot(let slot, let storage): (row[slot], storage)
+    case .version: (.int(row.version), .int64)
+    case .entity: (.string(row.entity.name), .string)
+    default: (.int(row.key), .int64)
+    }
+  }
+}
+
+extension BatchUpsertOutcome {
+  /// Makes an outcome from the rows and the keys that the statement returned.
+  package init(of rows: [Row], returning keys: [Int64], in space: IDSpace) {
+    let given = Set(rows.map(\.key))
+    self.init(
+      inserted: Set(keys.filter(given.contains)),
+      updated: keys.filter { !given.contains($0) }.sorted().map { ManagedObjectID(space: space, key: $0) })
+  }
+}

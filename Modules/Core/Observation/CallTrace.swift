@@ -1,0 +1,41 @@
+#if os(Linux) && canImport(Runtime)
+  import Runtime
+#endif
+
+/// The calls that lead to a place of the program, for reports. Where the platform has no traces, there is none.
+struct CallTrace: Sendable {
+  #if os(Linux) && canImport(Runtime)
+    private let trace: Backtrace
+
+    /// The calls that lead to the caller. Costs about a tenth of a millisecond.
+    init?() {
+      guard let trace = try? Backtrace.capture(limit: 64) else { return nil }
+      self.trace = trace
+    }
+
+    /// The file and line of the innermost call outside of the framework; the function where the line is not known.
+    var location: String? {
+      guard let frames = trace.symbolicated()?.frames else { return nil }
+      for frame in frames {
+        guard let symbol = frame.symbol, !Self.isOfFramework(symbol.rawName) else { continue }
+        // Accessors that the compiler and macros make have no line.
+        if let source = symbol.sourceLocation, source.line > 0 { return "\(source.path):\(source.line)" }
+        return symbol.name
+      }
+      return nil
+    }
+
+    /// Whether a mangled name is of a module of the framework. Of the tests' modules, none begins with its name.
+    private static func isOfFramework(_ name: String) -> Bool {
+      modules.contains { name.hasPrefix("$s\($0.utf8.count)\($0)") } || name.hasPrefix("$ss")
+        || name.hasPrefix("swift_")
+    }
+
+    private static let modules = [
+      "CoherenceCore", "CoherenceStrategies", "CoherenceReconciliation", "CoherenceActions", "CoherenceMapping",
+    ]
+  #else
+    init?() { return nil }
+    var location: String? { nil }
+  #endif
+}

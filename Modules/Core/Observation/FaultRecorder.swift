@@ -1,0 +1,82 @@
+import Synchronization
+
+/// Counts the faults of a block, in all contexts that the block uses.
+final class FaultRecorder: Sendable {
+  /// The recorder of the running block.
+  @TaskLocal static var current: FaultRecorder?
+
+  /// A unit of work of a context.
+  struct Unit: Hashable {
+    let context: ObjectIdentifier
+    let number: Int
+  }
+
+  private let counts = Mutex<[(unit: Unit, counts: FaultCounts)]>([])
+
+  func note(_ subject: FaultSubject, in unit: Unit) {
+    counts.withLock { counts in
+      if let index = counts.lastIndex(where: { $0.unit == unit }) {
+        _ = counts[index].counts.note(subject)
+      } else {
+        var first = FaultCounts()
+        _ = first.note(subject)
+        counts.append((unit, first))
+      }
+    }
+  }
+
+  func repetitions(beyond limit: Int) -> [RepeatedFaults] {
+    counts.withLock { $0 }.flatMap { $0.counts.repetitions(beyond: limit) }
+  }
+}
+
+/// Runs a block, and throws if the block loads more than a few faults of one entity, or of one relationship, one by one in
+/// one unit of work. For tests.
+///
+/// ```swift
+/// try expectNoRepeatedFaults {
+///   try context.performAndWait { try report(in: context) }
+/// }
+/// ```
+/// Counts the faults of every context that the block uses on its own thread or in its own task.
+///
+/// - Parameters:
+///   - limit: The greatest number of reads of one kind.
+///   - file: The file of the call, for the message.
+///   - line: The line of the call, for the message.
+/// - Returns: The result of the block.
+/// - Throws: The error of the block; ``ErrorCode/repeatedFaults`` with each entity, relationship, number, and the line of
+///   the program that caused the first read.
+@discardableResult
+public func expectNoRepeatedFaults<T>(
+  limit: Int = 3, file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> T
+) throws -> T {
+  let recorder = FaultRecorder()
+  let result = try FaultRecorder.$current.withValue(recorder, operation: body)
+  try recorder.check(limit, "\(file):\(line)")
+  return result
+}
+
+/// Runs an asynchronous block, as the form of a synchronous block does.
+@discardableResult
+public func expectNoRepeatedFaults<T>(
+  limit: Int = 3, file: StaticString = #fileID, line: UInt = #line, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> T
+) async throws -> T {
+  let recorder = FaultRecorder()
+  let result = try await FaultRecorder.$current.withValue(recorder, operation: body)
+  try recorder.check(limit, "\(file):\(line)")
+  return result
+}
+
+extension FaultRecorder {
+  /// - Throws: ``ErrorCode/repeatedFaults`` for more faults of one kind than the limit.
+  fileprivate func check(_ limit: Int, _ place: String) throws(CoherenceError) {
+    let repetitions = repetitions(beyond: limit)
+    guard !repetitions.isEmpty else { return }
+    throw CoherenceError(
+      .repeatedFaults,
+      "The block at \(place) loads faults one by one: \(repetitions.map(\.description).joined(separator: " ")) "
+        + "Fetch the objects together, and prefetch the relationship.")
+  }
+}

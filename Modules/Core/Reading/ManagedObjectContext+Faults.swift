@@ -1,0 +1,43 @@
+import Synchronization
+
+extension ManagedObjectContext {
+  /// The treatment of faults that accessors load one by one: ``FaultPolicy/load`` unless set. Set it to
+  /// ``FaultPolicy/report(after:_:)`` to find loops that send a statement for each object:
+  ///
+  /// ```swift
+  /// context.faultPolicy = .report(after: 10) { repetition in logger.warning("\(repetition)") }
+  /// ```
+  /// A unit of work is an outermost `perform`; elsewhere, a turn of the main queue, or the time between two saves. Objects
+  /// that came with one fetch are loaded together, which is no repetition. May be set on any thread.
+  public final var faultPolicy: FaultPolicy {
+    get { settings.withLock { $0.faultPolicy } }
+    set {
+      settings.withLock { $0.faultPolicy = newValue }
+      if case .report = newValue { storage.countsFaults.store(true, ordering: .relaxed) }
+    }
+  }
+
+  /// Notes that an accessor sends a statement for one record of an entity alone.
+  @inline(__always) final func noteFault(of entity: EntityDescription) {
+    guard FaultRecorder.current != nil || storage.countsFaults.load(ordering: .relaxed) else { return }
+    note(FaultSubject(entityName: entity.name, relationshipName: nil))
+  }
+
+  /// Notes that an accessor sends a statement for a relationship of one owner alone.
+  @inline(__always) final func noteFault(of relationship: RelationshipDescription, in entity: EntityDescription) {
+    guard FaultRecorder.current != nil || storage.countsFaults.load(ordering: .relaxed) else { return }
+    note(FaultSubject(entityName: entity.name, relationshipName: relationship.name))
+  }
+
+  @inline(never) private final func note(_ subject: FaultSubject) {
+    let unit = FaultRecorder.Unit(context: ObjectIdentifier(storage), number: unitOfFaults)
+    FaultRecorder.current?.note(subject, in: unit)
+    guard case .report(let limit, let report) = faultPolicy else { return }
+    if storage.faults.unit != unit.number { storage.faults = (unit.number, FaultCounts()) }
+    if storage.faults.counts.note(subject) == limit + 1,
+      let repetition = storage.faults.counts.repetition(of: subject, beyond: limit)
+    {
+      report(repetition)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+// Numbers of members and single members, without lists of all members.
+
+extension ManagedObject {
+  /// The number of members of a to-many relationship.
+  final func memberCount(of relationship: RelationshipDescription) throws -> Int {
+    check()
+    guard let context = try contextForReadingMembers(of: relationship) else {
+      return try memberIDs(of: relationship).count
+    }
+    return try context.memberCount(of: relationship, owner: self) ?? memberIDs(of: relationship).count
+  }
+
+  /// Whether a to-many relationship has no members.
+  final func hasNoMembers(of relationship: RelationshipDescription) throws -> Bool {
+    check()
+    guard let context = try contextForReadingMembers(of: relationship) else {
+      return try memberIDs(of: relationship).isEmpty
+    }
+    return try context.hasNoMembers(of: relationship, owner: self) ?? memberIDs(of: relationship).isEmpty
+  }
+
+  /// Whether a record is a member, found without making the list of all members.
+  final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
+    check()
+    if let context = try contextForReadingMembers(of: relationship),
+      let isMember = try context.hasMember(id, of: relationship, owner: self)
+    {
+      return isMember
+    }
+    let list = try memberList(of: relationship)
+    if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
+      return false
+    }
+    return pending?.members[relationship]?.contains(id) ?? list.contains(id)
+  }
+
+  /// The context that reads members from a store; `nil` when the list is loaded, and for an owner without a saved record.
+  private final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext?
+  {
+    if flags.contains(.detached) { throw deletedError() }
+    guard storage != nil, !recordID.isTemporaryID, pending?.kind != .deleted else { return nil }
+    // As for the list: an ordered list belongs to its owner's row.
+    if relationship.isOrdered { try loadRow() }
+    guard loadedList(of: relationship) == nil else { return nil }
+    return managedObjectContext
+  }
+}
+
+extension ManagedObjectContext {
+  /// The number of members of an owner; `nil` where only the list tells it.
+  final func memberCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
+    try loadingMembers(of: relationship, owner: owner) { states in
+      guard states.saved.isEmpty else { return try changedCount(states, of: relationship, owner: owner) }
+      return try savedCount(of: relationship, owner: owner).map { $0 + states.memberCount }
+    }
+  }
+
+  /// Whether an owner has no members; `nil` where only the list tells it.
+  final func hasNoMembers(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Bool? {
+    try loadingMembers(of: relationship, owner: owner) { states in
+      if states.memberCount > 0 { return false }
+      // The first member of an ordered list costs an ordering, and a count does not.
+      if !relationship.isOrdered, states.saved.isEmpty,
+        storage.kept.count(of: relationship, owner: owner.recordID) == nil,
+        storage.groups.group(of: owner) == nil, let reader = try memberReader(of: relationship, owner: owner)
+      {
+        var query = MemberQuery(relationship: relationship, owner: owner.recordID.key)
+        query.query.limit = 1
+        if let fetch = try reader.fetchMembers(query) {
+          noteFault(of: relationship, in: owner.entity)
+          var isEmpty = true
+          try forEachBatch(of: fetch.cursor, isSharing: false, while: { isEmpty }) { isEmpty = $0.isEmpty }
+          return isEmpty
+        }
+      }
+      guard states.saved.isEmpty else {
+        return try changedCount(states, of: relationship, owner: owner).map { $0 == 0 }
+      }
+      return try savedCount(of: relationship, owner: owner).map { $0 == 0 }
+    }
+  }
+
+  /// Whether a record is a member of an owner; `nil` where only the list tells it.
+  final func hasMember(
+    _ id: ManagedObjectID, of relationship: RelationshipDescription, owner: ManagedObject
+  ) throws -> Bool? {
+    try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
+      if let isMember = states.states[id] { return isMember }
+      guard !id.isTemporaryID else { return false }
+      guard storage.kept.mayLookUp(of: relationship, owner: owner.recordID) else { return nil }
+      let isMember = FetchPredicate.comparison(.path(.own), .equal, .value(.reference(id)))
+      guard let count = try storedCount(of: relationship, owner: owner, where: isMember) else { return nil }
+      noteFault(of: relationship, in: owner.entity)
+      endUnitInTime()
+      return count > 0
+    }
+  }
+
+  /// Runs a read of members in the unit of work, with the unsaved changes of the list.
+  ///
+  /// - Parameter needsPositions: Whether the caller may use positions of the list next.
+  /// - Returns: `nil` where the list is to be loaded: it came with a neighbour's, its positions have to last outside of
+  ///   `perform`, or its changes are too many for the condition of a query.
+  private final func loadingMembers<T>(
+    of relationship: RelationshipDescription, owner: ManagedObject, needsPositions: Bool = true,
+    _ body: (MemberStates) throws -> T?
+  ) throws -> T? {
+    let isDirect = storage.confinement.isUsedDirectly
+    if needsPositions, isDirect, relationship.isOrdered { return nil }
+    return try loading {
+      enterUnit()
+      if storage.kept.hasList(of: relationship, owner: owner.recordID) { return nil }
+      let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
+      guard states.states.count <= FetchExecution.greatestExclusion else { return nil }
+      return try body(states)
+    }
+  }
+
+  // MARK: In the store
+
+  /// The reader for the members of an owner; `nil` for a reader without the refinement.
+  final func memberReader(
+    of relationship: RelationshipDescription, owner: ManagedObject
+  ) throws -> (any MemberReading)? {
+    let store = try coordinator().store(of: owner.recordID)
+    guard store.holds(relationship.destination) else { return nil }
+    return try reader(for: store) as? any MemberReading
+  }
+
+  /// The condition of the members of an owner; `nil` for a relationship kept as links.
+  final func memberCondition(of relationship: RelationshipDescription, owner: ManagedObjectID) -> FetchPredicate? {
+    guard case .inverseColumn(let inverse, _) = relationship.storage else { return nil }
+    return .comparison(.path(PropertyPath(names: [inverse.name])), .equal, .value(.reference(owner)))
+  }
+
+  /// The number of members that their stores and unsaved changes of saved members make.
+  private final func changedCount(
+    _ states: MemberStates, of relationship: RelationshipDescription, owner: ManagedObject
+  ) throws -> Int? {
+    let others = FetchPredicate.not(.membership(.path(.own), in: states.saved.map(AttributeValue.reference)))
+    noteFault(of: relationship, in: owner.entity)
+    return try storedCount(of: relationship, owner: owner, where: others).map { $0 + states.memberCount }
+  }
+
+  /// The number of saved members that satisfy a condition on themselves; `nil` if the store cannot count them.
+  private final func storedCount(
+    of relationship: RelationshipDescription, owner: ManagedObject, where condition: FetchPredicate
+  ) throws -> Int? {
+    let store = try coordinator().store(of: owner.recordID)
+    guard store.holds(relationship.destination) else { return 0 }
+    guard let scope = memberCondition(of: relationship, owner: owner.recordID) else {
+      guard let reader = try reader(for: store) as? any MemberReading else { return nil }
+      var query = MemberQuery(relationship: relationship, owner: owner.recordID.key)
+      query.query.predicate = condition
+      return try reader.countMembers(query)
+    }
+    let query = StoreQuery(entity: relationship.destination, predicate: .and([scope, condition]))
+    return try reader(for: store).count(query)
+  }
+
+  /// The number of saved members of an owner. The members of neighbours are counted with them.
+  private final func savedCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
+    if let count = storage.kept.count(of: relationship, owner: owner.recordID) { return count }
+    let others = storage.groups.group(of: owner).map {
+      neighbours(of: owner, in: $0, for: relationship, budget: .max).filter {
+        $0.recordID.storeIdentifier == owner.recordID.storeIdentifier
+      }
+    }
+    let store = try coordinator().store(of: owner.recordID)
+    guard store.holds(relationship.destination) else { return 0 }
+    let reader = try reader(for: store)
+    let owners = [owner.recordID] + (others ?? []).map(\.recordID)
+    if owners.count == 1 { noteFault(of: relationship, in: owner.entity) }
+    guard let reader = reader as? any MemberReading else {
+      // One count for each neighbour would cost more than their lists, which are read together.
+      guard owners.count == 1, let scope = memberCondition(of: relationship, owner: owner.recordID) else { return nil }
+      return try reader.count(StoreQuery(entity: relationship.destination, predicate: scope))
+    }
+    for start in stride(from: 0, to: owners.count, by: Self.ownersOfOneRead) {
+      let part = owners[start..<min(start + Self.ownersOfOneRead, owners.count)]
+      let counts = try reader.memberCounts(of: relationship, owners: part.map(\.key))
+      for id in part { storage.kept.keep(count: counts[id.key] ?? 0, of: relationship, owner: id) }
+    }
+    endUnitInTime()
+    return storage.kept.count(of: relationship, owner: owner.recordID)
+  }
+}

@@ -1,0 +1,204 @@
+// Requests over the members of one owner.
+
+extension ManagedObject {
+  final func fetchMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, _ request: FetchRequest<Member>
+  ) throws -> [Member] {
+    check()
+    guard let context = managedObjectContext else { throw deletedError() }
+    return try context.fetchMembers(of: relationship, owner: self, request)
+  }
+
+  final func countMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, _ request: FetchRequest<Member>
+  ) throws -> Int {
+    check()
+    guard let context = managedObjectContext else { throw deletedError() }
+    return try context.countMembers(of: relationship, owner: self, request)
+  }
+}
+
+extension ManagedObjectContext {
+  final func fetchMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
+  ) throws -> [Member] {
+    try operating {
+      try measured(StackOperation(.fetch, relationship.destination.name), ifFailed: .fetch(records: 0)) {
+        let objects = try preparingRead { try members(of: relationship, owner: owner, request) }
+        awaken(objects)
+        return objects.downcast(to: Member.self)
+      } as: {
+        .fetch(records: $0.count)
+      }
+    }
+  }
+
+  final func countMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
+  ) throws -> Int {
+    try operating {
+      try preparingRead {
+        enterUnit()
+        let asked = try plan(request)
+        if request.predicate == nil {
+          return asked.range.part(of: 0..<(try owner.memberCount(of: relationship))).count
+        }
+        let source = source(of: relationship, owner: owner, asked)
+        switch source {
+        case .condition(let scope): return try count(of: try plan(request, within: scope))
+        case .store(let reader):
+          let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.unorderedQuery)
+          if let count = try reader.countMembers(query) { return asked.range.part(of: 0..<count).count }
+        case .list: break
+        }
+        return try count(of: try plan(request, within: membership(in: owner.memberIDs(of: relationship))))
+      }
+    }
+  }
+
+  // MARK: Sources
+
+  /// The source of members of one owner.
+  private enum Source {
+    /// A fetch of the destination with a condition, which unsaved changes of members overlay.
+    case condition(FetchPredicate)
+    /// A reader that knows the members and their order. No unsaved change decides about the result.
+    case store(any MemberReading)
+    /// The list of members.
+    case list
+  }
+
+  private final func source(of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan) -> Source
+  {
+    guard !owner.recordID.isTemporaryID, owner.pending?.kind != .deleted, owner.loadedList(of: relationship) == nil,
+      !storage.kept.hasList(of: relationship, owner: owner.recordID)
+    else { return .list }
+    if !relationship.isOrdered || !plan.query.sortKeys.isEmpty,
+      let scope = memberCondition(of: relationship, owner: owner.recordID)
+    {
+      return .condition(scope)
+    }
+    guard !plan.needsOverlay, MemberStates(of: relationship, owner: owner.recordID, in: self).isEmpty,
+      let reader = try? memberReader(of: relationship, owner: owner)
+    else { return .list }
+    return .store(reader)
+  }
+
+  private final func members<Member>(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
+  ) throws -> [ManagedObject] {
+    enterUnit()
+    let asked = try plan(request)
+    if let page = try page(of: relationship, owner: owner, asked) {
+      try prefetch(asked.prefetches, of: page)
+      return page
+    }
+    switch source(of: relationship, owner: owner, asked) {
+    case .condition(let scope): return try objects(of: try plan(request, within: scope))
+    case .store(let reader):
+      let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.query)
+      if let fetch = try reader.fetchMembers(query) {
+        let objects = try objects(of: fetch)
+        try prefetch(asked.prefetches, of: objects)
+        return objects
+      }
+    case .list: break
+    }
+    return try members(of: relationship, owner: owner, request, asked)
+  }
+
+  /// The objects of a fetch that needs no further filtering, as a group whose relationships are read together.
+  private final func objects(of fetch: StoreFetch) throws -> [ManagedObject] {
+    let group = storage.groups.make(.fetch)
+    var result: [ManagedObject] = []
+    try forEachBatch(of: fetch.cursor) { objects(for: try belowRows($0), into: &result, .awakensLater, in: group) }
+    storage.groups.enter(group)
+    return result
+  }
+
+  // MARK: Pages in the order of the list
+
+  /// Returns the members in the range of a plan without condition and order, in the order of an ordered list; `nil` where
+  /// the store does not know the order, or the list is loaded.
+  ///
+  /// Unsaved changes of the members decide nothing then, and the context's own additions follow the saved members.
+  private final func page(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan
+  ) throws -> [ManagedObject]? {
+    guard relationship.isOrdered, plan.query.predicate == nil, plan.query.sortKeys.isEmpty,
+      !owner.recordID.isTemporaryID, owner.pending?.kind != .deleted, owner.loadedList(of: relationship) == nil,
+      let limit = plan.query.limit, relationship.inverse != nil
+    else { return nil }
+    let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
+    guard !states.areInherited, !states.areReordered, let reader = try memberReader(of: relationship, owner: owner)
+    else { return nil }
+    let changes = owner.pending?.members[relationship]
+    let removed = changes?.removed ?? []
+    var added = changes?.added ?? []
+    var range = plan.range
+    let (wanted, isBeyond) = plan.query.offset.addingReportingOverflow(limit)
+    guard !isBeyond, wanted < Int.max - removed.count else { return nil }
+    var query = MemberQuery(relationship: relationship, owner: owner.recordID.key)
+    query.query.limit = wanted + removed.count
+    if removed.isEmpty, added.isEmpty {
+      (query.query.limit, query.query.offset, range) = (limit, plan.query.offset, .all)
+    }
+    guard let fetch = try reader.fetchMembers(query) else { return nil }
+    let group = storage.groups.make(.fetch)
+    var result: [ManagedObject] = []
+    try forEachBatch(of: fetch.cursor, while: { range.isOpen }) { rows in
+      // A member that the context added, and another writer too, keeps the position that it has in the store.
+      if !added.isEmpty { added.removeAll { id in rows.contains { $0.id == id && !removed.contains(id) } } }
+      let present = removed.isEmpty ? rows : rows.filter { !removed.contains($0.id) }
+      objects(for: try belowRows(range.part(of: present)), into: &result, .awakensLater, in: group)
+    }
+    storage.groups.enter(group)
+    for id in added where range.includesNext() { result.append(try owner.member(id, of: relationship)) }
+    return result
+  }
+
+  // MARK: Lists
+
+  private final func membership(in ids: some Sequence<ManagedObjectID>) -> FetchPredicate {
+    .membership(.path(.own), in: ids.map(AttributeValue.reference))
+  }
+
+  /// Fetches members by the list of all members.
+  private final func members<Member>(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>, _ asked: FetchPlan
+  ) throws -> [ManagedObject] {
+    let ids = try owner.memberIDs(of: relationship)
+    guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
+    if request.predicate == nil {
+      let page = asked.range.part(of: ids)
+      let found = try presentObjects(page)
+      try prefetch(asked.prefetches, of: found)
+      return found
+    }
+    var unlimited = request
+    (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
+    let plan = try plan(unlimited, within: membership(in: ids))
+    let found = Dictionary(try objects(of: plan).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+    return Array(asked.range.part(of: ids.compactMap { found[$0] }))
+  }
+
+  /// The objects of identifiers in their order, loaded together, without those of missing records.
+  private final func presentObjects(_ ids: ArraySlice<ManagedObjectID>) throws -> [ManagedObject] {
+    let known = storage.registry.objects(for: ids)
+    let absent = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    var loaded: [ManagedObject] = []
+    if !absent.isEmpty { objects(for: try loadRows(absent), into: &loaded) }
+    let found = storage.registry.objects(for: ids)
+    withExtendedLifetime((known, loaded)) {}
+    let missing = zip(ids, found).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    if !missing.isEmpty { noteMissing(missing) }
+    let present = found.compactMap { $0?.isLoaded == true ? $0 : nil }
+    group(present)
+    return present
+  }
+}
+
+extension FetchRange {
+  /// The range of every record.
+  fileprivate static let all = FetchRange(offset: 0, limit: nil)
+}

@@ -1,0 +1,199 @@
+import Foundation
+
+/// A calculation of a batch update, resolved for an entity. Its evaluation defines the meaning of ``UpdateExpression`` for
+/// all stores.
+struct BatchCalculation {
+  private indirect enum Node {
+    case constant(AttributeValue)
+    case slot(Int)
+    case operation(Operation, Node, Node)
+  }
+  private enum Operation { case sum, difference, product }
+  /// The kinds of values that can be calculated with.
+  fileprivate enum Kind { case integer, binary, decimal, text }
+
+  private let attribute: AttributeDescription
+  private let entity: EntityDescription
+  private let kind: Kind
+  private let node: Node
+  /// Whether the result may be missing.
+  private let mayBeMissing: Bool
+
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, and ``ErrorCode/invalidValue`` for an expression that
+  ///   does not fit the attribute.
+  init(_ expression: UpdateExpression, for attribute: AttributeDescription, of entity: EntityDescription) throws {
+    guard let kind = Kind(attribute.type) else {
+      throw CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(attribute.name)' is no number and no text; a batch update calculates numbers and texts only."
+      )
+    }
+    self.attribute = attribute
+    self.entity = entity
+    self.kind = kind
+    var mayBeMissing = false
+    node = try Self.node(expression, kind, attribute, entity, &mayBeMissing)
+    self.mayBeMissing = mayBeMissing
+  }
+
+  private static func node(
+    _ expression: UpdateExpression, _ kind: Kind, _ target: AttributeDescription, _ entity: EntityDescription,
+    _ mayBeMissing: inout Bool
+  ) throws -> Node {
+    func operation(_ operation: Operation, _ left: UpdateExpression, _ right: UpdateExpression) throws -> Node {
+      if kind == .text, operation != .sum {
+        throw CoherenceError(
+          .wrongType, "'\(entity.name).\(target.name)' is a text; texts can be joined by a sum, and nothing else.")
+      }
+      return .operation(
+        operation, try node(left, kind, target, entity, &mayBeMissing),
+        try node(right, kind, target, entity, &mayBeMissing))
+    }
+    switch expression {
+    case .value(let value):
+      mayBeMissing = mayBeMissing || value.isNull
+      do {
+        return .constant(try (kind == .integer ? .int64 : target.type).checked(value))
+      } catch {
+        throw CoherenceError(
+          error.code,
+          "A constant of the calculation of '\(entity.name).\(target.name)' does not fit: \(error.message)",
+          underlying: error)
+      }
+    case .attribute(let name):
+      guard let source = try entity.property(named: name) as? AttributeDescription, Kind(source.type) == kind else {
+        throw CoherenceError(
+          .wrongType,
+          "'\(entity.name).\(target.name)' cannot be calculated from '\(entity.name).\(name)', whose type differs; "
+            + "calculate with attributes of one type.")
+      }
+      mayBeMissing = mayBeMissing || source.isOptional
+      return .slot(source.slot)
+    case .sum(let left, let right): return try operation(.sum, left, right)
+    case .difference(let left, let right): return try operation(.difference, left, right)
+    case .product(let left, let right): return try operation(.product, left, right)
+    }
+  }
+
+  // MARK: Evaluation
+
+  /// The result for a record.
+  ///
+  /// - Throws: ``ErrorCode/invalidValue`` for a result out of range; ``ErrorCode/missingValue``.
+  func value(for row: Row) throws -> AttributeValue {
+    let result = try value(of: node, row)
+    guard !result.isNull || attribute.isOptional else {
+      throw CoherenceError(
+        .missingValue,
+        "A batch update would leave '\(entity.name).\(attribute.name)' of a record without a value, because a value of the "
+          + "calculation is missing; leave such records out by the condition.")
+    }
+    do {
+      return try attribute.type.checked(result)
+    } catch {
+      throw beyond(error)
+    }
+  }
+
+  private func value(of node: Node, _ row: Row) throws -> AttributeValue {
+    switch node {
+    case .constant(let value): return value
+    case .slot(let slot): return row[slot]
+    case .operation(let operation, let left, let right):
+      let (left, right) = (try value(of: left, row), try value(of: right, row))
+      if left.isNull || right.isNull { return .null }
+      switch (left, right) {
+      case (.int(let left), .int(let right)): return .int(try integer(operation, left, right))
+      case (.double(let left), .double(let right)): return .double(try number(operation, left, right))
+      case (.decimal(let left), .decimal(let right)): return .decimal(try decimal(operation, left, right))
+      case (.string(let left), .string(let right)): return .string(left + right)
+      default: throw beyond(nil)
+      }
+    }
+  }
+
+  private func integer(_ operation: Operation, _ left: Int64, _ right: Int64) throws -> Int64 {
+    let (result, isBeyond) =
+      switch operation {
+      case .sum: left.addingReportingOverflow(right)
+      case .difference: left.subtractingReportingOverflow(right)
+      case .product: left.multipliedReportingOverflow(by: right)
+      }
+    if isBeyond { throw beyond(nil) }
+    return result
+  }
+
+  private func number(_ operation: Operation, _ left: Double, _ right: Double) throws -> Double {
+    let result =
+      switch operation {
+      case .sum: left + right
+      case .difference: left - right
+      case .product: left * right
+      }
+    guard result.isFinite || !result.isNaN && !(left.isFinite && right.isFinite) else { throw beyond(nil) }
+    return result
+  }
+
+  private func decimal(_ operation: Operation, _ left: Decimal, _ right: Decimal) throws -> Decimal {
+    var (result, left, right) = (Decimal(), left, right)
+    let error =
+      switch operation {
+      case .sum: NSDecimalAdd(&result, &left, &right, .plain)
+      case .difference: NSDecimalSubtract(&result, &left, &right, .plain)
+      case .product: NSDecimalMultiply(&result, &left, &right, .plain)
+      }
+    guard error == .noError || error == .lossOfPrecision, !result.isNaN else { throw beyond(nil) }
+    return result
+  }
+
+  private func beyond(_ cause: CoherenceError?) -> CoherenceError {
+    var error = SlotArithmetic.overflow(at: attribute.slot, of: entity)
+    error.underlying = cause
+    return error
+  }
+
+  // MARK: In stores
+
+  /// The calculation as a store can do it: one operation on one integer and a constant. `nil` for any other.
+  var arithmetic: SlotArithmetic? {
+    guard kind == .integer, let target = attribute.type.integerRange, !mayBeMissing || attribute.isOptional,
+      case .operation(let operation, let left, let right) = node
+    else { return nil }
+    switch (operation, left, right) {
+    case (.sum, .slot(let slot), .constant(.int(let number))), (.sum, .constant(.int(let number)), .slot(let slot)):
+      return SlotArithmetic(source: slot, operation: .add, operand: number, target: target)
+    case (.difference, .slot(let slot), .constant(.int(let number))) where number > .min:
+      return SlotArithmetic(source: slot, operation: .add, operand: -number, target: target)
+    case (.product, .slot(let slot), .constant(.int(let number))),
+      (.product, .constant(.int(let number)), .slot(let slot)):
+      return SlotArithmetic(source: slot, operation: .multiply, operand: number, target: target)
+    default:
+      return nil
+    }
+  }
+}
+
+extension BatchCalculation.Kind {
+  /// The kind of an attribute's values; `nil` for types without calculations. An enumeration is no number.
+  init?(_ type: AttributeType) {
+    switch type {
+    case .int16, .int32, .int64: self = .integer
+    case .float, .double: self = .binary
+    case .decimal: self = .decimal
+    case .string: self = .text
+    default: return nil
+    }
+  }
+}
+
+extension AttributeType {
+  /// The values of an integer type.
+  fileprivate var integerRange: ClosedRange<Int64>? {
+    switch self {
+    case .int16: Int64(Int16.min)...Int64(Int16.max)
+    case .int32: Int64(Int32.min)...Int64(Int32.max)
+    case .int64: .min ... .max
+    default: nil
+    }
+  }
+}

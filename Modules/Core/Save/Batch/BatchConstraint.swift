@@ -1,0 +1,83 @@
+/// A uniqueness constraint by which a batch insert finds duplicates.
+struct BatchConstraint {
+  private let attributes: [AttributeDescription]
+  private let entity: EntityDescription
+  /// The entity that declares the constraint: no two of its records have the same values.
+  private let declaring: EntityDescription
+  var slots: [Int] { attributes.map(\.slot) }
+
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/invalidFetchRequest`` for attributes without a constraint.
+  init(_ names: [String], of entity: EntityDescription) throws {
+    let wanted = Set(try names.map { try entity.property(named: $0) })
+    guard
+      let constraint = entity.uniquenessConstraints.first(where: { Set($0) == wanted }),
+      let attributes = constraint as? [AttributeDescription]
+    else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "'\(entity.name)' has no uniqueness constraint over \(names.map { "'\($0)'" }.joined(separator: ", ")); name the "
+          + "attributes of a constraint of the model.")
+    }
+    self.attributes = attributes
+    self.entity = entity
+    var declaring = entity
+    while let parent = declaring.superentity, parent.uniquenessConstraints.contains(constraint) { declaring = parent }
+    self.declaring = declaring
+  }
+
+  /// The values of a row in the constraint; `nil` when one is missing, so that no other row equals it.
+  func key(of row: Row) -> [AttributeValue]? { key { row[$0] } }
+
+  private func key(_ value: (Int) -> AttributeValue) -> [AttributeValue]? {
+    let values = slots.map(value)
+    return values.contains(where: \.isNull) ? nil : values
+  }
+
+  /// The rows without all but the first, or the last, of those with the same values.
+  func unique(_ rows: [[AttributeValue]], keepsLast: Bool) -> [[AttributeValue]] {
+    var seen: [[AttributeValue]: Int] = [:]
+    var result: [[AttributeValue]] = []
+    for row in rows {
+      guard let key = key({ row[$0] }), let index = seen[key] else {
+        if let key = key({ row[$0] }) { seen[key] = result.count }
+        result.append(row)
+        continue
+      }
+      if keepsLast { result[index] = row }
+    }
+    return result
+  }
+
+  /// The greatest number of values in one query.
+  private static let valuesOfOneRead = 4_096
+
+  /// The stored rows with the unique values of rows, by these values.
+  func storedRows(for rows: [Row], by fallback: BatchFallback) throws -> [[AttributeValue]: Row] {
+    var found: [[AttributeValue]: Row] = [:]
+    let keys = rows.compactMap(key)
+    for start in stride(from: 0, to: keys.count, by: Self.valuesOfOneRead) {
+      let part = keys[start..<min(start + Self.valuesOfOneRead, keys.count)]
+      let conditions = attributes.enumerated().map { index, attribute in
+        FetchPredicate.membership(
+          .path(PropertyPath(names: [attribute.name])), in: Array(Set(part.map { $0[index] })))
+      }
+      let wanted = Set(part)
+      // With several attributes, the conditions find more records than those wanted.
+      for row in try fallback.rows(of: StoreQuery(entity: declaring, predicate: .and(conditions))) {
+        if let key = key(of: row), wanted.contains(key) { found[key] = row }
+      }
+    }
+    return found
+  }
+
+  /// The error for a row whose values a record of another entity has.
+  func violation(of row: Row, _ stored: Row) -> CoherenceError {
+    let names = attributes.map { "'\($0.name)'" }.joined(separator: ", ")
+    var error = CoherenceError(
+      .uniquenessViolated,
+      "A record of '\(stored.entity.name)' has the values of a new record of '\(entity.name)' in \(names); a batch insert "
+        + "changes records of its own entity only.")
+    error.objectIDs = [row.id, stored.id]
+    return error
+  }
+}

@@ -1,0 +1,151 @@
+/// A batch insert, resolved for an entity and a store: rows with keys, and the treatment of duplicates.
+struct BatchInsertion {
+  /// The inserted rows, in the order of the request, and the changed records.
+  struct Outcome {
+    var rows: [Row] = []
+    var updated: [ManagedObjectID] = []
+  }
+
+  private let entity: EntityDescription
+  private let store: any PersistentStore
+  private let derivedValues = DerivedValues()
+  /// The slots that the request names.
+  private let given: SlotSet
+  /// The uniqueness constraint by which duplicates are found; `nil` when duplicates are refused.
+  private let constraint: BatchConstraint?
+  /// Whether a duplicate takes the values of its row.
+  private let updates: Bool
+  /// The fresh rows, without duplicates among each other.
+  private let rows: [Row]
+
+  var isEmpty: Bool { rows.isEmpty }
+
+  init(_ request: BatchInsertRequest, of entity: EntityDescription, in store: any PersistentStore) throws {
+    self.entity = entity
+    self.store = store
+    let slots = try request.names.map { try entity.slotForInsert(named: $0) }
+    given = SlotSet(slots)
+    switch request.duplicatePolicy {
+    case .fail: (constraint, updates) = (nil, false)
+    case .ignore(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), false)
+    case .update(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), true)
+    }
+    let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues)
+    var values = try request.rows.map { try check.values($0) }
+    if let constraint { values = constraint.unique(values, keepsLast: updates) }
+    guard !values.isEmpty else {
+      rows = []
+      return
+    }
+    let keys = try store.allocateKeys(values.count, for: entity.root)
+    let space = store.spaces[entity.root]
+    rows = values.enumerated().map { index, values in
+      Row.make(
+        id: ManagedObjectID(space: space, key: keys.lowerBound + Int64(index)), entity: entity,
+        version: RecordChange.version(after: nil), values: values)
+    }
+  }
+
+  /// The slots that decide whether a duplicate is changed.
+  private var compared: SlotSet {
+    guard updates, let constraint else { return SlotSet() }
+    return SlotSet(given.filter { !constraint.slots.contains($0) })
+  }
+
+  /// The slots that a changed duplicate takes from its row: the given ones, and the derived ones that follow from them.
+  private var written: SlotSet {
+    var slots = compared
+    for derived in entity.checked.derived where derived.source.map(slots.contains) ?? true {
+      slots.insert(derived.slot)
+    }
+    return slots
+  }
+
+  // MARK: Writing
+
+  func execute(by fallback: inout BatchFallback) throws -> Outcome {
+    if fallback.recording == nil, let constraint, let store = store as? any BatchUpserting,
+      rows.allSatisfy({ constraint.key(of: $0) != nil }),
+      let outcome = try store.upsert(
+        rows, of: entity, constraint: constraint.slots, compared: compared,
+        written: compared.isEmpty ? compared : written)
+    {
+      return Outcome(rows: rows.filter { outcome.inserted.contains($0.key) }, updated: outcome.updated)
+    }
+    var violations = 0
+    while true {
+      do {
+        return try fallback.repeating { try insert(by: &$0) }
+      } catch let error as CoherenceError
+        where error.code == .uniquenessViolated && constraint != nil && violations < 2
+      {
+        // Another writer may have inserted a duplicate since the stored rows were read.
+        violations += 1
+        fallback.context.lease.endForSave()
+      }
+    }
+  }
+
+  private func insert(by fallback: inout BatchFallback) throws -> Outcome {
+    guard let constraint else { return try insert(rows, [], by: &fallback) }
+    let stored = try constraint.storedRows(for: rows, by: fallback)
+    var fresh: [Row] = []
+    var edits: [BatchFallback.Edit] = []
+    for row in rows {
+      guard let known = constraint.key(of: row).flatMap({ stored[$0] }) else {
+        fresh.append(row)
+        continue
+      }
+      guard updates else { continue }
+      guard known.entity === entity else { throw constraint.violation(of: row, known) }
+      if let edit = edit(of: known, as: row) { edits.append(edit) }
+    }
+    return try insert(fresh, edits, by: &fallback)
+  }
+
+  private func insert(
+    _ rows: [Row], _ edits: [BatchFallback.Edit], by fallback: inout BatchFallback
+  ) throws -> Outcome {
+    if fallback.recording == nil {
+      try fallback.save(inserting: rows, of: entity, edits)
+    } else {
+      try fallback.save(rows.map { BatchFallback.Edit(inserting: $0) } + edits)
+    }
+    return Outcome(rows: rows, updated: edits.map(\.row.id))
+  }
+
+  /// The change that gives a stored record the values of a row; `nil` when it has them.
+  private func edit(of stored: Row, as row: Row) -> BatchFallback.Edit? {
+    let changed = SlotSet(compared.filter { stored[$0] != row[$0] })
+    guard !changed.isEmpty else { return nil }
+    var values = stored.values
+    for slot in changed { values[slot] = row[slot] }
+    var slots = changed
+    for derived in entity.checked.derived where derived.source.map(changed.contains) ?? true {
+      values[derived.slot] = derived.value(in: { values[$0] }, savedAt: derivedValues.time)
+      slots.insert(derived.slot)
+    }
+    let next = Row.make(
+      id: stored.id, entity: entity, version: RecordChange.version(after: stored), values: values)
+    return BatchFallback.Edit(of: stored, writing: next, slots: slots)
+  }
+}
+
+extension BatchFallback {
+  /// Saves fresh rows, which become no records, with edits of stored ones.
+  mutating func save(inserting rows: [Row], of entity: EntityDescription, _ edits: [Edit]) throws {
+    guard !rows.isEmpty || !edits.isEmpty else { return }
+    var changes = RowChanges()
+    for row in rows { _ = changes.insert(row, of: entity) }
+    for edit in edits.sorted(by: { $0.row.key < $1.row.key }) {
+      guard let row = edit.change.row else { continue }
+      changes.update(
+        RowUpdate(row: row, baseVersion: edit.row.version), of: entity, slots: edit.change.changed, base: edit.row)
+    }
+    context.lease.endForSave()
+    var request = SavePlan(changes).request
+    // Batch requests do not validate, on any store.
+    request.memberCounts = []
+    try store.save(request)
+  }
+}

@@ -1,0 +1,62 @@
+extension ManagedObjectContext {
+  /// Inserts records into a store without making objects of them, and refreshes the objects of this context, its parents and
+  /// its followers. Unsaved changes are ignored. Values are checked by type, and by whether a required property has one; not
+  /// by validation rules.
+  ///
+  /// One transaction. Of rows that have the unique values of stored records, only those with a difference are written. A
+  /// store that is a ``BatchUpserting`` finds them itself; Core reads the stored rows for any other store, for an entity with
+  /// relatives in its table, and when a ``SaveParticipant`` observes the records, which is then shown the changes as those
+  /// of a save. To be called inside the context.
+  ///
+  /// - Parameter store: The store to insert into; `nil` for the first store that holds the entity.
+  /// - Returns: The identifiers of the inserted and the changed records.
+  /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/unknownProperty``,
+  ///   ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``, ``ErrorCode/noStore``,
+  ///   ``ErrorCode/invalidFetchRequest`` for attributes without a uniqueness constraint;
+  ///   ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/danglingReference``, ``ErrorCode/uniquenessViolated``, and errors
+  ///   of participants and of the store. Nothing is inserted then.
+  @discardableResult
+  public final func execute(
+    _ request: BatchInsertRequest, in store: (any PersistentStore)? = nil
+  ) throws -> BatchInsertResult {
+    try operating {
+      let entity = try model().entity(named: request.entityName)
+      let store = try destination(of: entity, store)
+      let insertion = try BatchInsertion(request, of: entity, in: store)
+      guard !insertion.isEmpty else { return BatchInsertResult() }
+      lease.endForSave()
+      defer { persistentStoreCoordinator?.saves.rise() }
+      let recording = try recording { $0.isNeeded(toUpdate: entity, false) }
+      var fallback = BatchFallback(self, store, recording)
+      let outcome = try insertion.execute(by: &fallback)
+      var changes = ChangeSet()
+      changes.inserted = outcome.rows + fallback.added.rows
+      changes.refreshed = outcome.updated
+      publishBatch(changes)
+      announce { list in
+        list.add(outcome.rows.map(\.id), of: entity, as: .inserted)
+        list.add(batch: outcome.updated, of: entity, as: .updated)
+        list.add(fallback.added)
+      }
+      return BatchInsertResult(inserted: outcome.rows.map(\.id), updated: outcome.updated)
+    }
+  }
+
+  private final func destination(
+    of entity: EntityDescription, _ store: (any PersistentStore)?
+  ) throws -> any PersistentStore {
+    guard !entity.isAbstract else {
+      throw CoherenceError(
+        .unknownEntity, "'\(entity.name)' is abstract: a batch insert makes records of one of its subentities.")
+    }
+    let stores = try coordinator().stores(holding: entity)
+    guard let store else { return stores[0] }
+    guard stores.contains(where: { $0 === store }) else {
+      throw CoherenceError(
+        .noStore,
+        "The store of a batch insert is not attached to the context's coordinator, or does not hold '\(entity.name)'; "
+          + "attach it, or name another store.")
+    }
+    return store
+  }
+}
