@@ -33,7 +33,7 @@ final class InMemoryReader: StoreReader {
     isFinished = true
   }
 
-  private func state() throws -> InMemoryState {
+  func state() throws -> InMemoryState {
     let content = try store.openContent()
     if let snapshot { return snapshot }
     guard !isFinished else {

@@ -34,6 +34,8 @@ import Testing
     ("#any == 1", "`any` == 1"), ("artist.in == 1", "artist.`in` == 1"), ("SELF.a == 1", "a == 1"),
     ("SOME a.b.c == 1", "ANY a.b (c == 1)"), ("ALL a == 1", "ALL a (SELF == 1)"),
     ("NONE a (b == 1)", "NONE a (b == 1)"),
+    ("a.@sum.b > 1", "a.@sum.b > 1"), ("a.b.@min.c.d == NULL", "a.b.@min.c.d == NULL"), ("@count > 1", "@count > 1"),
+    ("ANY a.b.@sum.c > 1", "ANY a (b.@sum.c > 1)"), ("@sum.a == @max.b", "@sum.a == @max.b"),
     ("ANY a.b.@count > 1", "ANY a (b.@count > 1)"), ("1 IN a.b", "ANY a.b (SELF == 1)"), ("größe == 1", "größe == 1"),
     ("a ==[dc] 'x'", "a ==[cd] \"x\""), ("NOT NOT a == 1", "NOT (NOT (a == 1))"), ("3 < a", "3 < a"),
     ("a == 'caf\\u00E9\\n'", "a == \"café\\n\""), ("true == a", "TRUE == a"),

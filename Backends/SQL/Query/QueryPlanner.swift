@@ -2,9 +2,9 @@ package import CoherenceCore
 
 /// Translates queries of a store into SELECT statements.
 package struct QueryPlanner: Sendable {
-  private let schema: SQLSchema
-  private let dialect: any SQLDialect
-  private let spaces: IDSpaces
+  let schema: SQLSchema
+  let dialect: any SQLDialect
+  let spaces: IDSpaces
 
   package init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
     self.schema = schema
@@ -97,7 +97,7 @@ package struct QueryPlanner: Sendable {
 
   // MARK: Clauses
 
-  private struct Filter {
+  struct Filter {
     var conditions: [SQLFragment]
     var isExact: Bool
     var clause: SQLFragment {
@@ -106,7 +106,7 @@ package struct QueryPlanner: Sendable {
   }
 
   /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.
-  private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
+  func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var bindings = query.entities.count
@@ -155,8 +155,10 @@ package struct QueryPlanner: Sendable {
     return terms.joined(separator: ", ")
   }
 
-  private func range(_ query: StoreQuery) -> SQLFragment {
-    switch (query.limit, query.offset) {
+  private func range(_ query: StoreQuery) -> SQLFragment { range(limit: query.limit, offset: query.offset) }
+
+  func range(limit: Int?, offset: Int) -> SQLFragment {
+    switch (limit, offset) {
     case (nil, 0): ""
     case (let limit?, 0): " LIMIT \(number: limit)"
     case (let limit, let offset): " LIMIT \(number: limit ?? Int.max) OFFSET \(number: offset)"

@@ -26,6 +26,18 @@ final class StoredRecords: RecordSource {
     return row.map { RecordState($0) }
   }
 
+  /// Reads the records at the end of a path together, so that ``target(of:from:)`` knows them.
+  func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
+    var current = Array(records)
+    for relationship in path {
+      let targets = current.targets(of: relationship)
+      let unknown = targets.filter { rows[$0] == nil }
+      for id in unknown { rows[id] = .some(nil) }
+      for row in try context.committedRows(unknown) { rows[row.id] = row }
+      current = targets.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+    }
+  }
+
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let known = members[key] { return known }

@@ -25,8 +25,20 @@ struct UnsavedHierarchies {
       }
     }
     return sortKeys.contains { key in
-      guard let path = try? ResolvedPath(key.path, from: entity) else { return false }
-      return path.steps.contains { contains($0.destination.root) }
+      (try? ResolvedPath(key.path, from: entity)).map(areRead(along:)) ?? false
+    }
+  }
+
+  /// Whether a path leads to records of these hierarchies beyond the record that it begins at.
+  func areRead(along path: ResolvedPath) -> Bool {
+    if path.steps.contains(where: { contains($0.destination.root) }) { return true }
+    switch path.target {
+    case .attribute, .toOne, .identity: return false
+    case .toMany(let relationship): return contains(relationship.entity.root) || contains(relationship.destination.root)
+    case .aggregate(let aggregate):
+      let relationship = aggregate.relationship
+      return contains(relationship.entity.root) || contains(relationship.destination.root)
+        || aggregate.operand.map(areRead(along:)) ?? false
     }
   }
 }
