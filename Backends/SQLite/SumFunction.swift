@@ -23,8 +23,9 @@ enum SumFunction {
     var isEmpty = true
   }
 
-  // Safety of `Unmanaged`: the room that SQLite reserves for a group holds one strong reference, which the first value
-  // puts there and `finish` takes back. SQLite calls `finish` once for each group, after a failure too.
+  // Safety of `Unmanaged` and `assumingMemoryBound`: the room that SQLite reserves for a group is used here alone. It holds
+  // one strong reference, which the first value puts there and `finish` takes back. SQLite calls `finish` once for each
+  // group, after a failure too.
   private static func room(_ context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<Unmanaged<State>?>? {
     let size = creates ? CInt(MemoryLayout<Unmanaged<State>?>.size) : 0
     return sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Unmanaged<State>?.self)

@@ -71,7 +71,7 @@ import Testing
     ("", "character 1"), ("a ==", "character 5"), ("a == 1 b", "character 8"), ("(a == 1", "character 8"),
     ("a ? 1", "character 3"), ("a == 'x", "character 6"), ("a == \"\\d\"", "write \\\\ for itself"),
     ("a ==[x] 1", "character 5"), ("a == $b", "variables"), ("SUBQUERY(a, $b, $b.c == 1)", "SUBQUERY is not supported"),
-    ("a.@avg.b > 1", "@avg"), ("a IN {b}", "constants only"), ("a BETWEEN {1}", "two bounds"),
+    ("a.@stddev.b > 1", "@stddev"), ("a IN {b}", "constants only"), ("a BETWEEN {1}", "two bounds"),
     ("a == 99999999999999999999", "out of range"), ("a == {1}", "'{'"), ("ANY a.b == c", "constants only"),
     ("ANY SELF == 1", "to-many relationship"), ("a == CAST('x', 'UUID')", "cannot be read as 'UUID'"),
     ("a == OBJECT('x')", "identifier as an argument"), ("a IN 3", "after IN"), ("AND", "'AND'"), ("a NOT == 1", "IN"),
