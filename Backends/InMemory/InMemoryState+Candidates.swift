@@ -31,7 +31,7 @@ extension InMemoryState {
       targets = keys(of: values, in: relationship.destination.root)
     case .attribute(let attribute):
       targets = holders(of: values, in: attribute, of: route.last?.destination ?? entity)
-    case .toMany:
+    case .toMany, .aggregate:
       return nil
     }
     guard let targets else { return nil }

@@ -33,18 +33,35 @@ extension InMemoryState {
 
   /// The rows of the query's entities that satisfy its predicate, in no order.
   private func matchingRows(for query: StoreQuery) throws -> [Row] {
+    var found: [Row] = []
+    try forEachRow(of: query) { found.append($0) }
+    return found
+  }
+
+  /// Calls a block with each row of the query's entities that satisfies its predicate, in no order.
+  func forEachRow(of query: StoreQuery, _ body: (Row) throws -> Void) throws {
     let table = try table(of: query.entity)
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     if let keys = candidates(for: query) {
-      return try filter(keys.lazy.compactMap { table[$0] }, entities: query.entities, predicate: predicate)
+      try visit(keys.lazy.compactMap { table[$0] }, entities: query.entities, predicate: predicate, body)
+    } else {
+      try visit(table.values, entities: query.entities, predicate: predicate, body)
     }
-    return try filter(table.values, entities: query.entities, predicate: predicate)
   }
 
+  /// The rows of the entities that satisfy a predicate.
   func filter(
     _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?
   ) throws -> [Row] {
     var found: [Row] = []
+    try visit(rows, entities: entities, predicate: predicate) { found.append($0) }
+    return found
+  }
+
+  private func visit(
+    _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?,
+    _ body: (Row) throws -> Void
+  ) throws {
     var visited = 0
     for row in rows {
       visited += 1
@@ -52,9 +69,8 @@ extension InMemoryState {
         throw CoherenceError(.cancelled, "The fetch was given up because its task was cancelled.")
       }
       guard entities.contains(where: { $0 === row.entity }) else { continue }
-      if try predicate?.matches(row, in: self) ?? true { found.append(row) }
+      if try predicate?.matches(row, in: self) ?? true { try body(row) }
     }
-    return found
   }
 }
 

@@ -68,6 +68,27 @@ struct PostgreSQLDialect: SQLDialect {
     "pg_catalog.right(\(text), \(number: needle.unicodeScalars.count)) = \(text: needle)"
   }
 
+  // Infinities of both signs have no sum; "not a number" would be the greatest of all numbers to the server.
+  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment {
+    guard storage.isBinaryFloat else { return "pg_catalog.sum(\(value))" }
+    let number: SQLFragment = "pg_catalog.sum(CAST(\(value) AS double precision))"
+    return "NULLIF(\(number), CAST('NaN' AS double precision))"
+  }
+  // The server has no least and greatest of these types.
+  func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {
+    switch storage {
+    case .bool:
+      return isMaximum ? "pg_catalog.bool_or(\(value))" : "pg_catalog.bool_and(\(value))"
+    case .uuid, .data:
+      let direction: SQLFragment = isMaximum ? " DESC" : ""
+      let list: SQLFragment = "pg_catalog.array_agg(\(value) ORDER BY \(value)\(direction))"
+      return "(\(list) FILTER (WHERE \(value) IS NOT NULL))[1]"
+    default:
+      return isMaximum ? "pg_catalog.max(\(value))" : "pg_catalog.min(\(value))"
+    }
+  }
+  func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS double precision)" }
+
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
   }

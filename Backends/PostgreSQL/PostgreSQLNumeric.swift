@@ -73,6 +73,45 @@ extension PostgreSQLBinary {
     return number.decimal(lastPower: (weight - size + 1) * 4, isNegative: sign != 0)
   }
 
+  /// The whole number in the bytes of a `numeric`; `nil` for other values, and for numbers of more than 128 bits.
+  static func integer(_ bytes: UnsafeRawPointer, count: Int) -> Int128? {
+    guard count >= 8 else { return nil }
+    let size = Int(bytes.bigEndian(Int16.self))
+    let weight = Int((bytes + 2).bigEndian(Int16.self))
+    let sign = (bytes + 4).bigEndian(UInt16.self)
+    guard size >= 0, count == 8 + size * 2, size <= weight + 1 || size == 0, sign == 0 || sign == 0x4000 else {
+      return nil
+    }
+    if size == 0 { return 0 }
+    var number: Int128 = 0
+    for index in 0...weight {
+      // Groups of zeros at the end are left out.
+      let group = index < size ? Int128((bytes + 8 + index * 2).bigEndian(UInt16.self)) : 0
+      let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10_000)
+      if isTooLarge { return nil }
+      number = product + group
+    }
+    return sign == 0 ? number : -number
+  }
+
+  /// The sum in the bytes of a `numeric`: a decimal that is exactly the number, or a double near it if none is; `nil` for
+  /// other values.
+  static func decimalSum(_ bytes: UnsafeRawPointer, count: Int) -> AttributeValue? {
+    guard let number = decimal(bytes, count: count) else { return nil }
+    guard isExact(number, bytes, count: count) else { return Double(number.description).map(AttributeValue.double) }
+    // Core decides how many digits are too many.
+    let sum = DecimalSum()
+    sum.add(number)
+    return sum.value
+  }
+
+  /// Whether a number, read from the bytes of a `numeric`, has all of its digits.
+  private static func isExact(_ number: Decimal, _ bytes: UnsafeRawPointer, count: Int) -> Bool {
+    let parts = DecimalDigits(number)
+    let stored = (0..<(count - 8) / 2).map { (bytes + 8 + $0 * 2).bigEndian(Int16.self) }
+    return parts.groups == stored && (stored.isEmpty || parts.weight == (bytes + 2).bigEndian(Int16.self))
+  }
+
   /// A whole number read digit by digit, and the power of ten that it has to be multiplied by.
   private struct ScaledInteger {
     private var magnitude: UInt128 = 0

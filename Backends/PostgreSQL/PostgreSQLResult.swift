@@ -27,6 +27,9 @@ final class PostgreSQLResult {
     return UnsafeRawBufferPointer(start: PQgetvalue(raw, Int32(row), Int32(column)), count: Int(length))
   }
 
+  /// The server's type of a column's values.
+  func type(_ column: Int) -> Oid { PQftype(raw, Int32(column)) }
+
   /// A `bigint`; `nil` for null and for anything else.
   func int(_ row: Int, _ column: Int) -> Int64? {
     guard let bytes = bytes(row, column), bytes.count == 8 else { return nil }

@@ -62,9 +62,9 @@ final class SQLiteConnection: @unchecked Sendable {
       // Apple's SQLite cannot load extensions at all.
       sqlite3_enable_load_extension(handle, 0)
     #endif
-    guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK else {
-      throw SQLiteFailure(handle)
-    }
+    guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK,
+      SumFunction.register(in: handle) == SQLITE_OK
+    else { throw SQLiteFailure(handle) }
     if role == .reader { stopWhenCancelled(handle) }
     try database.execute(sql: "PRAGMA trusted_schema = OFF")
     // Written pages are used once: a cache that stays in the processor's own is faster than a large one.

@@ -92,6 +92,16 @@ struct SQLiteDialect: SQLDialect {
   // SQLite refuses patterns of more than 50,000 bytes.
   private static let longestPattern = 50_000
 
+  // SQLite's own sum fails for integers out of range, and adds texts as floating-point numbers.
+  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment {
+    let isExact = storage == .decimal || isTotal && storage.isInteger
+    return isExact ? "\(SQLFragment(.text(SumFunction.name)))(\(value))" : "SUM(\(value))"
+  }
+  func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {
+    isMaximum ? "MAX(\(value))" : "MIN(\(value))"
+  }
+  func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS REAL)" }
+
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
   }

@@ -54,7 +54,7 @@ enum FolderTable {
         "Requests", "Store", "Text", "Values",
       ],
       "Snapshots": ["Context", "Errors", "Model", "Objects", "Requests", "Store", "Values"],
-      "Store": ["Changes", "Errors", "Model", "Query", "Values"],
+      "Store": ["Changes", "Errors", "Model", "Query", "Text", "Values"],
       "Text": ["Errors"],
       "Values": ["Confinement", "Errors", "Model"],
     ],

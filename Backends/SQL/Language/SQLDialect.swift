@@ -68,6 +68,22 @@ package protocol SQLDialect: Sendable {
   func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment?
   /// Whether the whole text fits a pattern; `nil` to leave it to the evaluator.
   func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment?
+
+  // MARK: Aggregates
+
+  /// The sum of numbers: exact for integers and decimals, in the engine's order for floating-point numbers; null without
+  /// values, and for floating-point numbers without a sum.
+  ///
+  /// - Parameter isTotal: Whether the engine must return a number, for a comparison, instead of failing for a sum out of
+  ///   its range.
+  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment
+  /// The least or greatest of values; null without values.
+  func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
+  /// A number as floating-point number: the nearest.
+  func nearestDouble(_ value: SQLFragment) -> SQLFragment
+
+  // MARK: Comparisons of types
+
   /// Whether the engine compares values of the two representations by their exact numbers.
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool
 }

@@ -14,6 +14,8 @@ struct JoinScope {
   var innerJoin = SQLFragment()
   /// The greatest number of tables joined to the entity's.
   private let maximumJoins: Int
+  /// The columns that paths name in a condition on groups; `nil` where paths name properties of the entity.
+  var columns: [QueryOperand?]?
 
   private struct Join {
     let source: String

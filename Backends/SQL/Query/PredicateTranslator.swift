@@ -19,7 +19,7 @@ struct PredicateTranslator {
   }
 
   /// The translator for a nested condition, with less depth; `nil` when none remains.
-  private func nested(by entries: Int) -> PredicateTranslator? {
+  func nested(by entries: Int) -> PredicateTranslator? {
     guard room >= entries else { return nil }
     var inner = self
     inner.room -= entries
@@ -82,9 +82,18 @@ struct PredicateTranslator {
 
   /// The column at the end of a path; `nil` without one.
   func operand(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
-    guard let resolved = try? ResolvedPath(path, from: scope.entity),
-      let alias = scope.alias(following: resolved.steps)
-    else { return nil }
+    if let columns = scope.columns {
+      guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else { return nil }
+      return columns[index]
+    }
+    return (try? ResolvedPath(path, from: scope.entity)).flatMap { operand($0, in: &scope) }
+  }
+
+  func operand(_ resolved: ResolvedPath, in scope: inout JoinScope) -> QueryOperand? {
+    if case .aggregate(let aggregate) = resolved.target {
+      return self.aggregate(aggregate, following: resolved.steps, in: &scope)
+    }
+    guard let alias = scope.alias(following: resolved.steps) else { return nil }
     switch resolved.target {
     case .attribute(let attribute):
       guard let column = column(of: attribute) else { return nil }
@@ -98,7 +107,7 @@ struct PredicateTranslator {
       return QueryOperand(
         sql: .column(SQLTable.id, of: alias), storage: .reference, root: resolved.owner.root,
         isNullable: !resolved.steps.isEmpty)
-    case .toMany:
+    case .toMany, .aggregate:
       return nil
     }
   }
@@ -115,14 +124,8 @@ struct PredicateTranslator {
     return dialect.collated("CASE WHEN \(own) THEN \(column) END", as: attribute.type.storage)
   }
 
-  private func column(of property: PropertyDescription) -> String? {
+  func column(of property: PropertyDescription) -> String? {
     schema.table(for: property.entity)?.column(of: property)?.name
-  }
-
-  private func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
-    guard let members = members(path, in: &scope) else { return nil }
-    return QueryOperand(
-      sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
   }
 
   // MARK: Comparisons
@@ -296,57 +299,6 @@ struct PredicateTranslator {
     let isMember: SQLFragment = "\(operand.sql) \(list: list, as: storage)"
     if hasNull { return Comparison(sql: "(\(isNull) OR \(isMember))", isTotal: true) }
     return Comparison(sql: isMember, isTotal: !operand.isNullable)
-  }
-
-  // MARK: Members of to-many relationships
-
-  private struct Members {
-    var tables: SQLFragment
-    var condition: SQLFragment
-    var scope: JoinScope
-  }
-
-  /// The tables of a subquery and the condition that select the members of a relationship.
-  private func members(_ path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false) -> Members? {
-    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
-      let owner = scope.alias(following: resolved.steps), let table = schema.table(for: relationship.destination)
-    else { return nil }
-    let ownerID = SQLFragment.column(SQLTable.id, of: owner)
-    let alias = scope.subqueryAlias()
-    let memberScope = JoinScope(
-      table, entity: relationship.destination, alias: alias, schema: schema,
-      maximumJoins: dialect.maximumJoins - 1)
-    switch relationship.storage {
-    case .column:
-      return nil
-    case .inverseColumn(let inverse, _):
-      guard let column = column(of: inverse) else { return nil }
-      let condition: SQLFragment = "\(.column(column, of: alias)) = \(ownerID)"
-      return Members(tables: "\(name: table.name) AS \(name: alias)", condition: condition, scope: memberScope)
-    case .links(let links, let isForward):
-      guard let linkTable = schema.linkTable(links) else { return nil }
-      let linkAlias = scope.subqueryAlias()
-      let near = SQLFragment.column(isForward ? linkTable.source : linkTable.target, of: linkAlias)
-      let far = SQLFragment.column(isForward ? linkTable.target : linkTable.source, of: linkAlias)
-      var tables: SQLFragment = "\(name: linkTable.name) AS \(name: linkAlias)"
-      if readingMembers {
-        tables += " JOIN \(name: table.name) AS \(name: alias) ON \(.column(SQLTable.id, of: alias)) = \(far)"
-      }
-      return Members(tables: tables, condition: "\(near) = \(ownerID)", scope: memberScope)
-    }
-  }
-
-  private func quantified(
-    _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
-    in scope: inout JoinScope
-  ) -> SQLFragment? {
-    guard var members = members(path, in: &scope, readingMembers: true),
-      let inner = nested(by: 12)?.condition(predicate, in: &members.scope, isTotal: quantifier == .all)
-    else { return nil }
-    let tables = members.tables + members.scope.joinClauses
-    let wanted: SQLFragment = quantifier == .all ? "NOT (\(inner))" : "(\(inner))"
-    let exists: SQLFragment = "EXISTS (SELECT 1 FROM \(tables) WHERE \(members.condition) AND \(wanted))"
-    return quantifier == .any ? exists : "NOT \(exists)"
   }
 }
 

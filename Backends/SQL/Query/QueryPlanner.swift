@@ -4,7 +4,7 @@ package import CoherenceCore
 package struct QueryPlanner: Sendable {
   let schema: SQLSchema
   let dialect: any SQLDialect
-  private let spaces: IDSpaces
+  let spaces: IDSpaces
 
   package init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
     self.schema = schema
@@ -155,8 +155,10 @@ package struct QueryPlanner: Sendable {
     return terms.joined(separator: ", ")
   }
 
-  func range(_ query: StoreQuery) -> SQLFragment {
-    switch (query.limit, query.offset) {
+  func range(_ query: StoreQuery) -> SQLFragment { range(limit: query.limit, offset: query.offset) }
+
+  func range(limit: Int?, offset: Int) -> SQLFragment {
+    switch (limit, offset) {
     case (nil, 0): ""
     case (let limit?, 0): " LIMIT \(number: limit)"
     case (let limit, let offset): " LIMIT \(number: limit ?? Int.max) OFFSET \(number: offset)"

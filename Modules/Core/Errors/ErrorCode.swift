@@ -117,6 +117,8 @@ extension ErrorCode {
   public static let invalidPredicate = ErrorCode("invalidPredicate")
   /// The fetch request contradicts itself.
   public static let invalidFetchRequest = ErrorCode("invalidFetchRequest")
+  /// A sum is out of the range of its type.
+  public static let arithmeticOverflow = ErrorCode("arithmeticOverflow")
   /// The task was cancelled.
   public static let cancelled = ErrorCode("cancelled")
   /// A block of a test loads faults one by one; see ``expectNoRepeatedFaults(limit:file:line:_:)``.

@@ -116,10 +116,7 @@ final class LiveResult {
   private func preloaded(_ records: [RecordState], _ context: ManagedObjectContext) throws -> StoredRecords {
     let source = StoredRecords(context: context)
     for key in request.sortKeys {
-      var present = records
-      for step in try ResolvedPath(key.path, from: interest.entity).steps {
-        present = try source.load(targetsOf: step, from: present)
-      }
+      try source.preload(try ResolvedPath(key.path, from: interest.entity).steps, of: records)
     }
     return source
   }

@@ -94,7 +94,11 @@ struct ResultDependencies: Sendable {
   private mutating func add(
     _ path: PropertyPath, _ start: Position, _ entity: EntityDescription
   ) throws(CoherenceError) -> (RelationshipDescription, Position)? {
-    let resolved = try ResolvedPath(path, from: entity)
+    add(try ResolvedPath(path, from: entity), start)
+  }
+
+  @discardableResult
+  private mutating func add(_ resolved: ResolvedPath, _ start: Position) -> (RelationshipDescription, Position)? {
     var position = start
     for step in resolved.steps {
       note(step.slot, at: position)
@@ -109,6 +113,9 @@ struct ResultDependencies: Sendable {
     case .attribute(let attribute): note(attribute.slot, at: position)
     case .toOne(let relationship): note(relationship.slot, at: position)
     case .toMany(let relationship): return (relationship, follow(relationship, from: position))
+    case .aggregate(let aggregate):
+      let members = follow(aggregate.relationship, from: position)
+      if let operand = aggregate.operand { add(operand, members) }
     }
     return nil
   }

@@ -17,31 +17,36 @@ extension FetchPredicate {
 
   /// Checks a flattened predicate and returns it in resolved form.
   func resolved(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
+    try resolved(by: PredicateChecker(entity: entity))
+  }
+
+  /// Checks a flattened predicate and returns it in resolved form.
+  func resolved(by checker: PredicateChecker) throws(CoherenceError) -> FetchPredicate {
     switch self {
     case .constant:
       return self
     case .comparison(let left, let comparison, let right, let options):
-      return try PredicateChecker(entity: entity).comparison(left, comparison, right, options)
+      return try checker.comparison(left, comparison, right, options)
     case .membership(let expression, let values, let options):
-      return try PredicateChecker(entity: entity).membership(expression, values, options)
+      return try checker.membership(expression, values, options)
     case .between(let expression, let lower, let upper):
-      return try PredicateChecker(entity: entity).between(expression, lower, upper)
+      return try checker.between(expression, lower, upper)
     case .and(let predicates):
-      return .and(try Self.resolved(predicates, for: entity))
+      return .and(try Self.resolved(predicates, by: checker))
     case .or(let predicates):
-      return .disjunction(try Self.resolved(predicates, for: entity))
+      return .disjunction(try Self.resolved(predicates, by: checker))
     case .not(let predicate):
-      return .not(try predicate.resolved(for: entity))
+      return .not(try predicate.resolved(by: checker))
     case .quantified(let quantifier, let path, let predicate):
-      return try QuantifiedPath(quantifier, path, predicate).checked(for: entity)
+      return try QuantifiedPath(quantifier, path, predicate).checked(for: checker.entity)
     }
   }
 
-  private static func resolved(_ predicates: [FetchPredicate], for entity: EntityDescription) throws(CoherenceError)
+  private static func resolved(_ predicates: [FetchPredicate], by checker: PredicateChecker) throws(CoherenceError)
     -> [FetchPredicate]
   {
     var result: [FetchPredicate] = []
-    for predicate in predicates { result.append(try predicate.resolved(for: entity)) }
+    for predicate in predicates { result.append(try predicate.resolved(by: checker)) }
     return result
   }
 }
@@ -49,6 +54,20 @@ extension FetchPredicate {
 /// Checks that the operands of comparisons can be compared by their operator.
 struct PredicateChecker {
   let entity: EntityDescription
+  /// The columns that paths name; `nil` when paths name properties of the entity.
+  private let columns: GroupColumns?
+
+  /// A checker of conditions on records.
+  init(entity: EntityDescription) {
+    self.entity = entity
+    columns = nil
+  }
+
+  /// A checker of conditions on grouped rows, in which paths are the indexes of columns.
+  init(columns: GroupColumns) {
+    entity = columns.entity
+    self.columns = columns
+  }
 
   func comparison(
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
@@ -67,7 +86,7 @@ struct PredicateChecker {
   private func membership(_ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression)
     throws(CoherenceError) -> FetchPredicate?
   {
-    guard comparison == .contains, case .path(let path) = left, case .value(.reference) = right,
+    guard columns == nil, comparison == .contains, case .path(let path) = left, case .value(.reference) = right,
       case .toMany = try resolve(path).target
     else { return nil }
     return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).checked(for: entity)
@@ -111,8 +130,10 @@ struct PredicateChecker {
       }
       return .number(.int64)
     case .path(let path):
+      if let columns { return try columns.kind(at: path) }
       let resolved = try resolve(path)
       switch resolved.target {
+      case .aggregate(let aggregate): return OperandKind(aggregate.storage)
       case .attribute(let attribute): return OperandKind(attribute.type)
       case .toOne(let relationship): return .reference(relationship.destination.root)
       case .identity: return .reference(resolved.owner.root)
@@ -133,8 +154,16 @@ struct PredicateChecker {
       || right.isConverted(to: leftKind) || left.isConverted(to: rightKind)
     guard areConvertible else {
       throw CoherenceError(
-        .invalidPredicate, "\(left.label(leftKind)) cannot be compared with \(right.label(rightKind)).")
+        .invalidPredicate, "\(label(left, leftKind)) cannot be compared with \(label(right, rightKind)).")
     }
+  }
+
+  /// The name of an expression in messages. Never contains a value.
+  private func label(_ expression: FetchExpression, _ kind: OperandKind) -> String {
+    guard let columns, case .path(let path) = expression, let index = try? columns.slot(at: path) else {
+      return expression.label(kind)
+    }
+    return "'\(columns.columns[index].label)' (\(kind))"
   }
 
   private func check(
@@ -143,11 +172,11 @@ struct PredicateChecker {
     guard let kind else { return }
     if comparison.isOfText || !options.isEmpty, kind != .text {
       let what = comparison.isOfText ? comparison.keyword : "An option for case or diacritics"
-      throw CoherenceError(.invalidPredicate, "\(what) compares texts; \(expression.label(kind)) is not text.")
+      throw CoherenceError(.invalidPredicate, "\(what) compares texts; \(label(expression, kind)) is not text.")
     }
     if comparison.isOfOrder, case .reference = kind {
       throw CoherenceError(
-        .invalidPredicate, "\(expression.label(kind)) has no order; objects can only be equal or not.")
+        .invalidPredicate, "\(label(expression, kind)) has no order; objects can only be equal or not.")
     }
   }
 }

@@ -85,7 +85,7 @@ extension PropertyPath {
     let isPlain =
       name.unicodeScalars.first?.beginsName == true && name.unicodeScalars.allSatisfy(\.continuesName)
       && PredicateFormatKeyword(word: name) == nil
-    return isPlain ? name : name.quoted("`")
+    return isPlain || AggregateFunction(pathOperator: name) != nil ? name : name.quoted("`")
   }
 }
 

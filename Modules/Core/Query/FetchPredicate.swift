@@ -44,7 +44,8 @@ public indirect enum FetchExpression: Sendable, Hashable {
   case value(AttributeValue)
   /// The value of a property, reached over to-one relationships. Null if a record on the path is missing. A path that
   /// ends in a to-one relationship is the target's identifier, also of a deleted target; an empty path is the record's
-  /// own identifier.
+  /// own identifier. A function after a to-many relationship, as in `tracks.@sum.length`, is an aggregate of the members;
+  /// see ``AggregateFunction``.
   case path(PropertyPath)
   /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)

@@ -24,6 +24,7 @@
     case slot(Int, EntityDescription?)
     case identity
     case count(RelationshipDescription, EntityDescription?)
+    case aggregate(MemberFold)
   }
 
   init(steps: [Step]) { self.steps = steps }
@@ -64,6 +65,9 @@ extension RecordPath.End {
     case .count(let relationship, let required):
       guard let record, has(required, record, in: source) else { return .int(0) }
       return .int(Int64(try source.memberCount(of: relationship, from: record)))
+    case .aggregate(let fold):
+      guard let record, has(fold.required, record, in: source) else { return fold.valueOfNothing }
+      return try fold.value(of: record, in: source)
     }
   }
 

@@ -8,9 +8,12 @@ enum OperandKind: Hashable {
   /// Objects of a hierarchy, identified by its root.
   case reference(EntityDescription)
 
-  init(_ type: AttributeType) {
+  init(_ type: AttributeType) { self.init(type.storage) }
+
+  /// The kind of values of a representation, none of which is a reference.
+  init(_ storage: StorageType) {
     self =
-      switch type.storage {
+      switch storage {
       case .int16, .int32, .int64: .number(.int64)
       case .float, .double: .number(.double)
       case .decimal: .number(.decimal)
@@ -19,7 +22,7 @@ enum OperandKind: Hashable {
       case .data: .data
       case .date: .date
       case .uuid: .uuid
-      // No attribute has this representation.
+      // No attribute and no aggregate has this representation.
       case .reference: .data
       }
   }

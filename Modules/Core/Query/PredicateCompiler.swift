@@ -4,10 +4,20 @@ struct PredicateCompiler {
   private var relationships: Set<RelationshipDescription> = []
   private var roots: Set<EntityDescription> = []
   private let fetchedRoot: EntityDescription
+  /// The columns that paths name; `nil` when paths name properties of the entity.
+  private let columns: GroupColumns?
 
   init(entity: EntityDescription) {
     self.entity = entity
     fetchedRoot = entity.root
+    columns = nil
+  }
+
+  /// A compiler of conditions on grouped rows, in which paths are the indexes of columns.
+  init(columns: GroupColumns) {
+    entity = columns.entity
+    fetchedRoot = columns.entity.root
+    self.columns = columns
   }
 
   var dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>) {
@@ -74,6 +84,8 @@ struct PredicateCompiler {
     switch expression {
     case .value: return false
     case .count: return true
+    // A sum may be out of the range of integers.
+    case .path where columns != nil: return false
     case .path(let path):
       guard case .attribute(let attribute) = try ResolvedPath(path, from: entity).target else { return false }
       return OperandKind(attribute.type) == .number(.int64)
@@ -101,8 +113,12 @@ struct PredicateCompiler {
 
   private mutating func operand(_ expression: FetchExpression) throws(CoherenceError) -> Operand {
     switch expression {
-    case .value(let value): .constant(value)
-    case .path(let path), .count(let path): operand(try ResolvedPath(path, from: entity))
+    case .value(let value): return .constant(value)
+    case .path(let path):
+      if let columns { return .slot(try columns.slot(at: path)) }
+      return operand(try ResolvedPath(path, from: entity))
+    case .count(let path):
+      return operand(try ResolvedPath(path, from: entity))
     }
   }
 
@@ -121,7 +137,20 @@ struct PredicateCompiler {
     case .toMany(let relationship):
       follow(relationship)
       return .remote(way, .count(relationship, required(relationship, at: path.owner)))
+    case .aggregate(let aggregate):
+      return .remote(way, end(aggregate, required(aggregate.relationship, at: path.owner)))
     }
+  }
+
+  private mutating func end(_ aggregate: MemberAggregate, _ required: EntityDescription?) -> RecordPath.End {
+    follow(aggregate.relationship)
+    guard let member = aggregate.operand else { return .count(aggregate.relationship, required) }
+    var inner = PredicateCompiler(entity: aggregate.relationship.destination)
+    let operand = inner.operand(member)
+    relationships.formUnion(inner.relationships)
+    roots.formUnion(inner.roots)
+    return .aggregate(
+      MemberFold(aggregate, operand: operand, operandStorage: member.storage ?? .int64, required: required))
   }
 
   private func operand(_ way: RecordPath, _ slot: Int, _ required: EntityDescription?) -> Operand {

@@ -112,6 +112,9 @@ extension PredicateFormatParser {
     case .keyword(.own):
       take()
       return try path(from: [])
+    case .function(let word):
+      // An aggregate of a group, in a having predicate.
+      return try path(from: [try Self.aggregateFunction(word, take()).pathOperator])
     case .keyword(let keyword):
       return .value(try constant(keyword))
     case .sign("$"):
@@ -134,15 +137,23 @@ extension PredicateFormatParser {
         names.append(token.spelling)
       case .path:
         names += try arguments.path(at: token.position).names
-      case .function("count"):
-        return .count(PropertyPath(names: names))
-      case .function:
-        throw .unreadable(at: token.position, "\(token.label) is not supported in a predicate; only @count is")
+      case .function(let word):
+        let function = try Self.aggregateFunction(word, token)
+        if function == .count, current.kind != .sign(".") { return .count(PropertyPath(names: names)) }
+        names.append(function.pathOperator)
       default:
         throw .unreadable(at: token.position, "a name is expected after '.', not \(token.label)")
       }
     }
     return .path(PropertyPath(names: names))
+  }
+
+  private static func aggregateFunction(
+    _ word: String, _ token: PredicateFormatToken
+  ) throws(CoherenceError) -> AggregateFunction {
+    if let function = AggregateFunction(pathOperator: "@" + word) { return function }
+    let known = AggregateFunction.allCases.map(\.pathOperator).joined(separator: ", ")
+    throw .unreadable(at: token.position, "\(token.label) is not supported in a predicate; the functions are \(known)")
   }
 
   private mutating func constant(_ keyword: PredicateFormatKeyword) throws(CoherenceError) -> AttributeValue {

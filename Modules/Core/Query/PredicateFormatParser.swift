@@ -144,6 +144,9 @@ struct PredicateFormatParser {
     -> (PropertyPath, FetchExpression)
   {
     switch expression {
+    case .path(let path) where path.membersBeforeAggregate != nil:
+      let count = path.membersBeforeAggregate ?? 0
+      return (PropertyPath(names: Array(path.names[..<count])), .path(PropertyPath(names: Array(path.names[count...]))))
     case .path(let path) where path.names.count == 1:
       return (path, .path(.own))
     case .path(let path) where !path.names.isEmpty:
@@ -164,5 +167,16 @@ extension FetchPredicate {
     case .not(let predicate): predicate.comparesWithConstants
     default: false
     }
+  }
+}
+
+extension PropertyPath {
+  /// How many names precede the relationship that an aggregate function in the path is about; `nil` without a function,
+  /// and when nothing precedes the relationship.
+  fileprivate var membersBeforeAggregate: Int? {
+    guard let index = names.firstIndex(where: { AggregateFunction(pathOperator: $0) != nil }), index > 1 else {
+      return nil
+    }
+    return index - 1
   }
 }

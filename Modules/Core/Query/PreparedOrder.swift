@@ -15,17 +15,23 @@ public struct PreparedOrder: Sendable {
   /// Prepares criteria for records of an entity and its subentities.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute, or options are given for an
-  ///   attribute other than text.
+  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute or an aggregate of members, or options
+  ///   are given for values other than text.
   public init(_ keys: [SortKey], for entity: EntityDescription) throws(CoherenceError) {
     var compiler = PredicateCompiler(entity: entity)
     self.keys = try keys.map { (key: SortKey) throws(CoherenceError) -> Key in
       try key.path.checkNames()
       let path = try ResolvedPath(key.path, from: entity)
-      guard case .attribute(let attribute) = path.target else {
-        throw CoherenceError(.invalidFetchRequest, "'\(key.path)' is no attribute; records are ordered by attributes.")
+      let storage: StorageType
+      switch path.target {
+      case .attribute(let attribute): storage = attribute.type.storage
+      case .aggregate(let aggregate): storage = aggregate.storage
+      case .toOne, .toMany, .identity:
+        throw CoherenceError(
+          .invalidFetchRequest,
+          "'\(key.path)' is no attribute; records are ordered by attributes and by aggregates of members.")
       }
-      guard key.options.isEmpty || attribute.type.storage == .string else {
+      guard key.options.isEmpty || storage == .string else {
         throw CoherenceError(
           .invalidFetchRequest, "'\(key.path)' is not text; only text is ordered without regard to case or diacritics.")
       }

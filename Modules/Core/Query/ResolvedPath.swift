@@ -13,6 +13,8 @@ public struct ResolvedPath: Sendable, Hashable {
     case toOne(RelationshipDescription)
     /// The members of a to-many relationship.
     case toMany(RelationshipDescription)
+    /// A value computed from the members of a to-many relationship, such as `tracks.@sum.length`.
+    indirect case aggregate(MemberAggregate)
     /// The record itself.
     case identity
   }
@@ -48,6 +50,11 @@ public struct ResolvedPath: Sendable, Hashable {
         target = .attribute(attribute)
       case let relationship as RelationshipDescription where relationship.isToMany:
         target = .toMany(relationship)
+        if let next = names.first, let function = AggregateFunction(pathOperator: next) {
+          let rest = Array(names.dropFirst())
+          target = .aggregate(try MemberAggregate(function, of: relationship, rest: rest, in: path))
+          return
+        }
       case let relationship as RelationshipDescription:
         target = .toOne(relationship)
         guard !names.isEmpty else { return }

@@ -6,7 +6,8 @@ public import Foundation
 /// unless options ignore case or diacritics. Records equal by all criteria of a request are ordered by key, so that the
 /// order is total and the same on every store.
 public struct SortKey: Sendable, Hashable {
-  /// The path to an attribute, over to-one relationships if any. A record without a target has no value.
+  /// The path to an attribute, over to-one relationships if any, or to an aggregate of members, such as `tracks.@count`
+  /// and `tracks.@sum.length`. A record without a target has no value.
   public var path: PropertyPath
   /// Whether smaller values come first.
   public var isAscending: Bool

@@ -28,7 +28,7 @@ struct FetchExecution {
     let reader = try context.reader(for: plan.stores[0])
     guard plan.needsOverlay else { return try reader.count(plan.query) }
     let filter = try overlaidFilter()
-    guard let hidden = filter.unsaved.hidden, hidden.count <= Self.greatestExclusion,
+    guard let hidden = filter.unsaved.hiddenIDs, hidden.count <= Self.greatestExclusion,
       let stored = try reader.count(plan.unorderedQuery.excluding(hidden))
     else { return nil }
     return plan.range.part(of: 0..<(stored + (try filter.matchingUnsaved().count))).count

@@ -9,9 +9,9 @@ struct FetchPlan {
   /// The entities of the records that the request may find.
   let entities: [EntityDescription]
   /// Whether unsaved changes may decide which records are found.
-  let needsOverlay: Bool
+  private(set) var needsOverlay: Bool
   /// Whether unsaved changes of other records may decide whether a record is found. The stores cannot decide it then.
-  let dependsOnUnsaved: Bool
+  private(set) var dependsOnUnsaved: Bool
   let returnsObjectsAsFaults: Bool
   let prefetches: PrefetchPaths
 
@@ -54,6 +54,23 @@ struct FetchPlan {
     plan.order = nil
     plan.query.sortKeys = []
     return plan
+  }
+
+  /// The same plan for a sink that reads unsaved changes of other records itself.
+  func dependingOnUnsaved() -> FetchPlan {
+    var plan = self
+    plan.dependsOnUnsaved = true
+    plan.needsOverlay = true
+    return plan
+  }
+
+  /// The query for the records of the plan, without order and range, except for some records.
+  func query(except ids: [ManagedObjectID]) -> StoreQuery {
+    var query = unorderedQuery
+    guard !ids.isEmpty else { return query }
+    let others: FetchPredicate = .not(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
+    query.predicate = query.predicate.map { .and([$0, others]) } ?? others
+    return query
   }
 
   // MARK: Queries

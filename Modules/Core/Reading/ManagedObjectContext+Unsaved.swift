@@ -13,8 +13,8 @@ struct UnsavedStates {
   /// The records without the deleted ones, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
-  /// The saved records whose rows do not count; `nil` where the states are not complete.
-  var hidden: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
+  /// The saved records whose rows are replaced; `nil` when only the context knows all of them.
+  var hiddenIDs: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
 
   /// Whether no row is replaced.
   var isEmpty: Bool { states.isEmpty && context == nil }

@@ -62,10 +62,35 @@ struct ContextRecords: RecordSource {
     return try ids.compactMap { id in try loaded[id].map(RecordState.init) ?? state(of: id) }
   }
 
+  /// Reads the records at the end of a path together, so that the context knows them.
+  func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
+    var current = Array(records)
+    for relationship in path {
+      let targets = current.targets(of: relationship)
+      let unknown = targets.filter { id in
+        context.storage.record(for: id) == nil && context.storage.registry.object(for: id)?.row == nil
+      }
+      _ = try context.loadRows(unknown)
+      current = try targets.compactMap(state(of:))
+    }
+  }
+
   /// The state of a record; `nil` when it is deleted or missing.
   func state(of id: ManagedObjectID) throws -> RecordState? {
     if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }
     if let row = context.storage.registry.object(for: id)?.row { return RecordState(row) }
     return try context.loadRow(id).map { RecordState($0) }
+  }
+}
+
+extension [RecordState] {
+  /// The identifiers of the targets of a to-one relationship, each once.
+  func targets(of relationship: RelationshipDescription) -> [ManagedObjectID] {
+    guard let slot = relationship.slot else { return [] }
+    var found: Set<ManagedObjectID> = []
+    for record in self where record.entity.isKind(of: relationship.entity) {
+      if case .reference(let id) = record[slot] { found.insert(id) }
+    }
+    return [ManagedObjectID](found)
   }
 }

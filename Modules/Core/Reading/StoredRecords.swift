@@ -26,17 +26,16 @@ final class StoredRecords: RecordSource {
     return row.map { RecordState($0) }
   }
 
-  /// Reads the targets of a to-one relationship of many records together. Returns the targets, each once.
-  func load(targetsOf relationship: RelationshipDescription, from records: [RecordState]) throws -> [RecordState] {
-    guard let slot = relationship.slot else { return [] }
-    var ids: Set<ManagedObjectID> = []
-    for record in records where record.entity.isKind(of: relationship.entity) {
-      if case .reference(let id) = record[slot] { ids.insert(id) }
+  /// Reads the records at the end of a path together, so that ``target(of:from:)`` knows them.
+  func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
+    var current = Array(records)
+    for relationship in path {
+      let targets = current.targets(of: relationship)
+      let unknown = targets.filter { rows[$0] == nil }
+      for id in unknown { rows[id] = .some(nil) }
+      for row in try context.committedRows(unknown) { rows[row.id] = row }
+      current = targets.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
     }
-    let missing = ids.filter { rows[$0] == nil }
-    for id in missing { rows[id] = .some(nil) }
-    for row in try context.committedRows(Array(missing)) { rows[row.id] = row }
-    return ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
   }
 
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {

@@ -22,7 +22,9 @@ struct UnsavedHierarchies {
       if dependencies.entities.contains(where: { contains($0.root) }) { return true }
       if dependencies.relationships.contains(where: { isRead($0, of: entity.root) }) { return true }
     }
-    return areRead(by: sortKeys, of: entity)
+    return sortKeys.contains { key in
+      (try? ResolvedPath(key.path, from: entity)).map(areRead(along:)) ?? false
+    }
   }
 
   /// Whether a relationship that a predicate names leads to records of these hierarchies.
@@ -34,10 +36,16 @@ struct UnsavedHierarchies {
     return contains(relationship.entity.root) || contains(relationship.destination.root)
   }
 
-  private func areRead(by sortKeys: [SortKey], of entity: EntityDescription) -> Bool {
-    sortKeys.contains { key in
-      guard let path = try? ResolvedPath(key.path, from: entity) else { return false }
-      return path.steps.contains { contains($0.destination.root) }
+  /// Whether a path leads to records of these hierarchies beyond the record that it begins at.
+  func areRead(along path: ResolvedPath) -> Bool {
+    if path.steps.contains(where: { contains($0.destination.root) }) { return true }
+    switch path.target {
+    case .attribute, .toOne, .identity: return false
+    case .toMany(let relationship): return contains(relationship.entity.root) || contains(relationship.destination.root)
+    case .aggregate(let aggregate):
+      let relationship = aggregate.relationship
+      return contains(relationship.entity.root) || contains(relationship.destination.root)
+        || aggregate.operand.map(areRead(along:)) ?? false
     }
   }
 }

@@ -38,7 +38,8 @@ extension FetchRequest where Result: DeclaredEntity {
   }
 
   /// Returns the request with a further, less significant criterion of order: an attribute over to-one relationships,
-  /// such as `\.artist.name`, a part of a composite, such as `\.size.width`, or an attribute of a subclass.
+  /// such as `\.artist.name`, a part of a composite, such as `\.size.width`, an attribute of a subclass, or the number
+  /// of members of a to-many relationship, such as `\.tracks.count`.
   ///
   /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
   @_disfavoredOverload
@@ -49,22 +50,24 @@ extension FetchRequest where Result: DeclaredEntity {
     sorted(by: SortKey(QueryScope<Result>()[keyPath: attribute].path, order, options: options))
   }
 
+  /// Returns the request with a further, less significant criterion of order: a value computed from the members of a
+  /// to-many relationship.
+  ///
+  /// ```swift
+  /// FetchRequest(Album.self).sort(.reverse) { $0.tracks.sum(\.length) }
+  /// ```
+  public func sort<Value>(
+    _ order: SortOrder = .forward, by value: (QueryScope<Result>) -> QueryAttribute<Value>
+  ) -> FetchRequest {
+    sorted(by: SortKey(value(QueryScope()).path, order))
+  }
+
   /// Returns the request with further, less significant criteria of order: sort descriptors of Foundation with a key
   /// path. Their comparators are ignored, because the order of a comparator depends on a locale.
   ///
   /// - Throws: ``ErrorCode/invalidFetchRequest`` when a descriptor has no key path.
   public func sort(_ descriptors: [SortDescriptor<Result>], options: StringOptions = []) throws -> FetchRequest {
     try descriptors.reduce(self) { $0.sorted(by: try SortKey($1, options: options)) }
-  }
-}
-
-extension QueryAttribute {
-  /// The path of the attribute. A count has no order: its path is the relationship's, which an order refuses.
-  fileprivate var path: PropertyPath {
-    switch expression {
-    case .path(let path), .count(let path): path
-    case .value: .own
-    }
   }
 }
 

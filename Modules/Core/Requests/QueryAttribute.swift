@@ -3,8 +3,17 @@ public import Foundation
 /// An attribute in a typed expression. Its operators return predicates.
 ///
 /// All operators return the same type ``FetchPredicate``, so that the compiler checks long conditions quickly.
-public struct QueryAttribute<Value: AttributeConvertible> {
+public struct QueryAttribute<Value: AttributeConvertible>: Sendable {
   let expression: FetchExpression
+
+  /// The path of the attribute, as orders and group keys name it.
+  var path: PropertyPath {
+    switch expression {
+    case .path(let path): path
+    case .count(let path): path.counted
+    case .value: .own
+    }
+  }
 
   package init(_ expression: FetchExpression) { self.expression = expression }
 

@@ -17,11 +17,53 @@ public struct QueryCollection<Member: DeclaredEntity> {
     .quantified(.none, path, condition(QueryScope()))
   }
 
+  // MARK: Aggregates of the members
+
   /// The number of members.
   public var count: QueryAttribute<Int> { QueryAttribute(.count(path)) }
 
   /// Whether the relationship has no members.
   public var isEmpty: FetchPredicate { .comparison(.count(path), .equal, .value(.int(0))) }
+
+  /// The sum of an attribute over the members; 0 for no values.
+  ///
+  /// ```swift
+  /// FetchRequest(Album.self).filter { $0.tracks.sum(\.length) > 3_600 }
+  /// ```
+  public func sum<Value>(
+    _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Value.NonOptional.Sum> where Value.NonOptional: NumericAttribute { aggregate(.sum, attribute) }
+
+  /// The average of an attribute over the members; missing for no values.
+  public func average<Value>(
+    _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Value.NonOptional.Average?> where Value.NonOptional: NumericAttribute {
+    aggregate(.average, attribute)
+  }
+
+  /// The least value of an attribute among the members; missing for no values.
+  public func minimum<Value>(
+    _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Value.NonOptional?> { aggregate(.minimum, attribute) }
+
+  /// The greatest value of an attribute among the members; missing for no values.
+  public func maximum<Value>(
+    _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Value.NonOptional?> { aggregate(.maximum, attribute) }
+
+  /// The number of different values of an attribute among the members.
+  public func countDistinct<Value>(
+    _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Int> { aggregate(.countDistinct, attribute) }
+
+  private func aggregate<Value, Result>(
+    _ function: AggregateFunction, _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
+  ) -> QueryAttribute<Result> {
+    let member = QueryScope<Member>()[keyPath: attribute].path
+    return QueryAttribute(.path(PropertyPath(names: path.names + [function.pathOperator] + member.names)))
+  }
+
+  // MARK: Membership
 
   /// Whether the object with the identifier is a member.
   public func contains(_ id: ManagedObjectID) -> FetchPredicate { any { $0 == id } }

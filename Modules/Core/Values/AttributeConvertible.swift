@@ -27,6 +27,9 @@ public import Foundation
 /// Both conversions must be inverse to each other, because the framework compares stored forms: to find changes, to
 /// evaluate conditions, and to order records. Accessors convert at each read and write, on the thread of the context.
 public protocol AttributeConvertible: Sendable {
+  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests use it for
+  /// values that may be missing, such as the least of no values.
+  associatedtype NonOptional: AttributeConvertible = Self
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }
   /// The value that a typed accessor returns in place of a missing one, when the model has no default: for a record from
@@ -191,6 +194,7 @@ extension URL: AttributeConvertible {
 }
 
 extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
+  public typealias NonOptional = Wrapped.NonOptional
   public static var attributeType: AttributeType { Wrapped.attributeType }
   @inlinable public static var attributeDefault: Wrapped? { nil }
   @inlinable public var attributeValue: AttributeValue { self?.attributeValue ?? .null }

@@ -20,6 +20,7 @@ struct DifferentialOperation: Sendable {
     case find(String)
     case fetch(RandomQuery)
     case count(RandomQuery)
+    case aggregate(RandomQuery)
     case filter(String, relationship: String, RandomQuery)
     case listPending
     case processPending
@@ -74,6 +75,7 @@ extension DifferentialOperation.Action {
     case .find: "find"
     case .fetch: "fetch"
     case .count: "count"
+    case .aggregate: "aggregate"
     case .filter: "filter"
     case .listPending: "listPending"
     case .processPending: "processPending"
@@ -94,7 +96,8 @@ extension DifferentialOperation.Action {
   /// Every kind of step that a random sequence takes.
   static let kinds = [
     "insert", "set", "read", "relate", "addMember", "removeMember", "replaceMembers", "moveMember", "delete", "find",
-    "fetch", "count", "filter", "listPending", "processPending", "save", "saveOrRollback", "rollback", "refresh",
+    "fetch", "count", "aggregate", "filter", "listPending", "processPending", "save", "saveOrRollback", "rollback",
+    "refresh",
     "refreshAll", "reset", "mergeChanges", "obtainPermanentIDs", "updateBatch", "deleteBatch", "choosePolicy",
   ]
 }

@@ -19,6 +19,7 @@ extension DifferentialText {
       "\(name).\(relationship) = [\(members.joined(separator: ", "))]"
     case .moveMember(let name, let relationship, let from, let to): "\(name).\(relationship) from \(from) to \(to)"
     case .fetch(let query), .count(let query): request(query, model)
+    case .aggregate(let query): aggregateRequest(query, model)
     case .filter(let name, let relationship, let query):
       "\(name).\(relationship) by \(condition(query, model))"
     case .refresh(let name, let keepingChanges): name + (keepingChanges ? " keeping changes" : "")
@@ -37,6 +38,18 @@ extension DifferentialText {
 
   private static func request(_ query: RandomQuery, _ model: ManagedObjectModel) -> String {
     (try? query.request(in: model) { .string("@" + $0) }).map { text($0) } ?? query.entity
+  }
+
+  private static func aggregateRequest(_ query: RandomQuery, _ model: ManagedObjectModel) -> String {
+    guard let request = try? query.aggregateRequest(in: model, value: { .string("@" + $0) }) else {
+      return query.entity
+    }
+    var parts = [text(request.records), "by [\(request.propertiesToGroupBy.joined(separator: ", "))]"]
+    parts.append("columns [\(request.propertiesToFetch.map(\.expression).joined(separator: ", "))]")
+    if let having = request.havingPredicate { parts.append("having " + text(having)) }
+    for key in request.sortKeys { parts.append("sort groups \(key.path) \(key.isAscending ? "up" : "down")") }
+    if let limit = request.fetchLimit { parts.append("limit \(limit) offset \(request.fetchOffset)") }
+    return parts.joined(separator: " ")
   }
 
   private static func condition(_ query: RandomQuery, _ model: ManagedObjectModel) -> String {

@@ -9,6 +9,8 @@ extension DifferentialWorld {
       return DifferentialOutcome(hold(try context.fetch(try query.request(in: model, value: value(of:))), index))
     case .count(let query):
       return DifferentialOutcome("\(try context.count(for: try query.request(in: model, value: value(of:))))")
+    case .aggregate(let query):
+      return try aggregate(try query.aggregateRequest(in: model, value: value(of:)), context)
     case .filter(let name, let relationship, let query):
       return try filter(name, relationship, try query.predicate(in: model, value: value(of:)), index)
     case .updateBatch(let query, let values):
@@ -21,6 +23,22 @@ extension DifferentialWorld {
       return try sorted { try context.execute(request) }
     default: return DifferentialOutcome("done")
     }
+  }
+
+  /// The rows of an aggregate request, with the names of the columns.
+  private func aggregate(
+    _ request: AggregateRequest<ManagedObject>, _ context: ManagedObjectContext
+  ) throws -> DifferentialOutcome {
+    let rows = try context.fetchDictionaries(request).map { row in
+      row.sorted { $0.key < $1.key }.map { "\($0.key): " + DifferentialText.text($0.value, name: name) }
+        .joined(separator: ", ")
+    }
+    // The order of objects is that of their keys, which every store gives out in its own way.
+    let entity = try model.entity(named: request.records.entityName ?? "")
+    let hasObjects = try request.propertiesToGroupBy.contains { path in
+      if case .attribute = try ResolvedPath(PropertyPath(path), from: entity).target { false } else { true }
+    }
+    return DifferentialOutcome(hasObjects ? rows.sorted() : rows)
   }
 
   private func value(of name: String) -> AttributeValue { ids[name].map(AttributeValue.reference) ?? .null }

@@ -37,18 +37,18 @@ struct RandomCondition {
   // MARK: Paths
 
   /// The attributes of the entity and of its subentities, the first of each name.
-  private static func attributes(of entity: EntityDescription) -> [AttributeDescription] {
+  static func attributes(of entity: EntityDescription) -> [AttributeDescription] {
     var names: Set<String> = []
     return entity.hierarchy.flatMap(\.attributes).filter { names.insert($0.name).inserted }
   }
 
-  private static func relationships(of entity: EntityDescription, toMany: Bool) -> [RelationshipDescription] {
+  static func relationships(of entity: EntityDescription, toMany: Bool) -> [RelationshipDescription] {
     var names: Set<String> = []
     return entity.hierarchy.flatMap(\.relationships).filter { $0.isToMany == toMany && names.insert($0.name).inserted }
   }
 
   /// Up to two to-one relationships to follow, and where they lead.
-  private mutating func path(from entity: EntityDescription) -> ([String], EntityDescription) {
+  mutating func path(from entity: EntityDescription) -> ([String], EntityDescription) {
     var names: [String] = []
     var owner = entity
     while names.count < 2, random.chance(25) {
@@ -132,7 +132,7 @@ struct RandomCondition {
     (0..<random.number(0...5)).map { _ in random.chance(12) ? .null : constant(of: type) }
   }
 
-  private mutating func ordering() -> ComparisonOperator {
+  mutating func ordering() -> ComparisonOperator {
     random.pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual])
   }
 

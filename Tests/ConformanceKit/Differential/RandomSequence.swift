@@ -90,14 +90,16 @@ struct RandomSequence {
   // MARK: Steps
 
   private enum Step {
-    case insert, set, read, relate, members, delete, find, fetch, count, filter, listPending, processPending, save
+    case insert, set, read, relate, members, delete, find, fetch, count, aggregate, filter, listPending, processPending
+    case save
     case saveOrRollback, rollback, refresh, refreshAll, reset, mergeChanges, obtainPermanentIDs, updateBatch
     case deleteBatch, choosePolicy
   }
 
   private static let weights: [(Int, Step)] = [
     (17, .insert), (15, .set), (7, .read), (9, .relate), (15, .members), (6, .delete), (3, .find), (13, .fetch),
-    (5, .count), (3, .filter), (2, .listPending), (1, .processPending), (6, .save), (9, .saveOrRollback),
+    (5, .count), (6, .aggregate), (3, .filter), (2, .listPending), (1, .processPending), (6, .save),
+    (9, .saveOrRollback),
     (1, .rollback), (3, .refresh), (1, .refreshAll), (1, .reset), (2, .mergeChanges), (1, .obtainPermanentIDs),
     (2, .updateBatch), (1, .deleteBatch), (2, .choosePolicy),
   ]
@@ -136,6 +138,7 @@ struct RandomSequence {
     case .find: return object(context).map { .find($0) }
     case .fetch: return .fetch(query())
     case .count: return .count(query())
+    case .aggregate: return .aggregate(query())
     case .filter: return filter(context)
     case .listPending: return .listPending
     case .processPending: return .processPending

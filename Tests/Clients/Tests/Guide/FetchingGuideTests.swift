@@ -56,6 +56,65 @@ struct FetchingGuideTests {
     #expect(titles == ["Pastel Blues", "Wild Is the Wind", "Miss Perfumado"])
   }
 
+  @Test func `an order follows the members`() async throws {
+    let names = try await reading { context in
+      let request = FetchRequest(Artist.self)
+        .filter { $0.albums.maximum(\.year) >= 1960 }
+        .sort(\.albums.count, .reverse)
+        .sort { $0.albums.minimum(\.year) }
+      return try context.fetch(request).map(\.name)
+    }
+    #expect(names == ["Nina Simone", "Cesária Évora"])
+  }
+
+  @Test func `single aggregates of a request`() async throws {
+    let (first, average, countries, albumsByCountry) = try await reading { context in
+      let albums = FetchRequest(Album.self).filter { $0.artist.name == "Nina Simone" }
+      let first = try context.minimum(of: \.year, for: albums)
+      let average = try context.average(of: \.year, for: albums)
+      let countries = try context.distinctValues(of: \.artist.country, for: FetchRequest(Album.self))
+      let albumsByCountry = try context.count(for: FetchRequest(Album.self), groupedBy: \.artist.country)
+      return (first, average, countries, albumsByCountry)
+    }
+    #expect(first == 1965)
+    #expect(average == 1965.5)
+    #expect(countries == ["Cape Verde", "United States"])
+    #expect(albumsByCountry == ["Cape Verde": 1, "United States": 2])
+  }
+
+  @Test func `rows of groups`() async throws {
+    let lines = try await reading { context in
+      var lines: [String] = []
+      let request = FetchRequest(Track.self)
+        .grouped { ($0.album.title, $0.count, $0.title.minimum) }
+        .having { $0.count > 1 }
+        .sort(\.count, .reverse)
+        .limit(10)
+      for (title, count, first) in try context.fetchRows(request) {
+        lines.append("\(title ?? "no album"): \(count) tracks, \(first ?? "")")
+      }
+      return lines
+    }
+    #expect(lines == ["Pastel Blues: 3 tracks, Be My Husband"])
+  }
+
+  @Test func `rows of groups by names`() async throws {
+    let rows = try await reading { context in
+      var request = AggregateRequest(
+        FetchRequest<ManagedObject>(entityName: "Album"), propertiesToGroupBy: ["artist.name"],
+        propertiesToFetch: [.property("artist.name", named: "artist"), .count, .maximum(of: "year", named: "latest")])
+      request.havingPredicate = try FetchPredicate(format: "@count > 1 OR latest > 1990")
+      request.sortKeys = [SortKey("latest", .reverse)]
+      let rows = try context.fetchDictionaries(request)
+      return rows
+    }
+    #expect(
+      rows == [
+        ["artist": .string("Cesária Évora"), "@count": .int(1), "latest": .int(1992)],
+        ["artist": .string("Nina Simone"), "@count": .int(2), "latest": .int(1966)],
+      ])
+  }
+
   @Test func `a property is read and written by its key`() async throws {
     let titles = try await reading { context in
       let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)

@@ -2,7 +2,8 @@ extension Workbench {
   /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
-      fetchMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(),
+      fetchMeasure(), groupMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(),
+      updateMeasure(),
       smallSaveMeasure(),
       freshnessMeasure(), liveResultMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), pendingMergeMeasure(),
       mergeMemoryMeasure(), actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(),
@@ -13,7 +14,8 @@ extension Workbench {
     ]
     if let postgreSQL {
       all += [
-        postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL), mergeMeasure(postgreSQL),
+        postgreSQLFetchMeasure(postgreSQL), groupMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL),
+        mergeMeasure(postgreSQL),
         idleMergeMeasure(postgreSQL), mappingFetchMeasure(postgreSQL), mappingSaveMeasure(postgreSQL),
         walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL), persistedActionMeasure(postgreSQL),
         persistedActionLatencyMeasure(postgreSQL),

@@ -1,0 +1,11 @@
+import CoherenceCore
+
+extension InMemoryReader: Aggregating {
+  func aggregate(_ query: AggregateQuery) throws -> StoreGroups? {
+    let state = try state()
+    let table = GroupTable(
+      try PreparedGroups(keys: query.keys, aggregates: query.aggregates, for: query.records.entity))
+    try state.forEachRow(of: query.records) { try table.add($0, in: state) }
+    return StoreGroups(values: table.values)
+  }
+}

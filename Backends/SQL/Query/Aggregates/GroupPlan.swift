@@ -1,0 +1,35 @@
+package import CoherenceCore
+
+/// The statement of an aggregate query, the columns of its rows, and the parts of the query that the statement covers
+/// exactly.
+package struct GroupPlan: Sendable {
+  /// A column of the statement.
+  package struct Column: Sendable {
+    package let storage: StorageType
+    /// For references: the space of the keys.
+    package let space: IDSpace?
+    /// Whether the column is a sum, which may be out of the range of its type.
+    package let isSum: Bool
+  }
+
+  package var statement: SQLFragment
+  /// The group keys, then the aggregates.
+  package var columns: [Column]
+  package var isHavingExact: Bool
+  package var isOrderExact: Bool
+  package var isRangeExact: Bool
+
+  /// The groups with the values of the statement's rows.
+  package func groups(_ values: [AttributeValue]) -> StoreGroups {
+    StoreGroups(
+      values: values, isHavingExact: isHavingExact, isOrderExact: isOrderExact, isRangeExact: isRangeExact)
+  }
+
+  /// The error for a cell of a column that is not of the column's representation.
+  package func wrongValue(at column: Int) -> CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Column \(column) of a statement about groups has a value that is no \(columns[column].storage). Restore the "
+        + "store from a backup.")
+  }
+}

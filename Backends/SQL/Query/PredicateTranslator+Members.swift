@@ -1,0 +1,89 @@
+import CoherenceCore
+
+// Conditions on the members of to-many relationships, and values computed from them.
+
+extension PredicateTranslator {
+  private struct Members {
+    var tables: SQLFragment
+    var condition: SQLFragment
+    var scope: JoinScope
+  }
+
+  /// The tables of a subquery and the condition that select the members of a relationship.
+  private func members(
+    _ relationship: RelationshipDescription, following steps: [RelationshipDescription], in scope: inout JoinScope,
+    readingMembers: Bool = false
+  ) -> Members? {
+    guard let owner = scope.alias(following: steps), let table = schema.table(for: relationship.destination) else {
+      return nil
+    }
+    let ownerID = SQLFragment.column(SQLTable.id, of: owner)
+    let alias = scope.subqueryAlias()
+    let memberScope = JoinScope(
+      table, entity: relationship.destination, alias: alias, schema: schema,
+      maximumJoins: dialect.maximumJoins - 1)
+    switch relationship.storage {
+    case .column:
+      return nil
+    case .inverseColumn(let inverse, _):
+      guard let column = column(of: inverse) else { return nil }
+      let condition: SQLFragment = "\(.column(column, of: alias)) = \(ownerID)"
+      return Members(tables: "\(name: table.name) AS \(name: alias)", condition: condition, scope: memberScope)
+    case .links(let links, let isForward):
+      guard let linkTable = schema.linkTable(links) else { return nil }
+      let linkAlias = scope.subqueryAlias()
+      let near = SQLFragment.column(isForward ? linkTable.source : linkTable.target, of: linkAlias)
+      let far = SQLFragment.column(isForward ? linkTable.target : linkTable.source, of: linkAlias)
+      var tables: SQLFragment = "\(name: linkTable.name) AS \(name: linkAlias)"
+      if readingMembers {
+        tables += " JOIN \(name: table.name) AS \(name: alias) ON \(.column(SQLTable.id, of: alias)) = \(far)"
+      }
+      return Members(tables: tables, condition: "\(near) = \(ownerID)", scope: memberScope)
+    }
+  }
+
+  func quantified(
+    _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
+    in scope: inout JoinScope
+  ) -> SQLFragment? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
+      var members = members(relationship, following: resolved.steps, in: &scope, readingMembers: true),
+      let inner = nested(by: 12)?.condition(predicate, in: &members.scope, isTotal: quantifier == .all)
+    else { return nil }
+    let tables = members.tables + members.scope.joinClauses
+    let wanted: SQLFragment = quantifier == .all ? "NOT (\(inner))" : "(\(inner))"
+    let exists: SQLFragment = "EXISTS (SELECT 1 FROM \(tables) WHERE \(members.condition) AND \(wanted))"
+    return quantifier == .any ? exists : "NOT \(exists)"
+  }
+
+  // MARK: Aggregates
+
+  func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target
+    else { return nil }
+    return count(relationship, following: resolved.steps, in: &scope)
+  }
+
+  private func count(
+    _ relationship: RelationshipDescription, following steps: [RelationshipDescription], in scope: inout JoinScope
+  ) -> QueryOperand? {
+    guard let members = members(relationship, following: steps, in: &scope) else { return nil }
+    return QueryOperand(
+      sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
+  }
+
+  /// An aggregate of the members of a relationship; `nil` when the engine does not compute it as the evaluator does.
+  func aggregate(
+    _ aggregate: MemberAggregate, following steps: [RelationshipDescription], in scope: inout JoinScope
+  ) -> QueryOperand? {
+    guard let member = aggregate.operand else { return count(aggregate.relationship, following: steps, in: &scope) }
+    guard var members = members(aggregate.relationship, following: steps, in: &scope, readingMembers: true),
+      let operand = operand(member, in: &members.scope),
+      var result = AggregateTranslator(dialect: dialect).memberAggregate(aggregate.function, of: operand)
+    else { return nil }
+    let tables = members.tables + members.scope.joinClauses
+    result.sql = dialect.collated(
+      "(SELECT \(result.sql) FROM \(tables) WHERE \(members.condition))", as: result.storage)
+    return result
+  }
+}

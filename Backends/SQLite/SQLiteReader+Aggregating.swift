@@ -1,0 +1,47 @@
+import CoherenceCore
+import CoherenceSQL
+import GRDBSQLite
+
+extension SQLiteReader: Aggregating {
+  func aggregate(_ query: AggregateQuery) throws -> StoreGroups? {
+    guard let plan = try store.planner.groups(query) else { return nil }
+    return try read { session in
+      do {
+        var values: [AttributeValue] = []
+        try session.with(plan.statement) { statement in
+          while try statement.step() { try Self.append(statement.handle, plan, to: &values) }
+        }
+        return plan.groups(values)
+      } catch let failure as SQLiteFailure where failure.isIntegerOverflow {
+        // SQLite fails also when the sum is in range again after further records. Core's sum is exact.
+        return nil
+      }
+    }
+  }
+
+  private static func append(_ statement: OpaquePointer, _ plan: GroupPlan, to values: inout [AttributeValue]) throws {
+    for (index, column) in plan.columns.enumerated() {
+      guard let cell = sqlite3_column_value(statement, CInt(index)) else {
+        values.append(.null)
+        continue
+      }
+      guard let value = value(of: cell, column) else { throw plan.wrongValue(at: index) }
+      values.append(value)
+    }
+  }
+
+  private static func value(of cell: OpaquePointer, _ column: GroupPlan.Column) -> AttributeValue? {
+    let type = sqlite3_value_type(cell)
+    if let space = column.space {
+      if type == SQLITE_NULL { return .null }
+      return type == SQLITE_INTEGER ? .reference(ManagedObjectID(space: space, key: sqlite3_value_int64(cell))) : nil
+    }
+    if column.isSum, type == SQLITE_FLOAT { return .double(sqlite3_value_double(cell)) }
+    return SQLiteRowDecoder.value(of: cell, as: column.storage)
+  }
+}
+
+extension SQLiteFailure {
+  /// Whether SQLite's sum of integers went out of range.
+  fileprivate var isIntegerOverflow: Bool { primaryCode == SQLITE_ERROR && message == "integer overflow" }
+}

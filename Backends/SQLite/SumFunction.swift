@@ -1,0 +1,77 @@
+import CoherenceCore
+import Foundation
+import GRDBSQLite
+
+/// The SQL aggregate `coherence_sum(value)`: the exact sum of integers, or of decimals kept as text; null without values.
+///
+/// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point number.
+enum SumFunction {
+  static let name = "coherence_sum"
+
+  /// Makes the function known to a connection.
+  static func register(in connection: OpaquePointer) -> CInt {
+    sqlite3_create_function_v2(
+      connection, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
+      { context, _, arguments in SumFunction.add(context, arguments) },
+      { context in SumFunction.finish(context) }, nil)
+  }
+
+  /// The sum of one group so far.
+  private final class State {
+    var integers: Int128 = 0
+    var decimals: DecimalSum?
+    var isEmpty = true
+  }
+
+  // Safety of `Unmanaged` and `assumingMemoryBound`: the room that SQLite reserves for a group is used here alone. It holds
+  // one strong reference, which the first value puts there and `finish` takes back. SQLite calls `finish` once for each
+  // group, after a failure too.
+  private static func room(_ context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<Unmanaged<State>?>? {
+    let size = creates ? CInt(MemoryLayout<Unmanaged<State>?>.size) : 0
+    return sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Unmanaged<State>?.self)
+  }
+
+  private static func add(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
+    guard let value = arguments?[0], let room = room(context, creates: true) else { return }
+    // SQLite fills new room with zeros, which are no reference.
+    let state = room.pointee ?? Unmanaged.passRetained(State())
+    room.pointee = state
+    state._withUnsafeGuaranteedRef { add(value, to: $0) }
+  }
+
+  private static func add(_ value: OpaquePointer, to state: State) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: state.integers += Int128(sqlite3_value_int64(value))
+    case SQLITE_TEXT:
+      guard let start = sqlite3_value_text(value) else { return }
+      let sum = state.decimals ?? DecimalSum()
+      state.decimals = sum
+      sum.add(digits: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    default: return
+    }
+    state.isEmpty = false
+  }
+
+  private static func finish(_ context: OpaquePointer?) {
+    guard let room = room(context, creates: false), let reference = room.pointee else {
+      return sqlite3_result_null(context)
+    }
+    room.pointee = nil
+    let state = reference.takeRetainedValue()
+    if state.isEmpty { return sqlite3_result_null(context) }
+    switch state.decimals?.value {
+    case .decimal(let sum):
+      let text = sum.description
+      // SQLite copies the text at once.
+      let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+      sqlite3_result_text(context, text, CInt(text.utf8.count), copied)
+    case .double(let sum): sqlite3_result_double(context, sum)
+    default:
+      if let sum = Int64(exactly: state.integers) {
+        sqlite3_result_int64(context, sum)
+      } else {
+        sqlite3_result_double(context, Double(state.integers))
+      }
+    }
+  }
+}

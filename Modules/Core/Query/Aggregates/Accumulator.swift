@@ -1,0 +1,115 @@
+import Foundation
+
+/// The state of an aggregate function after some values, none of which is missing.
+///
+/// Results of parts are combined by adding them as values; only the results of ``AggregateFunction/countDistinct`` cannot
+/// be combined.
+enum Accumulator {
+  case count(Int64)
+  case distinct(DistinctValues)
+  case integers(Int128)
+  case doubles(Double)
+  case decimals(DecimalSum)
+  /// A sum to which a part was added that its type cannot hold.
+  case beyond(Double)
+  case extreme(AttributeValue, isMaximum: Bool)
+
+  /// Different values. A class, so that adding a value copies nothing.
+  final class DistinctValues {
+    var values: Set<AttributeValue> = []
+  }
+
+  /// The state before the first value.
+  ///
+  /// - Parameters:
+  ///   - function: Any function but ``AggregateFunction/average``, which is computed from a sum and a count.
+  ///   - storage: The representation of the values.
+  init(_ function: AggregateFunction, of storage: StorageType) {
+    switch function {
+    case .count: self = .count(0)
+    case .countDistinct: self = .distinct(DistinctValues())
+    case .minimum: self = .extreme(.null, isMaximum: false)
+    case .maximum: self = .extreme(.null, isMaximum: true)
+    case .sum, .average:
+      switch storage {
+      case .float, .double: self = .doubles(0)
+      case .decimal: self = .decimals(DecimalSum())
+      default: self = .integers(0)
+      }
+    }
+  }
+
+  /// Adds a value.
+  mutating func add(_ value: AttributeValue) {
+    switch self {
+    case .count(let number): self = .count(number + 1)
+    case .distinct(let distinct): distinct.values.insert(value)
+    case .integers(let sum):
+      guard case .int(let number) = value else { return addPartBeyond(value) }
+      // Each value has 64 bits: the sum of 2^63 records fits.
+      self = .integers(sum + Int128(number))
+    case .doubles(let sum):
+      if case .double(let number) = value { self = .doubles(sum + number) }
+    case .decimals(let sum):
+      guard case .decimal(let number) = value else { return addPartBeyond(value) }
+      sum.add(number)
+    case .beyond: addPartBeyond(value)
+    case .extreme(let known, let isMaximum):
+      let order = known.isNull ? 0 : value.order(to: known)
+      if known.isNull || (isMaximum ? order > 0 : order < 0) { self = .extreme(value, isMaximum: isMaximum) }
+    }
+  }
+
+  /// Adds the result of a part of the records.
+  mutating func add(part value: AttributeValue) {
+    switch self {
+    case .count(let number):
+      if case .int(let other) = value { self = .count(number + other) }
+    case .doubles where value.isNull:
+      // Infinities of both signs have no sum.
+      self = .doubles(.nan)
+    default:
+      if !value.isNull { add(value) }
+    }
+  }
+
+  private mutating func addPartBeyond(_ value: AttributeValue) {
+    let sum = result.nearestDouble + value.nearestDouble
+    self = .beyond(sum)
+  }
+
+  /// The result. A sum of integers or decimals that its type cannot hold is the nearest double.
+  var result: AttributeValue {
+    switch self {
+    case .count(let number): .int(number)
+    case .distinct(let distinct): .int(Int64(distinct.values.count))
+    case .integers(let sum): Int64(exactly: sum).map(AttributeValue.int) ?? .double(Double(sum))
+    case .doubles(let sum): sum.isNaN ? .null : .double(sum)
+    case .decimals(let sum): sum.value
+    case .beyond(let sum): .double(sum)
+    case .extreme(let value, _): value
+    }
+  }
+}
+
+extension AttributeValue {
+  /// The average of values with a sum and a count. Null without values, and without a sum.
+  static func average(sum: AttributeValue, count: AttributeValue) -> AttributeValue {
+    guard case .int(let count) = count, count > 0 else { return .null }
+    switch sum {
+    case .int(let sum): return .double(Double(sum) / Double(count))
+    case .double(let sum): return .double(sum / Double(count))
+    case .decimal(let sum): return .decimal(sum / Decimal(count))
+    default: return .null
+    }
+  }
+
+  fileprivate var nearestDouble: Double {
+    switch self {
+    case .int(let number): Double(number)
+    case .double(let number): number
+    case .decimal(let number): number.nearestDouble ?? 0
+    default: 0
+    }
+  }
+}

@@ -1,0 +1,55 @@
+extension FetchPredicate {
+  /// Returns the condition with other paths: those of the columns of grouped rows.
+  ///
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` for a condition on members, which groups do not have; what the block
+  ///   throws.
+  func mappingPaths(
+    _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
+  ) throws(CoherenceError) -> FetchPredicate {
+    switch self {
+    case .constant:
+      return self
+    case .comparison(let left, let comparison, let right, let options):
+      return .comparison(try left.mappingPath(map), comparison, try right.mappingPath(map), options)
+    case .membership(let expression, let values, let options):
+      return .membership(try expression.mappingPath(map), in: values, options)
+    case .between(let value, let lower, let upper):
+      return .between(try value.mappingPath(map), try lower.mappingPath(map), try upper.mappingPath(map))
+    case .and(let parts):
+      return .and(try Self.mappingPaths(of: parts, map))
+    case .or(let parts):
+      return .or(try Self.mappingPaths(of: parts, map))
+    case .not(let part):
+      return .not(try part.mappingPaths(map))
+    case .quantified(_, let path, _):
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A having predicate is about groups, which have no members '\(path)'; put the condition on the records.")
+    }
+  }
+
+  private static func mappingPaths(
+    of parts: [FetchPredicate], _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
+  ) throws(CoherenceError) -> [FetchPredicate] {
+    var result: [FetchPredicate] = []
+    for part in parts { result.append(try part.mappingPaths(map)) }
+    return result
+  }
+}
+
+extension FetchExpression {
+  fileprivate func mappingPath(
+    _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
+  ) throws(CoherenceError) -> FetchExpression {
+    switch self {
+    case .value: self
+    case .path(let path): .path(try map(path))
+    case .count(let path): .path(try map(path.counted))
+    }
+  }
+}
+
+extension PropertyPath {
+  /// The path to the number of members at the end of this path.
+  package var counted: PropertyPath { PropertyPath(names: names + [AggregateFunction.count.pathOperator]) }
+}

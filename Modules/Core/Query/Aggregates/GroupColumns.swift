@@ -1,0 +1,182 @@
+/// The source of a column of a row that is computed from a group of records.
+public enum GroupColumnSource: Sendable, Hashable {
+  /// A group key, by its number.
+  case key(Int)
+  /// An aggregate, by its number.
+  case aggregate(Int)
+  /// The quotient of a sum and a count, by the numbers of these aggregates.
+  case average(sum: Int, count: Int)
+}
+
+/// The columns of grouped rows: those that a request fetches, and those that only its having predicate or its order
+/// reads.
+///
+/// Averages are resolved to a sum and a count, so that the results of several stores, and of unsaved records, can be
+/// combined.
+struct GroupColumns {
+  struct Column: Sendable {
+    let source: GroupColumnSource
+    /// The representation of the column's values.
+    let storage: StorageType
+    /// For objects: the hierarchy that they belong to.
+    let root: EntityDescription?
+    /// The column in the words of the request, for messages.
+    let label: String
+  }
+
+  private enum Definition: Hashable {
+    case key(ResolvedPath)
+    case aggregate(AggregateFunction, ResolvedPath?)
+  }
+
+  let entity: EntityDescription
+  private(set) var columns: [Column] = []
+  private(set) var keys: [PropertyPath] = []
+  private(set) var aggregates: [Aggregate] = []
+  /// The paths that keys and aggregates read.
+  private(set) var readPaths: [ResolvedPath] = []
+  private var indices: [Definition: Int] = [:]
+  private var aggregateIndices: [Definition: Int] = [:]
+  /// The columns by the names that the request gives them.
+  private var names: [String: Int] = [:]
+
+  /// Begins with the group keys as the first columns.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a path to many
+  ///   members.
+  init(groupedBy keys: [PropertyPath], of entity: EntityDescription) throws(CoherenceError) {
+    self.entity = entity
+    for path in keys {
+      try path.checkNames()
+      let resolved = try ResolvedPath(path, from: entity)
+      guard let storage = resolved.storage else {
+        throw CoherenceError(
+          .invalidFetchRequest,
+          "'\(path)' has many members and cannot be a group key; group by an attribute or a to-one relationship.")
+      }
+      guard indices[.key(resolved)] == nil else { continue }
+      indices[.key(resolved)] = columns.count
+      columns.append(
+        Column(
+          source: .key(self.keys.count), storage: storage, root: resolved.referencedRoot, label: path.description))
+      self.keys.append(path)
+      readPaths.append(resolved)
+    }
+  }
+
+  /// Gives a column a name, by which the having predicate and the order find it.
+  mutating func name(_ index: Int, _ name: String) { if names[name] == nil { names[name] = index } }
+
+  /// The index of the column with a name or an expression, such as `album.title`, `@count` or `@sum.length`. An
+  /// aggregate that is no column yet becomes one.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a property that
+  ///   is no group key, and for a function that is not defined for the values.
+  mutating func index(of path: PropertyPath) throws(CoherenceError) -> Int {
+    try path.checkNames()
+    if let index = names[path.description] { return index }
+    let definition = try definition(of: path)
+    if let index = indices[definition] { return index }
+    guard case .aggregate(let function, let operand) = definition else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "'\(path)' is neither a group key nor an aggregate, and records of a group may have different values of it; "
+          + "add it to the group keys, or use an aggregate of it.")
+    }
+    let column = try column(function, operand, path)
+    indices[definition] = columns.count
+    columns.append(column)
+    return columns.count - 1
+  }
+
+  private func definition(of path: PropertyPath) throws(CoherenceError) -> Definition {
+    guard let name = path.names.first, let function = AggregateFunction(pathOperator: name),
+      entity.propertiesByName[name] == nil
+    else { return .key(try ResolvedPath(path, from: entity)) }
+    let rest = Array(path.names.dropFirst())
+    guard !rest.isEmpty else {
+      guard function == .count else {
+        throw CoherenceError(.invalidFetchRequest, "\(name) needs a property; add its name, such as '\(name).length'.")
+      }
+      return .aggregate(.count, nil)
+    }
+    return .aggregate(function, try ResolvedPath(PropertyPath(names: rest), from: entity))
+  }
+
+  private mutating func column(
+    _ function: AggregateFunction, _ operand: ResolvedPath?, _ path: PropertyPath
+  ) throws(CoherenceError) -> Column {
+    let rest = PropertyPath(names: Array(path.names.dropFirst()))
+    let storage = try operand.map { (operand) throws(CoherenceError) in
+      try function.result(for: operand, at: rest.description)
+    }
+    let source: GroupColumnSource =
+      function == .average
+      ? .average(sum: aggregate(.sum, operand, rest), count: aggregate(.count, operand, rest))
+      : .aggregate(aggregate(function, operand, rest))
+    return Column(source: source, storage: storage ?? .int64, root: nil, label: path.description)
+  }
+
+  private mutating func aggregate(
+    _ function: AggregateFunction, _ operand: ResolvedPath?, _ path: PropertyPath
+  ) -> Int {
+    let definition = Definition.aggregate(function, operand)
+    if let index = aggregateIndices[definition] { return index }
+    let index = aggregates.count
+    aggregateIndices[definition] = index
+    aggregates.append(Aggregate(function, of: operand == nil ? nil : path))
+    if let operand { readPaths.append(operand) }
+    return index
+  }
+
+  // MARK: Values
+
+  /// The value of a column in a group.
+  ///
+  /// - Parameters:
+  ///   - values: The keys and aggregates of groups, one group after the other.
+  ///   - start: The place of the group's first key.
+  func value(of column: Int, in values: [AttributeValue], at start: Int) -> AttributeValue {
+    switch columns[column].source {
+    case .key(let index): values[start + index].withoutSignOfZero
+    case .aggregate(let index): values[start + keys.count + index].withoutSignOfZero
+    case .average(let sum, let count):
+      .average(sum: values[start + keys.count + sum], count: values[start + keys.count + count])
+    }
+  }
+
+  /// Refuses a value that stands for a sum out of the range of its type.
+  func check(_ value: AttributeValue, of column: Int) throws(CoherenceError) {
+    let column = columns[column]
+    guard case .double = value, column.storage == .int64 || column.storage == .decimal else { return }
+    throw CoherenceError(
+      .arithmeticOverflow,
+      "'\(column.label)' of '\(entity.name)' is out of the range of its type (\(column.storage)); "
+        + "aggregate fewer records.")
+  }
+
+  // MARK: Predicates
+
+  /// The kind of a column's values, by the path that a resolved having predicate has for the column.
+  func kind(at path: PropertyPath) throws(CoherenceError) -> OperandKind {
+    let column = columns[try slot(at: path)]
+    return column.root.map(OperandKind.reference) ?? OperandKind(column.storage)
+  }
+
+  /// The index of a column, by the path that a resolved having predicate has for the column.
+  func slot(at path: PropertyPath) throws(CoherenceError) -> Int {
+    guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else {
+      throw CoherenceError(
+        .invalidFetchRequest, "'\(path)' is no column of the grouped rows; name a group key or an aggregate.")
+    }
+    return index
+  }
+}
+
+extension AttributeValue {
+  /// Zero for a negative zero, which equals it.
+  fileprivate var withoutSignOfZero: AttributeValue {
+    if case .double(0) = self { return .double(0) }
+    return self
+  }
+}

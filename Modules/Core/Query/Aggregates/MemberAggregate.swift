@@ -1,0 +1,82 @@
+/// An aggregate of the members of a to-many relationship, at the end of a path such as `tracks.@sum.length`.
+public struct MemberAggregate: Sendable, Hashable {
+  /// The function.
+  public let function: AggregateFunction
+  /// The relationship whose members take part.
+  public let relationship: RelationshipDescription
+  /// The path from a member to the value; `nil` for the number of members.
+  public let operand: ResolvedPath?
+  /// The representation of the result.
+  public let storage: StorageType
+
+  /// - Parameters:
+  ///   - rest: The names after the function.
+  ///   - path: The whole path, for messages.
+  init(
+    _ function: AggregateFunction, of relationship: RelationshipDescription, rest: [String], in path: PropertyPath
+  ) throws(CoherenceError) {
+    self.function = function
+    self.relationship = relationship
+    guard !rest.isEmpty else {
+      guard function == .count else {
+        throw CoherenceError(
+          .invalidPredicate, "'\(path)' names no attribute of the members after \(function.pathOperator); add one.")
+      }
+      operand = nil
+      storage = .int64
+      return
+    }
+    let operand = try ResolvedPath(PropertyPath(names: rest), from: relationship.destination)
+    if case .aggregate = operand.target {
+      throw CoherenceError(
+        .invalidPredicate, "'\(path)' is an aggregate of an aggregate; aggregate an attribute of the members.")
+    }
+    storage = try function.result(for: operand, at: path.description)
+    self.operand = operand
+  }
+}
+
+/// An aggregate of members compiled for the evaluator. A class, so that an evaluation retains only one reference.
+@usableFromInline final class MemberFold: Sendable {
+  private let function: AggregateFunction
+  private let relationship: RelationshipDescription
+  /// The entity that a record must belong to for having the relationship; `nil` if every record has it.
+  @usableFromInline let required: EntityDescription?
+  private let operand: Operand
+  private let storage: StorageType
+  /// The result for a record without members.
+  @usableFromInline let valueOfNothing: AttributeValue
+
+  /// - Parameter operandStorage: The representation of the members' values.
+  init(
+    _ aggregate: MemberAggregate, operand: Operand, operandStorage: StorageType, required: EntityDescription?
+  ) {
+    function = aggregate.function
+    relationship = aggregate.relationship
+    self.required = required
+    self.operand = operand
+    storage = operandStorage
+    valueOfNothing = Self.fold(function, storage, [])
+  }
+
+  /// The aggregate of the members of a record.
+  @usableFromInline func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
+    var values: [AttributeValue] = []
+    for member in try source.members(of: relationship, from: record) {
+      values.append(try operand.value(of: member, in: source))
+    }
+    return Self.fold(function, storage, values)
+  }
+
+  private static func fold(
+    _ function: AggregateFunction, _ storage: StorageType, _ values: [AttributeValue]
+  ) -> AttributeValue {
+    func result(_ function: AggregateFunction) -> AttributeValue {
+      var accumulator = Accumulator(function, of: storage)
+      for value in values where !value.isNull { accumulator.add(value) }
+      return accumulator.result
+    }
+    guard function == .average else { return result(function) }
+    return .average(sum: result(.sum), count: result(.count))
+  }
+}

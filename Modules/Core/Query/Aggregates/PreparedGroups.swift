@@ -1,0 +1,127 @@
+/// The keys and aggregates of groups compiled for an entity, to be computed from many records. For stores that keep
+/// their records in memory.
+///
+/// The results are those of every other store. May be used on several threads at the same time; a ``GroupTable`` may
+/// not.
+public struct PreparedGroups: Sendable {
+  struct Operation: Sendable {
+    let function: AggregateFunction
+    /// The value that takes part; `nil` for the record itself.
+    let operand: Operand?
+    let storage: StorageType
+  }
+  let keys: [Operand]
+  let operations: [Operation]
+
+  /// Prepares keys and aggregates for records of an entity and its subentities.
+  ///
+  /// - Parameters:
+  ///   - keys: The paths of the group keys.
+  ///   - aggregates: The aggregates, without averages: an average is a sum divided by a count.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
+  ///   ``ErrorCode/invalidFetchRequest`` for a function that is not defined for the values.
+  public init(
+    keys: [PropertyPath], aggregates: [Aggregate], for entity: EntityDescription
+  ) throws(CoherenceError) {
+    var compiler = PredicateCompiler(entity: entity)
+    self.keys = try keys.map { (path: PropertyPath) throws(CoherenceError) -> Operand in
+      compiler.operand(try ResolvedPath(path, from: entity))
+    }
+    operations = try aggregates.map { (aggregate: Aggregate) throws(CoherenceError) -> Operation in
+      guard let path = aggregate.path else { return Operation(function: .count, operand: nil, storage: .int64) }
+      let resolved = try ResolvedPath(path, from: entity)
+      _ = try aggregate.function.result(for: resolved, at: path.description)
+      return Operation(
+        function: aggregate.function, operand: compiler.operand(resolved), storage: resolved.storage ?? .int64)
+    }
+  }
+
+  /// Whether the results of parts of the records can be combined.
+  var areCombinable: Bool { operations.allSatisfy { $0.function != .countDistinct } }
+}
+
+/// Groups that records are added to one after the other. Used by one thread at a time.
+public final class GroupTable {
+  private let prepared: PreparedGroups
+  private var indices: [[AttributeValue]: Int] = [:]
+  private var keys: [[AttributeValue]] = []
+  /// The states of the first group, then those of the second, and so on.
+  private var accumulators: [Accumulator] = []
+  private var latest: Int?
+
+  /// Makes a table without records. Groups without keys are one group from the beginning.
+  public init(_ prepared: PreparedGroups) {
+    self.prepared = prepared
+    if prepared.keys.isEmpty { latest = addGroup([]) }
+  }
+
+  /// The number of groups.
+  public var count: Int { keys.count }
+
+  /// Adds a record to its group.
+  ///
+  /// - Throws: What the source throws. The record may then be counted by some of the aggregates.
+  public func add<S: RecordSource>(_ record: S.Record, in source: S) throws {
+    var key: [AttributeValue] = []
+    if !prepared.keys.isEmpty {
+      key.reserveCapacity(prepared.keys.count)
+      for operand in prepared.keys { key.append(try operand.value(of: record, in: source)) }
+    }
+    var place = group(of: key) * prepared.operations.count
+    for operation in prepared.operations {
+      if let operand = operation.operand {
+        let value = try operand.value(of: record, in: source)
+        if !value.isNull { accumulators[place].add(value) }
+      } else {
+        accumulators[place].add(.null)
+      }
+      place += 1
+    }
+  }
+
+  /// Adds the results of groups that another table, or a store, has computed from other records.
+  ///
+  /// - Parameter values: The keys and the results of each group, as in ``values``.
+  func add(parts values: [AttributeValue]) {
+    let width = prepared.keys.count + prepared.operations.count
+    guard width > 0 else { return }
+    for start in stride(from: 0, to: values.count, by: width) {
+      let end = start + prepared.keys.count
+      let place = group(of: Array(values[start..<end])) * prepared.operations.count
+      for index in prepared.operations.indices { accumulators[place + index].add(part: values[end + index]) }
+    }
+  }
+
+  private func group(of key: [AttributeValue]) -> Int {
+    // Records of one group often follow each other.
+    if let latest, keys[latest] == key { return latest }
+    let index = indices[key] ?? addGroup(key)
+    latest = index
+    return index
+  }
+
+  private func addGroup(_ key: [AttributeValue]) -> Int {
+    let index = keys.count
+    indices[key] = index
+    keys.append(key)
+    for operation in prepared.operations {
+      accumulators.append(Accumulator(operation.function, of: operation.storage))
+    }
+    return index
+  }
+
+  /// The keys of the first group, its results, then the keys of the second group, and so on. The groups are in no order.
+  public var values: [AttributeValue] {
+    var values: [AttributeValue] = []
+    values.reserveCapacity(keys.count * (prepared.keys.count + prepared.operations.count))
+    var place = 0
+    for key in keys {
+      values += key
+      for _ in prepared.operations {
+        values.append(accumulators[place].result)
+        place += 1
+      }
+    }
+    return values
+  }
+}

@@ -1,0 +1,101 @@
+/// Executes an aggregate plan: in the store, in parts that are combined, or over the records.
+struct AggregateExecution {
+  private let plan: AggregatePlan
+  private let context: ManagedObjectContext
+
+  init(_ plan: AggregatePlan, in context: ManagedObjectContext) {
+    self.plan = plan
+    self.context = context
+  }
+
+  /// The greatest number of records with unsaved changes that a store is asked to leave out.
+  private static let greatestExceptionCount = 1_000
+
+  /// Returns the rows of the plan.
+  func run() throws -> AggregateRows {
+    let groups = try groupsOfStore() ?? StoreGroups(values: try combinedGroups() ?? scan())
+    let rows = try AggregateRowBuilder(plan).rows(of: groups)
+    guard plan.fetch.needsOverlay else { return rows }
+    for case .reference(let id) in rows.values where id.isTemporaryID { context.exposeTemporaryID(id) }
+    return rows
+  }
+
+  /// The groups as the only store computes them; `nil` where others take part or the store cannot.
+  private func groupsOfStore() throws -> StoreGroups? {
+    guard !plan.fetch.needsOverlay, !plan.hasRangeOfRecords, plan.fetch.stores.count == 1,
+      let reader = try context.reader(for: plan.fetch.stores[0]) as? any Aggregating
+    else { return nil }
+    return try reader.aggregate(plan.query)
+  }
+
+  /// The groups of several stores, and of records with unsaved changes, combined; `nil` where a part cannot be computed
+  /// by its store.
+  private func combinedGroups() throws -> [AttributeValue]? {
+    let fetch = plan.fetch
+    guard !fetch.dependsOnUnsaved, !plan.hasRangeOfRecords, plan.groups.areCombinable,
+      fetch.needsOverlay || fetch.stores.count > 1
+    else { return nil }
+    let unsaved = fetch.needsOverlay ? try context.unsavedStates(for: fetch) : UnsavedStates()
+    guard let hidden = unsaved.hiddenIDs, hidden.count <= Self.greatestExceptionCount else { return nil }
+    let query = plan.partialQuery(except: hidden)
+    let table = GroupTable(plan.groups)
+    for store in fetch.stores {
+      guard let reader = try context.reader(for: store) as? any Aggregating, let groups = try reader.aggregate(query)
+      else { return nil }
+      table.add(parts: groups.values)
+    }
+    let filter = RecordFilter(fetch, ContextRecords(context: context), unsaved: unsaved)
+    for record in try filter.matchingUnsaved() { try table.add(record, in: filter.source) }
+    return table.values
+  }
+
+  /// The groups computed from the records.
+  private func scan() throws -> [AttributeValue] {
+    if plan.fetch.needsOverlay {
+      let records = ContextRecords(context: context)
+      return try scan(AggregateSink(plan, records, preload: records.preload))
+    }
+    let records = StoredRecords(context: context)
+    return try scan(AggregateSink(plan, records, preload: records.preload))
+  }
+
+  private func scan<Source>(_ sink: AggregateSink<Source>) throws -> [AttributeValue] {
+    var sink = sink
+    if plan.hasRangeOfRecords {
+      try FetchExecution(plan.fetch, in: context).run(into: &sink)
+    } else {
+      try FetchExecution(plan.fetch.unordered(), in: context).scan(into: &sink)
+    }
+    return sink.table.values
+  }
+}
+
+/// Adds records to groups.
+private struct AggregateSink<Source: RecordSource>: FetchSink where Source.Record == RecordState {
+  typealias Preload = ([RelationshipDescription], [RecordState]) throws -> Void
+
+  let table: GroupTable
+  private let source: Source
+  private let paths: [[RelationshipDescription]]
+  private let preload: Preload
+  var sharesRows: Bool { false }
+
+  init(_ plan: AggregatePlan, _ source: Source, preload: @escaping Preload) {
+    table = GroupTable(plan.groups)
+    self.source = source
+    paths = plan.preloadedPaths
+    self.preload = preload
+  }
+
+  mutating func receive(_ rows: [Row]) throws {
+    guard paths.isEmpty else { return try add(rows.map { RecordState($0) }) }
+    for row in rows { try table.add(RecordState(row), in: source) }
+  }
+
+  mutating func receive(_ records: ArraySlice<RecordState>) throws { try add(Array(records)) }
+
+  private func add(_ records: [RecordState]) throws {
+    for path in paths { try preload(path, records) }
+    for record in records { try table.add(record, in: source) }
+  }
+}

@@ -1,0 +1,84 @@
+/// An aggregate request with its names resolved, its columns reduced to keys and aggregates, and the influence of
+/// unsaved changes decided.
+struct AggregatePlan {
+  /// The plan of the fetch whose records take part.
+  let fetch: FetchPlan
+  let columns: GroupColumns
+  let groups: PreparedGroups
+  let query: AggregateQuery
+  let having: PreparedHaving?
+  /// The columns of the result.
+  let outputs: [Int]
+
+  /// - Parameter unsaved: The hierarchies with unsaved records; the same that the plan of the fetch knows.
+  init<Result>(_ request: AggregateRequest<Result>, _ fetch: FetchPlan, unsaved: UnsavedHierarchies) throws {
+    guard request.fetchOffset >= 0, request.fetchLimit.map({ $0 >= 0 }) != false else {
+      throw CoherenceError(.invalidFetchRequest, "Limit and offset of an aggregate request cannot be negative.")
+    }
+    guard !request.propertiesToFetch.isEmpty else {
+      throw CoherenceError(
+        .invalidFetchRequest, "The aggregate request fetches no property; add a group key or an aggregate.")
+    }
+    let entity = fetch.query.entity
+    var columns = try GroupColumns(groupedBy: request.propertiesToGroupBy.map { PropertyPath($0) }, of: entity)
+    outputs = try request.propertiesToFetch.map { column throws(CoherenceError) in
+      let index = try columns.index(of: PropertyPath(column.expression))
+      columns.name(index, column.name)
+      return index
+    }
+    let having = try request.havingPredicate?.mappingPaths { path throws(CoherenceError) in
+      PropertyPath(names: ["\(try columns.index(of: path))"])
+    }
+    let order = try Self.order(request.sortKeys, &columns)
+    self.having = try having.map { try PreparedHaving($0, on: columns) }
+    self.columns = columns
+    groups = try PreparedGroups(keys: columns.keys, aggregates: columns.aggregates, for: entity)
+    self.fetch = columns.readPaths.contains(where: unsaved.areRead(along:)) ? fetch.dependingOnUnsaved() : fetch
+    query = AggregateQuery(
+      records: self.fetch.unorderedQuery, keys: columns.keys, aggregates: columns.aggregates,
+      columns: columns.columns.map(\.source), having: self.having?.predicate, order: order,
+      limit: request.fetchLimit, offset: request.fetchOffset)
+  }
+
+  /// The order of the request, followed by the group keys, which make it total.
+  private static func order(
+    _ sortKeys: [SortKey], _ columns: inout GroupColumns
+  ) throws -> [AggregateQuery.Order] {
+    var order: [AggregateQuery.Order] = []
+    for key in sortKeys {
+      let index = try columns.index(of: key.path)
+      let column = columns.columns[index]
+      guard key.options.isEmpty || column.storage == .string else {
+        throw CoherenceError(
+          .invalidFetchRequest,
+          "'\(column.label)' is not text; only text is ordered without regard to case or diacritics.")
+      }
+      order.append(AggregateQuery.Order(column: index, isAscending: key.isAscending, options: key.options))
+    }
+    for index in columns.keys.indices where !order.contains(where: { $0.column == index && $0.options.isEmpty }) {
+      order.append(AggregateQuery.Order(column: index))
+    }
+    return order
+  }
+
+  /// Whether the records are a range of the fetch, so that its order decides which records take part.
+  var hasRangeOfRecords: Bool { fetch.query.limit != nil || fetch.query.offset > 0 }
+
+  /// The query for groups that are combined with others.
+  func partialQuery(except ids: [ManagedObjectID]) -> AggregateQuery {
+    var query = query
+    query.records = fetch.query(except: ids)
+    query.having = nil
+    query.order = []
+    query.limit = nil
+    query.offset = 0
+    return query
+  }
+
+  /// The to-one relationships that lead to the values of other records.
+  var preloadedPaths: [[RelationshipDescription]] {
+    var paths: [[RelationshipDescription]] = []
+    for path in columns.readPaths where !path.steps.isEmpty && !paths.contains(path.steps) { paths.append(path.steps) }
+    return paths
+  }
+}

@@ -1,0 +1,61 @@
+/// Rows computed from groups of records.
+struct AggregateRows {
+  /// The values of the first row, then those of the second, and so on.
+  let values: [AttributeValue]
+  /// The number of columns.
+  let width: Int
+  /// The number of rows.
+  var count: Int { width == 0 ? 0 : values.count / width }
+}
+
+/// Makes the rows of a plan from groups: computes averages, and filters, orders and cuts as far as the store did not.
+struct AggregateRowBuilder {
+  private let plan: AggregatePlan
+
+  init(_ plan: AggregatePlan) { self.plan = plan }
+
+  /// - Throws: ``ErrorCode/arithmeticOverflow`` for a sum of a row that its type cannot hold.
+  func rows(of groups: StoreGroups) throws -> AggregateRows {
+    let width = plan.columns.keys.count + plan.columns.aggregates.count
+    let starts = Array(stride(from: 0, to: width == 0 ? 0 : groups.values.count, by: width))
+    let chosen = try groups.isRangeExact ? starts[...] : part(of: starts, groups)
+    var values: [AttributeValue] = []
+    values.reserveCapacity(chosen.count * plan.outputs.count)
+    for start in chosen {
+      for column in plan.outputs {
+        let value = plan.columns.value(of: column, in: groups.values, at: start)
+        try plan.columns.check(value, of: column)
+        values.append(value)
+      }
+    }
+    return AggregateRows(values: values, width: plan.outputs.count)
+  }
+
+  /// The places of the groups in the range.
+  private func part(of starts: [Int], _ groups: StoreGroups) throws -> ArraySlice<Int> {
+    let range = FetchRange(offset: plan.query.offset, limit: plan.query.limit)
+    let having = groups.isHavingExact ? nil : plan.having
+    guard having != nil || !groups.isOrderExact else { return range.part(of: starts) }
+    var rows: [(start: Int, values: [AttributeValue])] = []
+    for start in starts {
+      let row = plan.columns.columns.indices.map { plan.columns.value(of: $0, in: groups.values, at: start) }
+      if try having?.matches(row) != false { rows.append((start, row)) }
+    }
+    guard !groups.isOrderExact else { return range.part(of: rows.map(\.start)) }
+    let sorted = rows.map { (start: $0.start, values: sortable($0.values)) }.sorted { precedes($0.values, $1.values) }
+    return range.part(of: sorted.map(\.start))
+  }
+
+  /// The values that decide about the order, without the differences that options ignore.
+  private func sortable(_ row: [AttributeValue]) -> [AttributeValue] {
+    plan.query.order.map { row[$0.column].folded($0.options) }
+  }
+
+  private func precedes(_ left: [AttributeValue], _ right: [AttributeValue]) -> Bool {
+    for (index, key) in plan.query.order.enumerated() {
+      let order = left[index].order(to: right[index])
+      if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+    }
+    return false
+  }
+}

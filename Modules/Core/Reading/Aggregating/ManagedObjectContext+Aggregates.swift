@@ -1,0 +1,79 @@
+// Single aggregates of the records of a request.
+
+extension ManagedObjectContext {
+  /// Returns the sum of an attribute over the records that a fetch would return; 0 for no values.
+  ///
+  /// ```swift
+  /// let seconds = try context.sum(of: \.length, for: FetchRequest(Track.self))
+  /// ```
+  ///
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func sum<Root: DeclaredEntity, Value>(
+    of attribute: KeyPath<GroupScope<Root>, QueryAttribute<Value>>, for request: FetchRequest<Root>
+  ) throws -> Value.NonOptional.Sum where Value.NonOptional: NumericAttribute {
+    try value(of: request) { $0[keyPath: attribute].sum }
+  }
+
+  /// Returns the average of an attribute over the records that a fetch would return; `nil` for no values.
+  ///
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func average<Root: DeclaredEntity, Value>(
+    of attribute: KeyPath<GroupScope<Root>, QueryAttribute<Value>>, for request: FetchRequest<Root>
+  ) throws -> Value.NonOptional.Average? where Value.NonOptional: NumericAttribute {
+    try value(of: request) { $0[keyPath: attribute].average }
+  }
+
+  /// Returns the least value of an attribute among the records that a fetch would return; `nil` for no values.
+  ///
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func minimum<Root: DeclaredEntity, Value>(
+    of attribute: KeyPath<GroupScope<Root>, QueryAttribute<Value>>, for request: FetchRequest<Root>
+  ) throws -> Value.NonOptional? {
+    try value(of: request) { $0[keyPath: attribute].minimum }
+  }
+
+  /// Returns the greatest value of an attribute among the records that a fetch would return; `nil` for no values.
+  ///
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func maximum<Root: DeclaredEntity, Value>(
+    of attribute: KeyPath<GroupScope<Root>, QueryAttribute<Value>>, for request: FetchRequest<Root>
+  ) throws -> Value.NonOptional? {
+    try value(of: request) { $0[keyPath: attribute].maximum }
+  }
+
+  /// Returns the different values of a property of the records that a fetch would return, in ascending order, the
+  /// missing value first.
+  ///
+  /// - Parameter property: An attribute, also over to-one relationships, or a to-one relationship.
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func distinctValues<Root: DeclaredEntity, Key: GroupColumn>(
+    of property: KeyPath<GroupScope<Root>, Key>, for request: FetchRequest<Root>
+  ) throws -> [Key.Value] {
+    let grouped = request.grouped { $0[keyPath: property] }
+    return try fetchRows(grouped)
+  }
+
+  /// Returns the number of records that a fetch would return for each value of a property.
+  ///
+  /// - Parameter property: An attribute, also over to-one relationships, or a to-one relationship.
+  /// - Throws: As ``fetchDictionaries(_:)``.
+  public final func count<Root: DeclaredEntity, Key: GroupColumn>(
+    for request: FetchRequest<Root>, groupedBy property: KeyPath<GroupScope<Root>, Key>
+  ) throws -> [Key.Value: Int] where Key.Value: Hashable {
+    let grouped = request.grouped { ($0[keyPath: property], $0.count) }
+    var counts: [Key.Value: Int] = [:]
+    // Values that differ by their bytes alone may be equal in Swift.
+    for (value, count) in try fetchRows(grouped) { counts[value, default: 0] += count }
+    return counts
+  }
+
+  private final func value<Root: DeclaredEntity, Column: GroupColumn>(
+    of request: FetchRequest<Root>, _ column: (GroupScope<Root>) -> Column
+  ) throws -> Column.Value {
+    let column = column(GroupScope())
+    let rows = try aggregate(
+      AggregateRequest(
+        request, propertiesToFetch: [ResultColumn(named: "value", expression: column.columnPath.description)]))
+    return column.columnValue(from: rows.values.first ?? .null)
+  }
+}

@@ -1,0 +1,87 @@
+/// A column of a grouped row in a typed expression: a group key, which is a ``QueryAttribute`` or a ``GroupTarget``, or a
+/// ``QueryAggregate``.
+public protocol GroupColumn: Sendable {
+  /// The type of the column's values.
+  associatedtype Value: Sendable
+  /// The expression of the column.
+  var columnPath: PropertyPath { get }
+  /// Whether the records are grouped by the column, which has no function then.
+  var isGroupKey: Bool { get }
+  /// The value of the column from its stored form.
+  func columnValue(from value: AttributeValue) -> Value
+}
+
+extension QueryAttribute: GroupColumn {
+  public var columnPath: PropertyPath { path }
+  public var isGroupKey: Bool { true }
+  public func columnValue(from value: AttributeValue) -> Value {
+    Value(attributeValue: value) ?? Value.attributeDefault
+  }
+}
+
+// MARK: - Aggregates of attributes
+
+extension QueryAttribute where Value.NonOptional: NumericAttribute {
+  /// The sum of the attribute over the records of a group; 0 for no values.
+  public var sum: QueryAggregate<Value.NonOptional.Sum> { QueryAggregate(.sum, path) }
+  /// The average of the attribute over the records of a group; missing for no values.
+  public var average: QueryAggregate<Value.NonOptional.Average?> { QueryAggregate(.average, path) }
+}
+
+extension QueryAttribute {
+  /// The least value of the attribute among the records of a group; missing for no values.
+  public var minimum: QueryAggregate<Value.NonOptional?> { QueryAggregate(.minimum, path) }
+  /// The greatest value of the attribute among the records of a group; missing for no values.
+  public var maximum: QueryAggregate<Value.NonOptional?> { QueryAggregate(.maximum, path) }
+  /// The number of records of a group with a value of the attribute.
+  public var count: QueryAggregate<Int> { QueryAggregate(.count, path) }
+  /// The number of different values of the attribute among the records of a group.
+  public var countDistinct: QueryAggregate<Int> { QueryAggregate(.countDistinct, path) }
+}
+
+/// An aggregate of the records of a group in a typed expression.
+public struct QueryAggregate<Value: AttributeConvertible>: GroupColumn {
+  public let columnPath: PropertyPath
+  public var isGroupKey: Bool { false }
+  /// The value in place of a missing one.
+  private let missing: Value
+
+  init(_ function: AggregateFunction, _ path: PropertyPath) {
+    columnPath = PropertyPath(names: [function.pathOperator] + path.names)
+    // Infinities of both signs have no sum.
+    missing = function == .sum ? Double.nan as? Value ?? Value.attributeDefault : Value.attributeDefault
+  }
+
+  public func columnValue(from value: AttributeValue) -> Value { Value(attributeValue: value) ?? missing }
+
+  private func compared(_ comparison: ComparisonOperator, _ value: Value) -> FetchPredicate {
+    .comparison(.path(columnPath), comparison, .value(value.attributeValue))
+  }
+
+  private func compared(_ comparison: ComparisonOperator, _ other: QueryAggregate) -> FetchPredicate {
+    .comparison(.path(columnPath), comparison, .path(other.columnPath))
+  }
+
+  /// Whether the value is missing.
+  public var isNil: FetchPredicate { .comparison(.path(columnPath), .equal, .value(.null)) }
+
+  /// Whether lower <= value <= upper. False for a missing value.
+  public func isBetween(_ lower: Value, _ upper: Value) -> FetchPredicate {
+    .between(.path(columnPath), .value(lower.attributeValue), .value(upper.attributeValue))
+  }
+}
+
+extension QueryAggregate {
+  public static func == (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.equal, right) }
+  public static func != (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.notEqual, right) }
+  public static func < (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.less, right) }
+  public static func <= (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.lessOrEqual, right) }
+  public static func > (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.greater, right) }
+  public static func >= (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.greaterOrEqual, right) }
+
+  public static func == (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate { left.compared(.equal, right) }
+  public static func < (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate { left.compared(.less, right) }
+  public static func > (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate {
+    left.compared(.greater, right)
+  }
+}

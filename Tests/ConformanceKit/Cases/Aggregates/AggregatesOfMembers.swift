@@ -1,0 +1,96 @@
+import CoherenceCore
+import Foundation
+
+/// Aggregates of the members of to-many relationships, in conditions and orders of fetches.
+extension ConformanceSubject {
+  static let aggregatesOfMembers = ConformanceSubject("Aggregates of members") {
+    orders
+    conditions
+    unsaved
+  }
+
+  @CasesBuilder private static var orders: [Case] {
+    Case.computed("records are ordered by the number of their members and by aggregates of them") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        func titles(_ keys: SortKey...) throws -> [String] { try context.names("Album", sort: keys) }
+        try expectEqual(
+          try titles(SortKey("tracks.@count", .reverse), SortKey("title")),
+          [
+            "Kind of Blue", "Debut", "100% Pure_", "Arrival", "Bitches Brew", "Live in Berlin", "Tago Mago", "Untitled",
+          ])
+        try expectEqual(
+          try titles(SortKey("tracks.@sum.length", .reverse)),
+          [
+            "Kind of Blue", "Bitches Brew", "Debut", "Live in Berlin", "Arrival", "100% Pure_", "Tago Mago", "Untitled",
+          ])
+        try expectEqual(
+          try titles(SortKey("tracks.@avg.length")),
+          [
+            "Tago Mago", "Untitled", "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Kind of Blue", "Bitches Brew",
+          ])
+        try expectEqual(
+          try titles(SortKey("genres.@min.name", .reverse), SortKey("title")),
+          [
+            "Tago Mago", "100% Pure_", "Arrival", "Debut", "Bitches Brew", "Kind of Blue", "Live in Berlin", "Untitled",
+          ])
+        try expectEqual(
+          try context.names("Performer", sort: [SortKey("albums.@sum.price", .reverse), SortKey("name")]),
+          ["Miles", "Can", "Ella", "Bj\u{F6}rk", "Abba", "nina"])
+        try expectEqual(
+          try context.names("Performer", sort: [SortKey("albums.@max.price"), SortKey("name")]),
+          ["Abba", "nina", "Bj\u{F6}rk", "Ella", "Can", "Miles"])
+        try expectEqual(
+          try titles(SortKey("artist.albums.@count", .reverse), SortKey("title")).prefix(3),
+          ["Bitches Brew", "Kind of Blue", "Arrival"])
+      }
+    }
+  }
+
+  @CasesBuilder private static var conditions: [Case] {
+    Case.computed("records are found by aggregates of their members") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        func titles(_ format: String) throws -> [String] {
+          try context.names("Album", where: try FetchPredicate(format: format))
+        }
+        try expectEqual(try titles("tracks.@sum.length > 541"), ["Bitches Brew", "Kind of Blue"])
+        try expectEqual(try titles("tracks.@avg.length == 270.5"), ["Debut"])
+        try expectEqual(try titles("tracks.@min.title BEGINSWITH \"C\""), ["Debut"])
+        try expectEqual(try titles("tracks.@max.length == NULL"), ["Tago Mago", "Untitled"])
+        try expectEqual(try titles("tracks.@sum.length == 0"), ["Tago Mago", "Untitled"])
+        try expectEqual(try titles("genres.@count == 2 AND NOT tracks.@min.length < 400"), ["Bitches Brew"])
+        try expectEqual(try titles("genres.@distinctCount.parent == 1"), ["Kind of Blue"])
+        try expectEqual(
+          try context.names("Performer", where: try FetchPredicate(format: "albums.@sum.price > 12")), ["Can", "Miles"])
+        try expectEqual(
+          try context.names("Performer", where: try FetchPredicate(format: "ANY albums.tracks.@sum.length > 1300")),
+          ["Miles"])
+        try expectEqual(
+          try context.names(
+            "Performer", where: try FetchPredicate(format: "albums.@avg.price > 15 AND albums.@avg.price < 15.25")),
+          [])
+      }
+    }
+  }
+
+  @CasesBuilder private static var unsaved: [Case] {
+    Case.computed("unsaved members take part in the aggregates of conditions and orders") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        let album = try context.one("Album", where: equal("title", "Tago Mago"))
+        try context.make("Track", ["title": "new", "length": 2_000]).setObject(album, for: "album")
+        try expectEqual(
+          try context.names("Album", where: try FetchPredicate(format: "tracks.@sum.length > 541")),
+          ["Bitches Brew", "Kind of Blue", "Tago Mago"])
+        try expectEqual(
+          try context.names("Album", sort: [SortKey("tracks.@sum.length", .reverse)]).first, "Tago Mago")
+        try expectEqual(
+          try context.table(
+            aggregate(
+              "Album", by: ["tracks.@count"], ["tracks.@count", .count], where: compare("year", .greater, 1970))),
+          ["1 | 3", "2 | 1"])
+      }
+    }
+  }
+}
