@@ -8,7 +8,6 @@ final class ContextLiveResults: TurnObserver {
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
     inbox = LiveInbox(handle)
-    context.persistentStoreCoordinator?.storeEventHub.add(inbox)
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       current.addTouchReceiver(inbox)
@@ -35,6 +34,7 @@ final class ContextLiveResults: TurnObserver {
   /// - Throws: Errors of the fetch.
   func add(_ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext) throws {
     // Before the first run: a save that the run does not see is posted.
+    context.persistentStoreCoordinator?.storeEventHub.add(inbox)
     let result = LiveResult(request, for: sink)
     results.append(result)
     shareInterests()
@@ -63,11 +63,12 @@ final class ContextLiveResults: TurnObserver {
 
   private func shareInterests() { inbox.setInterests(results.map(\.interest)) }
 
-  private func dropReleased() {
+  private func dropReleased(in context: ManagedObjectContext) {
     guard results.contains(where: { $0.sink == nil }) else { return }
     results.removeAll { $0.sink == nil }
     shareInterests()
     guard results.isEmpty else { return }
+    context.persistentStoreCoordinator?.storeEventHub.remove(inbox)
     for signal in signals { signal.cancel() }
     signals = []
   }
@@ -85,7 +86,7 @@ final class ContextLiveResults: TurnObserver {
   }
 
   private func processInbox(of context: ManagedObjectContext) {
-    dropReleased()
+    dropReleased(in: context)
     guard !inbox.isEmpty else { return }
     let content = inbox.take()
     // The rows of the turn's state may be older than the posted changes.

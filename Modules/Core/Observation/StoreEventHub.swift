@@ -52,16 +52,22 @@ final class StoreEventHub: Sendable {
     }
   }
 
-  /// Notes that a save has written, and passes its changes on; `nil` for changes that were not collected.
+  /// Notes that a save has written, and passes its changes on; `nil` for changes that were not collected, because nobody
+  /// received changes when the save began.
   ///
   /// The next save begins after its receivers have the changes, or both are marked as overlapped.
   func end(_ turn: Turn, _ changes: StoreChanges?) {
     let (receivers, isOverlapped) = state.withLock { state in
-      (changes == nil ? [] : state.entries.compactMap(\.receiver), !turn.wasAlone || turn.number != state.begun)
+      let receivers = state.entries.compactMap(\.receiver)
+      if receivers.isEmpty { hasReceivers.store(false, ordering: .releasing) }
+      return (receivers, !turn.wasAlone || turn.number != state.begun)
     }
-    if var changes, !changes.isEmpty {
+    if var changes {
       changes.isOverlapped = isOverlapped
-      for receiver in receivers { receiver.receive(.changed(changes)) }
+      if !changes.isEmpty { for receiver in receivers { receiver.receive(.changed(changes)) } }
+    } else {
+      // Receivers that came while the save ran. Their first read may have been before the commit.
+      for receiver in receivers { receiver.receive(.everything) }
     }
     state.withLock { $0.running -= 1 }
   }
