@@ -43,7 +43,7 @@ extension ManagedObjectContext {
         if request.predicate == nil {
           return asked.range.part(of: 0..<(try owner.memberCount(of: relationship))).count
         }
-        let source = source(of: relationship, owner: owner, asked)
+        let source = source(of: relationship, owner: owner, asked, needsOrder: false)
         switch source {
         case .condition(let scope): return try count(of: try plan(request, within: scope))
         case .store(let reader):
@@ -68,12 +68,14 @@ extension ManagedObjectContext {
     case list
   }
 
-  private final func source(of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan) -> Source
-  {
+  /// - Parameter needsOrder: Whether the order of the members matters.
+  private final func source(
+    of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan, needsOrder: Bool = true
+  ) -> Source {
     guard !owner.recordID.isTemporaryID, owner.pending?.kind != .deleted, owner.loadedList(of: relationship) == nil,
       !storage.kept.hasList(of: relationship, owner: owner.recordID)
     else { return .list }
-    if !relationship.isOrdered || !plan.query.sortKeys.isEmpty,
+    if !needsOrder || !relationship.isOrdered || !plan.query.sortKeys.isEmpty,
       let scope = memberCondition(of: relationship, owner: owner.recordID)
     {
       return .condition(scope)
