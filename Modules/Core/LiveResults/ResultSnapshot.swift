@@ -118,7 +118,8 @@ struct ResultState: Sendable {
 
   func entry(at position: Int) -> ResultEntry {
     Misuse.check(
-      position >= 0 && position < visible.count, "The result has no record at the index \(position); it has \(visible.count).")
+      position >= 0 && position < visible.count,
+      "The result has no record at the index \(position); it has \(visible.count).")
     let index = visible.lowerBound + position
     let chunk = SortedEntries.partition(starts.count) { starts[$0] <= index } - 1
     return entries.chunks[chunk][index - starts[chunk]]

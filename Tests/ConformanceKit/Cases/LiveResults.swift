@@ -8,7 +8,8 @@ extension ConformanceSubject {
   @CasesBuilder private static var followed: [Case] {
     Case("a live result shows the saves of other contexts as a fetch does") { stack in
       let context = stack.context()
-      let list = try FollowedList(FetchRequest(entityName: "Album").filter(compare("year", .greater, 1990)).sort("title"), in: context)
+      let list = try FollowedList(
+        FetchRequest(entityName: "Album").filter(compare("year", .greater, 1990)).sort("title"), in: context)
       try stack.write { other in
         for (title, year) in [("C", 1991), ("A", 1992), ("B", 1980), ("D", 1999)] {
           try other.make("Album", ["title": title, "year": year])
@@ -26,7 +27,8 @@ extension ConformanceSubject {
       try stack.write { context in
         for number in 0..<6 { try context.make("Album", ["title": "\(number)", "year": number]) }
       }
-      let list = try FollowedList(FetchRequest(entityName: "Album").filter(compare("year", .less, 4)).sort("title"), in: stack.context())
+      let list = try FollowedList(
+        FetchRequest(entityName: "Album").filter(compare("year", .less, 4)).sort("title"), in: stack.context())
       try list.expectTitles(["0", "1", "2", "3"])
       try stack.write { context in
         try context.execute(
@@ -42,11 +44,14 @@ extension ConformanceSubject {
       try stack.write { context in
         for number in 100..<180 { try context.make("Album", ["title": "\(number)"]) }
       }
-      let list = try FollowedList(FetchRequest(entityName: "Album").sort("title").limit(3, offset: 1), in: stack.context())
+      let list = try FollowedList(
+        FetchRequest(entityName: "Album").sort("title").limit(3, offset: 1), in: stack.context())
       try list.expectTitles(["101", "102", "103"])
       for round in 0..<3 {
         try stack.write { context in
-          for album in try context.fetch(FetchRequest(entityName: "Album").sort("title").limit(25)) { context.delete(album) }
+          for album in try context.fetch(FetchRequest(entityName: "Album").sort("title").limit(25)) {
+            context.delete(album)
+          }
         }
         let first = 100 + 25 * (round + 1)
         try list.expectTitles((first + 1..<min(first + 4, 180)).map { "\($0)" })

@@ -75,7 +75,8 @@ extension Workbench {
 private final class DifferenceCounter: FetchedResultsControllerDelegate {
   private(set) var count = 0
 
-  func controller(_ controller: FetchedResultsController<PersonObject>, didChange changes: ResultChanges<PersonObject>) {
+  func controller(_ controller: FetchedResultsController<PersonObject>, didChange changes: ResultChanges<PersonObject>)
+  {
     count += 1
   }
 }
