@@ -57,7 +57,8 @@ final class KillStage {
     var kill = kill
     var deadline: ContinuousClock.Instant?
     while true {
-      if deadline == nil, let kill, !kill.followsMessage || processes[kill.index].client.map(speakers.contains) == true {
+      if deadline == nil, let kill, !kill.followsMessage || processes[kill.index].client.map(speakers.contains) == true
+      {
         deadline = .now + kill.delay
       }
       let running = processes.indices.filter { processes[$0].client != nil }
