@@ -38,7 +38,9 @@ final class ActionKillRun {
     try stage.start(command(.act), on: 1)
     while summary.kills < kills {
       let victim = random.number(0...1)
-      let ended = try stage.serve(killing: victim, at: .now + .microseconds(random.number(0...80_000)), treat)
+      let kill = KillStage.Kill(
+        index: victim, delay: .microseconds(random.number(0...60_000)), followsMessage: random.chance(90))
+      let ended = try stage.serve(killing: kill, treat)
       guard check(ended) else { break }
       if summary.kills < kills { try stage.start(command(.act), on: ended.index) }
     }

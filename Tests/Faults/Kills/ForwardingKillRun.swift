@@ -60,23 +60,25 @@ final class ForwardingKillRun {
   private func killOne() throws {
     trap = nil
     var command = command(.edit)
-    var deadline: ContinuousClock.Instant?
+    var kill: KillStage.Kill?
     switch random.number(0...9) {
     case 0..<4:
       let step = random.pick(KillStep.all)
       (command.step, command.count) = (step, random.number(1...4))
     case 4..<6: trap = (random.number(0...4), random.chance(50))
-    default: deadline = .now + .microseconds(random.number(0...60_000))
+    default:
+      kill = KillStage.Kill(
+        index: 0, delay: .microseconds(random.number(0...60_000)), followsMessage: random.chance(60))
     }
     let hasCompanion = random.chance(15)
     if hasCompanion {
       // The companion may send the edits that would have led to the step.
       (command.step, trap) = (nil, nil)
-      deadline = .now + .microseconds(random.number(0...120_000))
+      kill = KillStage.Kill(index: 0, delay: .microseconds(random.number(0...60_000)))
     }
     try stage.start(command, on: 0)
     if hasCompanion { try stage.start(self.command(.forward), on: 1) }
-    var ended = try stage.serve(killing: 0, at: deadline, treat)
+    var ended = try stage.serve(killing: kill, treat)
     if hasCompanion {
       stage.kill(1 - ended.index)
       ended = check(ended) ? try stage.serve(treat) : ended

@@ -19,10 +19,20 @@ final class KillStage {
     case kill
   }
 
+  /// The time of a kill.
+  struct Kill {
+    var index: Int
+    var delay: Duration
+    /// Whether the delay begins with the first message of the client, and not at once.
+    var followsMessage = true
+  }
+
   let socket: String
   private let directory: TemporaryDirectory
   private let listener: CInt
   private let processes: [PreparedProcess]
+  /// The clients that have sent a message.
+  private var speakers: Set<pid_t> = []
 
   /// - Parameter count: The number of clients at a time.
   init(_ count: Int) throws {
@@ -39,14 +49,18 @@ final class KillStage {
 
   /// Serves messages until a client ends.
   ///
-  /// - Parameters:
-  ///   - deadline: The time at which `kills` is killed.
+  /// - Parameter kill: The client to kill, and the time.
   /// - Returns: The ended client, and its end.
   func serve(
-    killing kills: Int? = nil, at deadline: ContinuousClock.Instant? = nil, _ treat: (KillMessage) throws -> Treatment
+    killing kill: Kill? = nil, _ treat: (KillMessage) throws -> Treatment
   ) throws -> (index: Int, end: PreparedProcess.End) {
-    var deadline = deadline
+    var kill = kill
+    var deadline: ContinuousClock.Instant?
     while true {
+      if deadline == nil, let kill, !kill.followsMessage || processes[kill.index].client.map(speakers.contains) == true
+      {
+        deadline = .now + kill.delay
+      }
       let running = processes.indices.filter { processes[$0].client != nil }
       var polled = ([listener] + running.map { processes[$0].descriptor }).map {
         pollfd(fd: $0, events: CShort(POLLIN), revents: 0)
@@ -54,9 +68,9 @@ final class KillStage {
       let rest = deadline.map { ContinuousClock.now.duration(to: $0) / .milliseconds(1) }
       let ready = poll(&polled, nfds_t(polled.count), rest.map { CInt(max(0, $0.rounded(.up))) } ?? -1)
       if ready < 0 { continue }
-      if let kills, let time = deadline, ContinuousClock.now >= time {
-        kill(kills)
-        deadline = nil
+      if let victim = kill, let time = deadline, ContinuousClock.now >= time {
+        self.kill(victim.index)
+        (kill, deadline) = (nil, nil)
       }
       // The messages of a client come before its end.
       if polled[0].revents != 0 {
@@ -74,6 +88,7 @@ final class KillStage {
     // A client may die in the middle of a message, and before the answer.
     guard let line = UnixSocket.readLine(from: connection) else { return }
     let message = try JSONDecoder().decode(KillMessage.self, from: line)
+    speakers.insert(message.process)
     switch try treat(message) {
     case .answer(let answer):
       try? UnixSocket.write(try JSONEncoder().encode(answer) + [UInt8(ascii: "\n")], to: connection)

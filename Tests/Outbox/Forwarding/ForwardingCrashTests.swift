@@ -62,24 +62,6 @@ struct ForwardingCrashTests {
     #expect(await stack.server.records["s\(applied.count)"]?.values["title"] == .string("B"))
   }
 
-  @Test func `a copied store sends the entries of the original under their keys, so that one of both is applied`()
-    async throws
-  {
-    let stack = try NoteStack(.sqlite)
-    try stack.insertNote("A")
-    try stack.insertNote("B")
-    let copy = try stack.copied()
-    #expect(try await stack.forwardAll() == 0)
-    #expect(try await copy.forwardAll() == 0)
-    #expect(await stack.server.calls.count == 4)
-    #expect(await stack.server.applied.count == 2)
-    #expect(try copy.ids() == stack.ids())
-    // Both have their own edits from now on.
-    try copy.change("A") { $0.title = "C" }
-    #expect(try await copy.forwardAll() == 0)
-    #expect(await stack.server.applied.count == 3)
-  }
-
   @Test(arguments: ForwardingStep.allCases)
   func `a crash between the edits of several records loses none`(_ step: ForwardingStep) async throws {
     let stack = try NoteStack()

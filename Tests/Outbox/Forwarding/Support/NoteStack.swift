@@ -46,16 +46,6 @@ final class NoteStack: Sendable {
     try NoteStack(backend, name: name, directory: directory, server: server, time: time)
   }
 
-  /// A program with a copy of the files of the store, as a backup restores it.
-  func copied() throws -> NoteStack {
-    let copy = TemporaryDirectory()
-    for file in try FileManager.default.contentsOfDirectory(at: directory.url, includingPropertiesForKeys: nil)
-    where !file.lastPathComponent.hasSuffix("-shm") {
-      try FileManager.default.copyItem(at: file, to: copy.url.appendingPathComponent(file.lastPathComponent))
-    }
-    return try NoteStack(backend, name: name, directory: copy, server: server, time: time)
-  }
-
   private func registerHandlers() throws {
     for entityName in [NoteFolder.entityName, Note.entityName] {
       try outbox.forward(entityName) { [server] handlers in
