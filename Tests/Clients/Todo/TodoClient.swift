@@ -29,7 +29,8 @@ final class TodoClient: Sendable {
   private let forwarding: ForwardOptions
 
   /// Opens the store. Edits are recorded from now on; nothing is sent before ``start()``.
-  init(in directory: URL, _ store: StoreConfiguration, service: TodoService, options: Options = Options()) async throws {
+  init(in directory: URL, _ store: StoreConfiguration, service: TodoService, options: Options = Options()) async throws
+  {
     self.service = service
     clock = options.refreshing.clock
     connect = GenericConnect(name: "Todo", managedObjectModel: try options.model(), storeLocation: directory)

@@ -38,7 +38,8 @@ struct TodoService: Sendable {
     let reply: HTTPReply
     switch (edit.kind, id) {
     case (.insert, _): reply = try await call(.post, [kind.rawValue], TodoEdit(edit), edit.idempotencyKey)
-    case (.update, let id?): reply = try await call(.patch, [kind.rawValue, "\(id)"], TodoEdit(edit), edit.idempotencyKey)
+    case (.update, let id?):
+      reply = try await call(.patch, [kind.rawValue, "\(id)"], TodoEdit(edit), edit.idempotencyKey)
     case (.delete, let id?): reply = try await call(.delete, [kind.rawValue, "\(id)"], nil, edit.idempotencyKey)
     default: return .rejected(TodoError("The record has no key of the server."))
     }
@@ -59,7 +60,9 @@ struct TodoService: Sendable {
     try await http.send(request(.put, ["uploads", name], query: ["offset": "\(offset)"]), body: part).successful()
   }
 
-  private func call(_ method: HTTPRequest.Method, _ path: [String], _ edit: TodoEdit?, _ key: UUID) async throws -> HTTPReply {
+  private func call(_ method: HTTPRequest.Method, _ path: [String], _ edit: TodoEdit?, _ key: UUID) async throws
+    -> HTTPReply
+  {
     var request = request(method, path)
     if let field = HTTPField.Name("Idempotency-Key") { request.headerFields[field] = key.uuidString }
     return try await http.send(request, body: try edit.map { try JSONEncoder().encode($0) })

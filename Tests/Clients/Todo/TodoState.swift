@@ -53,7 +53,9 @@ struct TodoState: Sendable {
     }
   }
 
-  private func edit(_ request: TodoRequest) -> TodoEdit? { try? JSONDecoder().decode(TodoEdit.self, from: request.body) }
+  private func edit(_ request: TodoRequest) -> TodoEdit? {
+    try? JSONDecoder().decode(TodoEdit.self, from: request.body)
+  }
 
   private static func reply(_ status: Int, _ body: some Encodable) -> TodoReply {
     TodoReply(status: status, body: (try? JSONEncoder().encode(body)) ?? Data())

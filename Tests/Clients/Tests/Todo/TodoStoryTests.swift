@@ -51,7 +51,8 @@ struct TodoStoryTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `two clients that change one title conflict, the user decides, and both converge`(store: TodoStore) async throws {
+  func `two clients that change one title conflict, the user decides, and both converge`(store: TodoStore) async throws
+  {
     let stage = try TodoStage(on: store)
     let first = try await stage.client("first")
     var second = try await stage.client("second")
