@@ -5,6 +5,8 @@ struct BatchAssignments {
   private let derivedValues = DerivedValues()
   private let given: [Int: AttributeValue]
   private let calculations: [Int: BatchCalculation]
+  /// The slots that the request may change, derived ones among them.
+  let changedSlots: SlotSet
   /// The constants, with the derived values that no calculation changes.
   private let constants: [Int: AttributeValue]
   /// The calculations as a store does them; `nil` if Core has to.
@@ -20,6 +22,7 @@ struct BatchAssignments {
     // The calculated slots have a value here, so that derived values that a subentity cannot get are refused.
     for slot in calculations.keys { constants[slot] = .null }
     try derivedValues.derive(&constants, of: entity, request.includesSubentities)
+    changedSlots = SlotSet(constants.keys)
     let derivesFromCalculations = entity.checked.derived.contains { derived in
       derived.source.map { calculations[$0] != nil } ?? false
     }

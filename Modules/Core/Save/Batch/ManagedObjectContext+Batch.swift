@@ -34,7 +34,7 @@ extension ManagedObjectContext {
       }
       changes.inserted = added.rows
       publishBatch(changes)
-      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
+      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
       listed.add(added)
       return changes.refreshed
     }

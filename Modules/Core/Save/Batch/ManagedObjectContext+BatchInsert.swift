@@ -25,7 +25,9 @@ extension ManagedObjectContext {
       let insertion = try BatchInsertion(request, of: entity, in: store)
       guard !insertion.isEmpty else { return BatchInsertResult() }
       lease.endForSave()
-      defer { persistentStoreCoordinator?.saves.rise() }
+      let turn = try coordinator().storeEventHub.begin()
+      var listed = try CommittedChanges(for: coordinator())
+      defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toUpdate: entity, false) }
       var fallback = BatchFallback(self, store, recording)
       let outcome = try insertion.execute(by: &fallback)
@@ -33,11 +35,9 @@ extension ManagedObjectContext {
       changes.inserted = outcome.rows + fallback.added.rows
       changes.refreshed = outcome.updated
       publishBatch(changes)
-      announce { list in
-        list.add(outcome.rows.map(\.id), of: entity, as: .inserted)
-        list.add(batch: outcome.updated, of: entity, as: .updated)
-        list.add(fallback.added)
-      }
+      listed.add(inserted: outcome.rows, of: entity)
+      listed.add(batch: outcome.updated, of: entity, as: .updated)
+      listed.add(fallback.added)
       return BatchInsertResult(inserted: outcome.rows.map(\.id), updated: outcome.updated)
     }
   }

@@ -19,9 +19,13 @@ struct CommittedChanges {
   /// Adds the records that participants added.
   mutating func add(_ records: ParticipantRecords) {
     list?.add(records)
-    for row in records.rows {
-      changes?.records.append(StoreChanges.Record(id: row.id, entity: row.entity, kind: .inserted, row: row))
-    }
+    changes?.add(inserted: records.rows)
+  }
+
+  /// Adds the inserted records of a batch request, which are all of one entity.
+  mutating func add(inserted rows: [Row], of entity: EntityDescription) {
+    list?.add(rows.map(\.id), of: entity, as: .inserted)
+    changes?.add(inserted: rows)
   }
 
   /// Adds records of a batch request.
@@ -40,6 +44,10 @@ struct CommittedChanges {
 }
 
 extension StoreChanges {
+  fileprivate mutating func add(inserted rows: [Row]) {
+    records += rows.map { Record(id: $0.id, entity: $0.entity, kind: .inserted, row: $0) }
+  }
+
   /// Adds the changes of a unit of work that was saved into one store. The unit's records must still be current.
   mutating func add(_ unit: UnitOfWork) {
     for change in unit.inserts {
