@@ -119,7 +119,7 @@ struct LiveResultEndTests {
     let context = stranger.newBackgroundContext()
     try context.performAndWait {
       try LiveLibrary.track("a", in: context)
-      try context.signalOnSave(PersistentStoreCoordinator.liveResultsChannel)
+      context.signalOnSave(PersistentStoreCoordinator.liveResultsChannel)
       try context.save()
     }
     var count = 0

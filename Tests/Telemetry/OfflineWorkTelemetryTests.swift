@@ -6,6 +6,7 @@ import CoherencePersistedActions
 import CoherenceRefresh
 import CoherenceStrategies
 import CoherenceTelemetry
+import Foundation
 import InMemoryTracing
 import MetricsTestKit
 import Testing
