@@ -5,7 +5,7 @@ import Testing
 /// Processes that save edits and forward them are killed at random moments and at every step between a save and its
 /// acknowledgement. In the end the server has every edit of an acknowledged save exactly once and in order.
 ///
-/// `COHERENCE_KILLS` is the number of kills on all stores together, 1000 unless given.
+/// `COHERENCE_KILLS` is the number of kills on all stores together, 300 unless given.
 @Suite("Forwarding of killed processes", .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only."))
 struct ForwardingKillTests {
   @Test(arguments: KillStage.places)

@@ -84,7 +84,9 @@ extension ManagedObjectContext {
   final func hasMember(
     _ id: ManagedObjectID, of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> Bool? {
-    try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
+    // A record of another hierarchy is no member, and a condition that names it would be refused.
+    guard id.entity.root === relationship.destination.root else { return false }
+    return try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
       if let isMember = states.states[id] { return isMember }
       guard !id.isTemporaryID else { return false }
       guard storage.kept.mayLookUp(of: relationship, owner: owner.recordID) else { return nil }

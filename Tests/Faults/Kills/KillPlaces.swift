@@ -11,7 +11,7 @@ extension KillStage {
   }
 
   /// The number of kills of forwarders.
-  static let kills = ProcessInfo.processInfo.environment["COHERENCE_KILLS"].flatMap(Int.init) ?? 1000
+  static let kills = ProcessInfo.processInfo.environment["COHERENCE_KILLS"].flatMap(Int.init) ?? 300
 
   /// The kinds of stores.
   static var places: [LedgerPlace] {
