@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// A forwarder whose handler sends requests with an idempotency key, and a connection that ends at any byte.
-@Suite("Forwarding over connections that end", .timeLimit(.minutes(5)))
+@Suite("Forwarding over connections that end", .timeLimit(.minutes(15)))
 struct ForwardingCutTests {
   @Test func `every edit arrives once, whichever byte of a request is the last that the server receives`() async throws
   {

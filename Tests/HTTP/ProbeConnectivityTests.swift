@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The connectivity that asks an address", .timeLimit(.minutes(5)))
+@Suite("The connectivity that asks an address", .timeLimit(.minutes(15)))
 struct ProbeConnectivityTests {
   private let request = HTTPRequest(method: .head, scheme: "https", authority: "music.example", path: "/")
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("Server-sent events", .timeLimit(.minutes(5)))
+@Suite("Server-sent events", .timeLimit(.minutes(15)))
 struct ServerEventTests {
   private let url = URL(string: "https://music.example/events")!
   private static let head = HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct HistoryTests {
+@Suite(.timeLimit(.minutes(15))) struct HistoryTests {
   @Test(arguments: Backend.available)
   func `finished actions are pruned when their time is over`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)

@@ -9,7 +9,7 @@ import Testing
 
 /// Each container stands for a process. A worker whose clock stands still is a process that was stopped: it gives no sign
 /// of life, and does not know that its time is over.
-@Suite(.timeLimit(.minutes(2))) struct LeaseTests {
+@Suite(.timeLimit(.minutes(15))) struct LeaseTests {
   private static let lease = PersistedActionOptions().leaseLength
 
   @Test(arguments: Backend.available)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The functions by which a person looks at the actions of a store and operates on them.
-@Suite(.timeLimit(.minutes(2))) struct OperatingTests {
+@Suite(.timeLimit(.minutes(15))) struct OperatingTests {
   // MARK: Looking
 
   @Test(arguments: Backend.available)

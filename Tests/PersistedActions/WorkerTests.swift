@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct WorkerTests {
+@Suite(.timeLimit(.minutes(15))) struct WorkerTests {
   // MARK: Order
 
   @Test(arguments: Backend.available)

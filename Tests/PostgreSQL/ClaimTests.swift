@@ -7,7 +7,7 @@ import Testing
 @testable import CoherencePostgreSQL
 
 /// Claims beside other sessions of the server.
-@Suite(.needsServer, .timeLimit(.minutes(5))) struct ClaimTests {
+@Suite(.needsServer, .timeLimit(.minutes(15))) struct ClaimTests {
   private let schema: TemporarySchema
   private let store: PostgreSQLStore
 

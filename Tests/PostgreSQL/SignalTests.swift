@@ -8,7 +8,7 @@ import Testing
 @testable import CoherencePostgreSQL
 
 /// The connection that listens to notifications. The conformance suite has the signals of a sound connection.
-@Suite(.needsServer, .timeLimit(.minutes(5))) struct SignalTests {
+@Suite(.needsServer, .timeLimit(.minutes(15))) struct SignalTests {
   private let schema: TemporarySchema
   private let model: ManagedObjectModel
 

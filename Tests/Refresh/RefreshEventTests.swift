@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Events of refreshes", .timeLimit(.minutes(5)))
+@Suite("Events of refreshes", .timeLimit(.minutes(15)))
 struct RefreshEventTests {
   private let source = Source()
 

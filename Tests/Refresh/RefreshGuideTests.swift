@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 
 /// The code of the module's articles.
-@Suite("The articles on refreshes", .timeLimit(.minutes(5)))
+@Suite("The articles on refreshes", .timeLimit(.minutes(15)))
 struct RefreshGuideTests {
   /// A service with one record of each kind.
   private struct Service: Sendable {

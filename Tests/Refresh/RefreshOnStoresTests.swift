@@ -6,7 +6,7 @@ import Testing
 import TestRandom
 import TestSupport
 
-@Suite("Refreshes on every store", .timeLimit(.minutes(5)))
+@Suite("Refreshes on every store", .timeLimit(.minutes(15)))
 struct RefreshOnStoresTests {
   @Test(arguments: Backend.available)
   func `a fetch of stale records returns at once, one refresh follows, and the view shows its records`(

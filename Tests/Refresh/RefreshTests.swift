@@ -6,7 +6,7 @@ import Testing
 import TestRandom
 import TestSupport
 
-@Suite("Refreshes", .timeLimit(.minutes(5)))
+@Suite("Refreshes", .timeLimit(.minutes(15)))
 struct RefreshTests {
   private let source = Source()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import CoherenceSQLite
 
 /// Signals that cross processes by the commits of a file. The conformance suite has the signals of one process.
-@Suite(.timeLimit(.minutes(5))) struct SignalTests {
+@Suite(.timeLimit(.minutes(15))) struct SignalTests {
   private let place: TemporaryStore
   private let model: ManagedObjectModel
 

@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 import Testing
 
-@Suite("The article about claims and signals", .timeLimit(.minutes(5)))
+@Suite("The article about claims and signals", .timeLimit(.minutes(15)))
 struct ClaimsGuideTests {
   private func coordinator() throws -> PersistentStoreCoordinator {
     let model = try ManagedObjectModel {

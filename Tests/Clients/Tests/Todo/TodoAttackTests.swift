@@ -7,7 +7,7 @@ import Testing
 
 @testable import Todo
 
-@Suite("A to-do client under attack", .timeLimit(.minutes(5)))
+@Suite("A to-do client under attack", .timeLimit(.minutes(15)))
 struct TodoAttackTests {
   /// The ways in which the first two requests of each address go wrong.
   enum Misbehaviour: String, CaseIterable {

@@ -36,7 +36,7 @@ final class TodoCounts: StackObserver {
   }
 }
 
-@Suite("The costs of a to-do client", .timeLimit(.minutes(5)))
+@Suite("The costs of a to-do client", .timeLimit(.minutes(15)))
 struct TodoCostTests {
   /// The operations of the everyday steps of a client with that number of tasks.
   private func operations(_ count: Int, on store: TodoStore) async throws -> [[StackOperation.Kind: Int]] {

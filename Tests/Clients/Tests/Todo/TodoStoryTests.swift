@@ -7,7 +7,7 @@ import Testing
 
 @testable import Todo
 
-@Suite("A to-do client", .timeLimit(.minutes(5)))
+@Suite("A to-do client", .timeLimit(.minutes(15)))
 struct TodoStoryTests {
   @Test(arguments: TodoStore.available)
   func `edits made offline survive a restart, reach the server, and the second client shows them`(
