@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 import Testing
 
 @Suite("The article about relationships")

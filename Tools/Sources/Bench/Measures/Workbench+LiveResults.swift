@@ -50,7 +50,7 @@ extension Workbench {
         times.unrelated += try save(Array(others), in: background) { $0.score = Double(round) }
         view.performAndWait {}
         _ = try save(Array(listed), in: background) { $0.age = (round * 7) % 100 }
-        times.difference += try Stopwatch.seconds { view.performAndWait {} }
+        times.difference += Stopwatch.seconds { view.performAndWait {} }
         times.refetch += try Stopwatch.seconds { _ = try view.performAndWait { try view.fetchIDs(request) } }
       }
       if isWatched, counter.count != Self.saves { throw BenchError("A save of listed records made no difference.") }

@@ -132,7 +132,7 @@ extension MusicLibrary {
   fileprivate func countMembers(_ rounds: Int) throws -> Sample {
     let context = makeContext()
     let albums = try context.performAndWait { try context.fetch(FetchRequest(AlbumObject.self).limit(1)) }
-    return try Stopwatch.sample {
+    return Stopwatch.sample {
       var sum: UInt64 = 0
       for _ in 0..<rounds { sum &+= UInt64(context.performAndWait { albums[0].tracks.count }) }
       return (sum, ())
