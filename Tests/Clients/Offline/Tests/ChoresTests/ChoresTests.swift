@@ -105,9 +105,7 @@ struct ChoresTests {
     try await book.close()
   }
 
-  @Test func `a record that a page had before the answer to its insert is one record, where the server assigns the keys`()
-    async throws
-  {
+  @Test func `a record that a page had before the answer with its key is one record`() async throws {
     let model = try ManagedObjectModel(Visit.self, name: "Visits").addingOutbox()
     let connect = GenericConnect<ContextStrategy.Mixed>(name: "Visits", managedObjectModel: model)
     let outbox = try Outbox(connect, forwarding: Visit.self)
