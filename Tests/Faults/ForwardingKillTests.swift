@@ -24,7 +24,8 @@ struct ForwardingKillTests {
     }
     print("\(place.backend): \(run)")
     #expect(run.complaints == [], "COHERENCE_SEED=\(seed)")
-    #expect(run.kills == kills)
+    // The last kill may have a companion.
+    #expect((kills...kills + 1).contains(run.kills))
     // Kills between an answer and its acknowledgement let requests come again.
     #expect(run.repetitions > 0 || kills < 50)
   }

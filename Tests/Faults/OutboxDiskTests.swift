@@ -19,30 +19,78 @@ import Testing
     #expect(number > 6, "Too few faults occurred for a meaningful test.")
   }
 
+  @Test func `a flush waits while searches fail, and ends after the edit is sent`() async throws {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    let container = try container(in: directory)
+    let outbox = try Outbox(container)
+    let calls = try answeringInserts(of: outbox)
+    outbox.pause()
+    try outbox.start(ForwardOptions(retry: RetryPolicy(attempts: 1000, initialDelay: .zero, jitter: 0)))
+    try container.newBackgroundContext().performAndWait { context in
+      try Self.insertNote(in: context)
+      try context.save()
+    }
+    var events = outbox.events.makeAsyncIterator()
+    disk.fail(Disk.Fault(call: .write, number: 1, isLasting: true, code: SQLITE_FULL))
+    outbox.resume()
+    let flush = Task { try await outbox.flush() }
+    var failures = 0
+    while failures < 5, let event = await events.next() {
+      if case .failed = event { failures += 1 }
+    }
+    disk.fail(nil)
+    #expect(try await flush.value == 0)
+    #expect(calls.keys.count == 1)
+    await outbox.stop()
+  }
+
+  private func container(in directory: TemporaryDirectory) throws -> KillClient.Container {
+    let container = KillClient.Container(
+      name: "Kills", managedObjectModel: KillModel.model, storeLocation: directory.url)
+    try container.attachPersistentStore(for: StoreConfiguration(fileName: "store.sqlite", type: .sqlite))
+    return container
+  }
+
+  /// The idempotency keys of the inserts that a server gets.
+  private final class Calls: Sendable {
+    private let state = Mutex<[UUID]>([])
+    var keys: [UUID] { state.withLock { $0 } }
+    func append(_ key: UUID) { state.withLock { $0.append(key) } }
+  }
+
+  /// Registers a server that accepts every insert.
+  private func answeringInserts(of outbox: Outbox) throws -> Calls {
+    let calls = Calls()
+    try outbox.forward(KillModel.note) { handlers in
+      handlers.insert { request in
+        calls.append(request.idempotencyKey)
+        return .accepted(["id": "server"])
+      }
+    }
+    return calls
+  }
+
+  private static func insertNote(in context: ManagedObjectContext) throws {
+    let note = try context.insertNewObject(forEntityName: KillModel.note)
+    for (name, value) in ["id": "local", "tag": "note"] { try note.setValue(value, for: name) }
+    try note.setValue(Int64(1), for: "rank")
+  }
+
   /// Saves an edit and forwards it, on a disk that is full at a write.
   ///
   /// - Returns: Whether the disk was full.
   private func isFull(at number: Int, _ isLasting: Bool) async throws -> Bool {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)
-    let container = KillClient.Container(
-      name: "Kills", managedObjectModel: KillModel.model, storeLocation: directory.url)
-    try container.attachPersistentStore(for: StoreConfiguration(fileName: "store.sqlite", type: .sqlite))
+    let container = try container(in: directory)
     let outbox = try Outbox(container)
-    let calls = Mutex<[UUID]>([])
-    try outbox.forward(KillModel.note) { handlers in
-      handlers.insert { request in
-        calls.withLock { $0.append(request.idempotencyKey) }
-        return .accepted(["id": "server"])
-      }
-    }
+    let calls = try answeringInserts(of: outbox)
     disk.fail(Disk.Fault(call: .write, number: number, isLasting: isLasting, code: SQLITE_FULL))
     var isFull = false
     let context = container.newBackgroundContext()
     try context.performAndWait {
-      let note = try context.insertNewObject(forEntityName: KillModel.note)
-      for (name, value) in ["id": "local", "tag": "note"] { try note.setValue(value, for: name) }
-      try note.setValue(Int64(1), for: "rank")
+      try Self.insertNote(in: context)
       do {
         try context.save()
       } catch ErrorCode.storeFull {
@@ -53,7 +101,7 @@ import Testing
       }
     }
     isFull = try await forward(outbox, disk) || isFull
-    #expect(Set(calls.withLock { $0 }).count == 1)
+    #expect(Set(calls.keys).count == 1)
     #expect(try await outbox.counts().total == 0)
     let ids = try context.performAndWait {
       context.reset()

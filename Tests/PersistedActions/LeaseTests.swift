@@ -180,8 +180,11 @@ import Testing
     _ = try await stack.actions.untilFinished(try stack.enqueue(Mark(board: stack.boardName)))
     // The looks of the start are over.
     let claims = worker.statistics.claims
-    time.advance(by: Self.lease)
-    while worker.statistics.claims == claims { await Task.yield() }
+    while worker.statistics.claims == claims {
+      // The timer of the worker begins to sleep at a moment of its own.
+      if time.hasSleeper { time.advance(by: Self.lease) }
+      await Task.yield()
+    }
     time.advance(by: Self.lease)
 
     let (mark, hold) = try stack.saving { context in

@@ -20,6 +20,8 @@ extension ForwardRunner {
         callLimit: options.concurrency + options.lookahead - calls.count - waitingCalls.count)
       failureCount = 0
     } catch {
+      // The wish for this search was taken back at its beginning, and nothing else may ask for the next one.
+      hasMore = true
       return delay(after: error)
     }
     hasMore = selection.hasMore

@@ -67,6 +67,9 @@ final class TestTime: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
+  /// Whether a task sleeps.
+  var hasSleeper: Bool { state.withLock { !$0.sleepers.isEmpty } }
+
   /// Waits until a task sleeps.
   func untilSleeping() async {
     await withCheckedContinuation { continuation in

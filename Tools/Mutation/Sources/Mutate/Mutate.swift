@@ -10,7 +10,8 @@ struct Mutate: ParsableCommand {
     discussion: """
       Every mutant is one change at one line of Modules or Backends. All mutants of a run are in one build, in a copy \
       of the tree in .build/mutants, and an environment variable chooses between them. The tests that depend on the \
-      changed target run until the first failure. The same seed makes the same mutants of the same sources.
+      changed target run until the first failure, the quick ones in one process. The same seed makes the same \
+      mutants of the same sources.
       """)
 
   @Option(help: "The seed of the random choices.")
@@ -28,11 +29,18 @@ struct Mutate: ParsableCommand {
   @Option(help: ArgumentHelp("Run only the test targets whose names contain this text.", valueName: "text"))
   var tests: [String] = []
 
+  @Option(help: "Leave out the test targets whose names contain this text.")
+  var without: [String] = []
+
+  @Option(help: "The number of mutants that are tested at a time.")
+  var jobs = 1
+
   @Flag(help: "List the mutants, and build and test none.")
   var list = false
 
   func validate() throws {
     guard count > 0 else { throw ValidationError("--count takes 1 or more.") }
+    guard jobs > 0 else { throw ValidationError("--jobs takes 1 or more.") }
   }
 
   func run() throws {
@@ -45,7 +53,10 @@ struct Mutate: ParsableCommand {
     run.count = count
     if !folders.isEmpty { run.folders = folders }
     if !only.isEmpty { run.only = Set(only) }
-    if !tests.isEmpty { run.includesTests = { target in tests.contains { target.contains($0) } } }
+    run.jobs = jobs
+    run.includesTests = { [tests, without] target in
+      (tests.isEmpty || tests.contains { target.contains($0) }) && !without.contains { target.contains($0) }
+    }
     if list {
       try run.list()
     } else if try run.run() > 0 {

@@ -50,13 +50,19 @@ struct MutantBuild {
       let files = Dictionary(uniqueKeysWithValues: mutated)
       try workingCopy.refresh(replacing: try replacedFiles(files))
       let log = workingCopy.logs.appendingPathComponent("build.log")
-      let ending = try Command(["swift", "build", "--build-tests"], in: workingCopy.copy).run(log: log)
+      let ending = try Command(buildCommand, in: workingCopy.copy).run(log: log)
       if ending == .exited(0) { return }
       let blamed = try blamedMutants(files, log: log)
       if blamed.isEmpty { throw MutationFailure("The build fails, and no mutant is why: see \(log.path).") }
       mutants.removeAll(where: blamed.contains)
       refused += blamed.sorted { $0.number < $1.number }
     }
+  }
+
+  /// The build of CI: whole-module optimization, no debugger, and each module once.
+  private var buildCommand: [String] {
+    ["swift", "build", "--product", "\(layout.name)PackageTests", "-debug-info-format", "none"]
+      + ["-wmo", "-num-threads", "1"].flatMap { ["-Xswiftc", $0] }
   }
 
   private func replacedFiles(_ mutated: [String: MutatedSource]) throws -> [String: String] {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Makes mutants, tests them, and reports the survivors.
 public struct MutationRun {
@@ -9,14 +10,16 @@ public struct MutationRun {
   /// The numbers of the mutants to test; `nil` for all. They are built together all the same.
   public var only: Set<Int>?
   /// Whether a target of tests takes part.
-  public var includesTests: (String) -> Bool = { _ in true }
+  public var includesTests: @Sendable (String) -> Bool = { _ in true }
+  /// The number of mutants that are tested at a time.
+  public var jobs = 1
   private let workingCopy: WorkingCopy
-  private let write: (String) -> Void
+  private let write: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - root: The repository.
   ///   - write: Takes the lines of the report, as they come.
-  public init(root: URL, write: @escaping (String) -> Void) {
+  public init(root: URL, write: @escaping @Sendable (String) -> Void) {
     workingCopy = WorkingCopy(root: root)
     self.write = write
   }
@@ -36,23 +39,46 @@ public struct MutationRun {
     try build.build(draw(build))
     for mutant in build.refused { write("\(mutant.number): has no type") }
     let tested = build.mutants.filter { only?.contains($0.number) != false }
-    var runs = TestRuns(workingCopy)
+    var runs = TestRuns(TestProgram(workingCopy: workingCopy, package: build.layout.name))
     for target in Set(tested.flatMap { tests(of: $0, build) }).sorted() {
       write("\(target) without a mutant")
       try runs.measure(target)
     }
-    var survivors: [Mutant] = []
-    for mutant in tested {
-      let outcome = try runs.run(tests(of: mutant, build), as: mutant)
-      switch outcome {
-      case .passed:
-        survivors.append(mutant)
-        write("\(mutant.number): SURVIVED")
-      case .caught(let sentence): write("\(mutant.number): caught by \(sentence)")
-      }
-    }
+    let survivors = try test(tested.map { ($0, tests(of: $0, build)) }, by: runs)
     report(survivors, of: tested.count, refused: build.refused.count)
     return survivors.count
+  }
+
+  /// Tests several mutants at a time, and writes a line for each.
+  ///
+  /// - Parameter tested: The mutants with their targets of tests.
+  /// - Returns: The survivors, in the order of their numbers.
+  private func test(_ tested: [(Mutant, [String])], by runs: TestRuns) throws -> [Mutant] {
+    let state = Mutex((next: 0, survivors: [Mutant](), failure: (any Error)?.none))
+    DispatchQueue.concurrentPerform(iterations: jobs) { _ in
+      while true {
+        let index = state.withLock { state in
+          defer { state.next += 1 }
+          return state.failure == nil ? state.next : tested.count
+        }
+        guard index < tested.count else { return }
+        let (mutant, targets) = tested[index]
+        let outcome = Result { try runs.run(targets, as: mutant) }
+        state.withLock { state in
+          switch outcome {
+          case .success(.passed):
+            state.survivors.append(mutant)
+            write("\(mutant.number): SURVIVED")
+          case .success(.caught(let sentence)): write("\(mutant.number): caught by \(sentence)")
+          case .failure(let error): state.failure = error
+          }
+        }
+      }
+    }
+    return try state.withLock { state in
+      if let failure = state.failure { throw failure }
+      return state.survivors.sorted { $0.number < $1.number }
+    }
   }
 
   private func draw(_ build: MutantBuild) -> [Mutant] {

@@ -28,6 +28,8 @@ struct PackageLayout: Decodable {
     }
   }
 
+  /// The name of the package.
+  let name: String
   let targets: [Target]
 
   /// The libraries with Swift sources in the folders, by the paths of these sources.

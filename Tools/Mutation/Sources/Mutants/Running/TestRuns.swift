@@ -1,60 +1,48 @@
 import Foundation
 
 /// Runs the targets of tests of a build, as one of its mutants.
-struct TestRuns {
+struct TestRuns: Sendable {
   enum Outcome: Equatable {
     case passed
     /// With a sentence.
     case caught(String)
   }
 
-  let workingCopy: WorkingCopy
+  /// The seconds up to which a target runs together with others, so that the start of a process is paid once.
+  private static let quickLimit = 20.0
+
+  private let program: TestProgram
   /// Seconds that each target took without a mutant.
   private var durations: [String: Double] = [:]
 
-  init(_ workingCopy: WorkingCopy) { self.workingCopy = workingCopy }
+  init(_ program: TestProgram) { self.program = program }
 
   /// Runs a target without a mutant, and remembers the time.
   ///
   /// - Throws: ``MutationFailure`` when it fails.
   mutating func measure(_ target: String) throws {
     let start = Date()
-    let outcome = try run(target, number: 0, limit: nil)
+    let outcome = try program.run([target], number: 0, limit: nil)
     guard outcome == .passed else {
-      throw MutationFailure("\(target) fails without a mutant: see \(log(of: target, 0).path).")
+      throw MutationFailure("\(target) fails without a mutant: see \(program.log(of: [target], 0).path).")
     }
     durations[target] = Date().timeIntervalSince(start)
   }
 
-  /// Runs targets one after the other, the quick ones first, until one of them fails.
+  /// Runs targets until a test fails: the quick ones together, then the others one after the other.
   func run(_ targets: [String], as mutant: Mutant) throws -> Outcome {
-    for target in targets.sorted(by: { durations[$0, default: 0] < durations[$1, default: 0] }) {
+    for stage in stages(of: targets) {
       // A mutant that makes a loop endless is caught by the time; a slow machine is not taken for one.
-      let limit = 60 + 4 * Int(durations[target, default: 0])
-      let outcome = try run(target, number: mutant.number, limit: limit)
+      let limit = 60 + 4 * Int(stage.reduce(0) { $0 + durations[$1, default: 0] })
+      let outcome = try program.run(stage, number: mutant.number, limit: limit)
       if outcome != .passed { return outcome }
     }
     return .passed
   }
 
-  private func run(_ target: String, number: Int, limit: Int?) throws -> Outcome {
-    let command = Command(
-      ["swift", "test", "--skip-build", "--disable-xctest", "--filter", "^\(target)\\."], in: workingCopy.copy,
-      environment: [MutantSwitch.variable: "\(number)"])
-    var hasSummary = false
-    let ending = try command.run(log: log(of: target, number), limit: limit) { line in
-      if line.hasPrefix("✔ Test run with") { hasSummary = true }
-      return line.hasPrefix("✘ Test ")
-    }
-    switch ending {
-    case .stopped(let line): return .caught("\(target): \(line.dropFirst(2))")
-    case .timedOut: return .caught("\(target): did not end")
-    // A run of no tests has a summary too; a process that ended in the midst of its tests has none.
-    case .exited(let status): return status == 0 && hasSummary ? .passed : .caught("\(target): ended early")
-    }
-  }
-
-  private func log(of target: String, _ number: Int) -> URL {
-    workingCopy.logs.appendingPathComponent("\(number)-\(target).log")
+  private func stages(of targets: [String]) -> [[String]] {
+    let sorted = targets.sorted { durations[$0, default: 0] < durations[$1, default: 0] }
+    let quick = sorted.prefix { durations[$0, default: 0] <= Self.quickLimit }
+    return (quick.isEmpty ? [] : [Array(quick)]) + sorted.dropFirst(quick.count).map { [$0] }
   }
 }
