@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Makes mutants, tests them, and reports the survivors.
-public struct MutationRun {
+public struct MutationRun: Sendable {
   public var seed: UInt64 = 1
   public var count = 20
   /// The folders in which mutants are made.
