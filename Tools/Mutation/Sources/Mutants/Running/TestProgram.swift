@@ -15,7 +15,7 @@ struct TestProgram: Sendable {
     let filter = "^(\(targets.joined(separator: "|")))\\."
     let command = Command(
       [".build/debug/\(package)PackageTests.xctest", "--testing-library", "swift-testing", "--filter", filter],
-      in: workingCopy.copy, environment: [MutantSwitch.variable: "\(number)"])
+      in: workingCopy.copy, environment: [MutantSwitch.variable: "\(number)", "NO_COLOR": "1"])
     var hasSummary = false
     let ending = try command.run(log: log(of: targets, number), limit: limit) { line in
       if line.hasPrefix("✔ Test run with") { hasSummary = true }
