@@ -204,6 +204,9 @@ let package = Package(
       name: "LiveResultsTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"],
       path: "Tests/LiveResults", swiftSettings: strict),
     .testTarget(
+      name: "UndoTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"], path: "Tests/Undo",
+      swiftSettings: strict),
+    .testTarget(
       name: "ReconciliationTests",
       dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory", "TestRandom"],
       path: "Tests/Reconciliation", swiftSettings: strict),

@@ -23,7 +23,9 @@ extension ManagedObjectContext {
     }
     withExtendedLifetime(kept) {}
     // Relationships with an inverse have removed the members already, through the inverse.
-    if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
+    guard !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) else { return }
+    recordUndo(ofForgetting: forgotten)
+    forgetMembers(forgotten)
   }
 
   /// Marks an object for deletion, after its hook.
@@ -40,7 +42,9 @@ extension ManagedObjectContext {
       if !isPrepared { prepareForDeletion(of: object) }
       // The hook may have rolled back or reset the context.
       guard isDeletable() else { return }
-      storage.markDeleted(try object.changeable())
+      let record = try object.changeable()
+      if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
+      storage.markDeleted(record)
       storage.pendingDeletes.append(object)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // The record is deleted in the store already.
@@ -63,7 +67,11 @@ extension ManagedObjectContext {
     for relationship in object.entity.relationships {
       // A hook may have taken the delete back, by a rollback or a refresh.
       guard object.pending?.kind == .deleted else { return false }
-      for target in try targets(of: relationship, from: object) {
+      let targets = try targets(of: relationship, from: object)
+      if storage.recordsUndo, relationship.isToMany {
+        storage.undo?.record(targets.map(\.recordID), of: relationship, object)
+      }
+      for target in targets {
         switch relationship.deleteRule {
         case .nullify: try release(target, from: object, relationship)
         case .cascade:

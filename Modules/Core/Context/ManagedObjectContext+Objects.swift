@@ -40,6 +40,7 @@ extension ManagedObjectContext {
       record.object = object
       storage.registry.insert(fresh: object)
       storage.track(record)
+      if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
       if let uninsertedGraph = record.uninsertedGraph {
         for companion in uninsertedGraph.removeAll() { insert(companion) }
       }

@@ -118,6 +118,7 @@ extension ManagedObjectContext {
     defer {
       if isOutermost {
         awakenLoaded()
+        if storage.recordsUndo { endUndoBlock() }
         postChanges()
         if storage.tracksTouched.load(ordering: .relaxed) { endObservedTurn() }
         lease.end()

@@ -87,6 +87,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   deinit {
     storage.handle?.clear()
     lease.end()
+    storage.undo?.clear()
     storage.untrackAll()
     storage.kept.removeAll()
     events.finish()

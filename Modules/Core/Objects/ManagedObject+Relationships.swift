@@ -175,7 +175,7 @@ extension ManagedObject {
   /// Adds an object to this side of a relationship. The object's own side is set already.
   final func addRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.recordID), at: slot) }
-    try changeMembers(of: relationship) { $0.add(object.recordID, comesLast: relationship.isOrdered) }
+    try changeMembers(of: relationship, .add(object.recordID))
   }
 
   /// Removes an object from this side of a relationship. The object's own side is cleared already.
@@ -185,7 +185,7 @@ extension ManagedObject {
       return try write(.null, at: slot)
     }
     guard pending?.kind != .deleted else { return }
-    try changeMembers(of: relationship) { $0.remove(object.recordID) }
+    try changeMembers(of: relationship, .remove(object.recordID))
   }
 
   /// Checks that an object may be related to this one.
@@ -230,8 +230,9 @@ extension ManagedObject {
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
   }
 
-  /// The members of the list below with this context's own changes applied.
-  private final func changedMemberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
+  /// The members of the list below with this context's own changes applied. A list without an inverse still has members
+  /// that are marked for deletion.
+  final func changedMemberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     let list = try memberList(of: relationship)
     guard let changes = pending?.members[relationship], !changes.isEmpty else { return list.ids }
     if let effective = list.effective { return effective }
@@ -283,17 +284,20 @@ extension ManagedObject {
     return list
   }
 
-  final func changeMembers(
-    of relationship: RelationshipDescription, _ change: (inout MemberChanges) -> Void
-  ) throws {
+  /// Changes the members of this side of a relationship.
+  final func changeMembers(of relationship: RelationshipDescription, _ edit: MemberEdit) throws {
     let record = try changeable()
+    let isOrdered = relationship.isOrdered
+    if let storage, storage.recordsUndo { try recordUndo(of: edit, relationship) }
     collections?[relationship]?.effective = nil
-    guard let storage else { return change(&record.members[relationship, default: MemberChanges()]) }
+    guard let storage else {
+      return record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered)
+    }
     let origin = listOrigin(of: relationship, record)
     storage.withPending {
-      if relationship.isOrdered { storage.noteListChange() }
+      if isOrdered { storage.noteListChange() }
       if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
-      change(&record.members[relationship, default: MemberChanges()])
+      record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered)
     }
   }
 
@@ -331,7 +335,7 @@ extension ManagedObject {
     try checkCanRelate(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !hasMember(object.recordID, of: relationship) else { return }
-    try changeMembers(of: relationship) { $0.add(object.recordID, comesLast: relationship.isOrdered) }
+    try changeMembers(of: relationship, .add(object.recordID))
     if let inverse = relationship.inverse { try object.addRelated(self, of: inverse) }
   }
 
@@ -349,7 +353,7 @@ extension ManagedObject {
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
     }
-    try changeMembers(of: relationship) { $0.remove(object.recordID) }
+    try changeMembers(of: relationship, .remove(object.recordID))
     if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
 
@@ -374,7 +378,7 @@ extension ManagedObject {
     var seen: Set<ManagedObjectID> = []
     let order = order.filter { seen.insert($0).inserted }
     guard try memberIDs(of: relationship) != order else { return }
-    try changeMembers(of: relationship) { $0.order = order }
+    try changeMembers(of: relationship, .order(order))
   }
 }
 

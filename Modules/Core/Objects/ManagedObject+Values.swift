@@ -94,6 +94,7 @@ extension ManagedObject {
       record.set(value, at: slot)
       return
     }
+    if storage.recordsUndo, record[slot] != value { recordUndo(of: slot, before: record[slot]) }
     storage.withPending { record.set(value, at: slot) }
   }
 }

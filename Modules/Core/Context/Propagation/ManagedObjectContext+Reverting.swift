@@ -10,6 +10,7 @@ extension ManagedObjectContext {
   /// a save of this context has passed to its parent stay in the parent.
   public final func rollback() {
     operating {
+      storage.undo?.clear()
       turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
     }
   }
@@ -52,6 +53,7 @@ extension ManagedObjectContext {
       // afterwards still need them.
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
+      storage.undo?.clear()
       turningIntoFaults(storage.registry.all) { detachAll() }
       events.noteReset()
     }

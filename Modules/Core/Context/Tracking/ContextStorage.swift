@@ -36,6 +36,8 @@ final class ContextStorage: @unchecked Sendable {
   /// The changed records that no notification has named yet. Their `round` equals the present one.
   @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
+  /// Whether ``undo`` records changes. Beside `round`, because each write reads both.
+  @exclusivity(unchecked) var recordsUndo = false
   /// During the preparation of a save: the records tracked since ``takeNewRecords()`` was last called; `nil` otherwise.
   @exclusivity(unchecked) private var newRecords: [PendingRecord]?
   /// The changes that observers are being notified of, the innermost notification last.
@@ -65,6 +67,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) var unit = 0
   /// The groups of records fetched together.
   var groups = FetchGroups()
+  /// The history of undoable changes; `nil` for none.
+  var undo: UndoHistory?
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
   /// Whether a participant runs as part of a save.
@@ -181,6 +185,9 @@ final class ContextStorage: @unchecked Sendable {
       hasDeletes = true
     }
   }
+
+  /// Turns a delete into the kind of unsaved record that it was before.
+  func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
   /// Returns the identifiers without those of records marked for deletion. Called under the lock.
   func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {

@@ -80,10 +80,12 @@ extension ManagedObjectContext {
     if record.object?.flags.contains(.temporaryIDExposed) == true { object.flags.insert(.temporaryIDExposed) }
     storage.registry.insert(object)
     storage.track(own)
+    if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
   }
 
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
+    if storage.recordsUndo { try object.recordUndo(of: record, in: own, current: current) }
     storage.withPending {
       own.noteOvertaken(of: record, current: present)
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
@@ -105,9 +107,18 @@ extension ManagedObjectContext {
   private final func absorbDelete(_ record: PendingRecord, of object: ManagedObject) throws {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
+    if storage.recordsUndo { recordUndo(ofDeleting: object, own) }
     if own.base == nil, !isParentsInsert(own) { return detachDeleted(object) }
     storage.withPending { own.noteOvertaken(of: record, current: present) }
     storage.markDeleted(own)
+  }
+
+  private final func recordUndo(ofDeleting object: ManagedObject, _ record: PendingRecord) {
+    let deleted = DeletedObject(object, record)
+    for relationship in object.entity.relationships where relationship.isToMany {
+      deleted.members[relationship] = try? object.memberIDs(of: relationship)
+    }
+    storage.undo?.record(.deleted(deleted))
   }
 
   /// Makes a record clean whose changes the parent has absorbed.

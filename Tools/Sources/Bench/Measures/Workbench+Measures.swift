@@ -5,7 +5,7 @@ extension Workbench {
       fetchMeasure(), groupMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(),
       updateMeasure(),
       smallSaveMeasure(),
-      freshnessMeasure(), liveResultMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(),
+      undoMeasure(), freshnessMeasure(), liveResultMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(),
       pendingMergeMeasure(),
       mergeMemoryMeasure(), actionMeasure(), actionMemoryMeasure(), persistedActionMeasure(),
       persistedActionLatencyMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),

@@ -1,0 +1,31 @@
+/// One change of the members of a to-many relationship.
+enum MemberEdit {
+  case add(ManagedObjectID)
+  case remove(ManagedObjectID)
+  /// The present members get another order.
+  case order([ManagedObjectID])
+  /// The members of an ordered relationship are replaced.
+  case replace([ManagedObjectID], by: [ManagedObjectID])
+}
+
+extension MemberChanges {
+  /// Adds an edit to the changes.
+  ///
+  /// - Parameter isOrdered: Whether the relationship is ordered.
+  mutating func apply(_ edit: MemberEdit, isOrdered: Bool) {
+    switch edit {
+    case .add(let id): add(id, comesLast: isOrdered)
+    case .remove(let id): remove(id)
+    case .order(let order): self.order = order
+    case .replace(let former, let members): replace(former, by: members)
+    }
+  }
+
+  private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {
+    let (old, new) = (Set(former), Set(members))
+    for id in former where !new.contains(id) { remove(id) }
+    // The order below gives the members their positions. A removed member of the base that returns is no change.
+    for id in members where !old.contains(id) { add(id, comesLast: origin?.ids?.contains(id) != true) }
+    order = added.isEmpty && removed.isEmpty && origin?.ids == members ? nil : members
+  }
+}

@@ -1,0 +1,50 @@
+// The recording of an object's changes. Called while the context records changes, before each change.
+
+extension ManagedObject {
+  /// Records the write of a slot.
+  @inline(never) final func recordUndo(of slot: Int, before value: AttributeValue) {
+    storage?.undo?.record(.value(self, slot: slot, before: value))
+  }
+
+  /// Records a change of the members of a relationship.
+  ///
+  /// - Throws: What reading an ordered list throws.
+  @inline(never) final func recordUndo(of edit: MemberEdit, _ relationship: RelationshipDescription) throws {
+    guard let history = storage?.undo else { return }
+    if relationship.isOrdered { return try recordList(of: relationship, by: history) }
+    switch edit {
+    case .add(let id): history.record(.added(self, relationship, id))
+    case .remove(let id): history.record(.removed(self, relationship, id))
+    case .order, .replace: break
+    }
+  }
+
+  private final func recordList(of relationship: RelationshipDescription, by history: UndoHistory) throws {
+    guard !history.hasList(of: relationship, self) else { return }
+    history.record(.list(self, relationship, before: try changedMemberIDs(of: relationship)))
+  }
+
+  /// Records the loss of members whose records are deleted, from a relationship without an inverse.
+  final func recordUndo(ofForgetting gone: Set<ManagedObjectID>, in record: PendingRecord) {
+    for (relationship, changes) in record.members {
+      // What the record's own changes add is known, so that no read can fail.
+      for id in changes.added where gone.contains(id) { try? recordUndo(of: .remove(id), relationship) }
+    }
+  }
+
+  /// Records the changes that the save of a child context makes in this object.
+  ///
+  /// - Parameters:
+  ///   - child: The child's record.
+  ///   - current: The present identifier of a child's one.
+  final func recordUndo(
+    of child: PendingRecord, in record: PendingRecord, current: (ManagedObjectID) -> ManagedObjectID
+  ) throws {
+    for slot in child.changed { recordUndo(of: slot, before: record[slot]) }
+    for (relationship, changes) in child.members {
+      for id in changes.removed { try recordUndo(of: .remove(current(id)), relationship) }
+      for id in changes.added { try recordUndo(of: .add(current(id)), relationship) }
+      if let order = changes.order { try recordUndo(of: .order(order), relationship) }
+    }
+  }
+}

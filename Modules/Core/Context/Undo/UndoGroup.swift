@@ -1,0 +1,38 @@
+/// The changes that one undo reverts together, in their order.
+struct UndoGroup {
+  private struct ListKey: Hashable {
+    let object: ObjectIdentifier
+    let relationship: RelationshipDescription
+
+    init(_ object: ManagedObject, _ relationship: RelationshipDescription) {
+      self.object = ObjectIdentifier(object)
+      self.relationship = relationship
+    }
+  }
+
+  var name: String?
+  private(set) var steps: [UndoStep] = []
+  private var lists: Set<ListKey> = []
+  private var deletes: [ObjectIdentifier: DeletedObject] = [:]
+
+  var isEmpty: Bool { steps.isEmpty }
+
+  /// Adds a change that is about to be made.
+  mutating func append(_ step: UndoStep) {
+    switch step {
+    case .value(let object, let slot, _): if steps.last?.isValue(of: object, at: slot) == true { return }
+    // The first list of a group has the state to restore.
+    case .list(let object, let relationship, _): if !lists.insert(ListKey(object, relationship)).inserted { return }
+    case .deleted(let deleted): deletes[ObjectIdentifier(deleted.object)] = deleted
+    case .added, .removed, .inserted: break
+    }
+    steps.append(step)
+  }
+
+  func hasList(of relationship: RelationshipDescription, _ object: ManagedObject) -> Bool {
+    lists.contains(ListKey(object, relationship))
+  }
+
+  /// The delete of an object in the group.
+  func delete(of object: ManagedObject) -> DeletedObject? { deletes[ObjectIdentifier(object)] }
+}

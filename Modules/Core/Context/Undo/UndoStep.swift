@@ -1,0 +1,45 @@
+/// A change as the undo history records it: the changed part of a context, with its state before the change.
+enum UndoStep {
+  /// A value in a slot.
+  case value(ManagedObject, slot: Int, before: AttributeValue)
+  /// A member that an unordered relationship got.
+  case added(ManagedObject, RelationshipDescription, ManagedObjectID)
+  /// A member that an unordered relationship lost.
+  case removed(ManagedObject, RelationshipDescription, ManagedObjectID)
+  /// The members of an ordered relationship.
+  case list(ManagedObject, RelationshipDescription, before: [ManagedObjectID])
+  case inserted(ManagedObject)
+  case deleted(DeletedObject)
+
+  /// Whether the step is the write of the same slot of an object. The earlier of two such steps has the state to restore.
+  func isValue(of object: ManagedObject, at slot: Int) -> Bool {
+    if case .value(let known, let knownSlot, _) = self { known === object && knownSlot == slot } else { false }
+  }
+
+  /// The temporary identifiers in the state before the change, and of the member.
+  var temporaryIDs: [ManagedObjectID] {
+    switch self {
+    case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id):
+      id.isTemporaryID ? [id] : []
+    case .list(_, _, let ids): ids.filter(\.isTemporaryID)
+    default: []
+    }
+  }
+}
+
+/// A deleted object, with the state that inserts it again.
+final class DeletedObject {
+  let object: ManagedObject
+  /// The unsaved record that marks the delete. Its draft keeps the last values.
+  let record: PendingRecord
+  /// The kind of the record before the delete.
+  let kind: PendingRecord.Kind
+  /// The members of the object's to-many relationships when the delete rules were applied.
+  var members: [RelationshipDescription: [ManagedObjectID]] = [:]
+
+  init(_ object: ManagedObject, _ record: PendingRecord) {
+    self.object = object
+    self.record = record
+    kind = record.kind
+  }
+}

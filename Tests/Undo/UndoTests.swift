@@ -1,0 +1,180 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct UndoTests {
+  @Test(arguments: Backend.available)
+  func `an undo reverts the changes of the last block, and a redo makes them again`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.save()
+    try stack.change { context in
+      let artist = try #require(try UndoLibrary.object("Artist", 1, in: context))
+      try artist.setValue("Nina", for: "title")
+      try artist.setValue("Billie", for: "title")
+    }
+    let changed = try stack.graph()
+    try stack.undo()
+    #expect(try stack.graph().lines == ["Artist 1 'Ella' albums: []"])
+    #expect(!stack.hasChanges)
+    try stack.redo()
+    #expect(try stack.graph() == changed)
+    #expect(stack.hasChanges)
+    try stack.undo()
+    try stack.undo()
+    #expect(try stack.graph().lines == [])
+    try stack.save()
+    #expect(try stack.storedGraph().lines == [])
+  }
+
+  @Test func `without a history nothing is recorded, and an undo without changes does nothing`() throws {
+    let stack = try UndoLibrary.Stack(.inMemory)
+    try stack.undo()
+    try stack.redo()
+    try stack.change { context in
+      context.undoHistory = nil
+      try UndoLibrary.insert("Artist", 1, in: context)
+      context.undoHistory = UndoHistory()
+      #expect(context.undoHistory?.canUndo == false)
+    }
+  }
+
+  @Test func `a history without a context refuses an undo, and belongs to the last context that got it`() throws {
+    let history = UndoHistory()
+    expectIllegalState { try history.undo() }
+    let stack = try UndoLibrary.Stack(.inMemory)
+    let other = stack.container.newBackgroundContext()
+    stack.change { $0.undoHistory = nil }
+    other.performAndWait { other.undoHistory = UndoHistory() }
+    let former = other.performAndWait { other in other.undoHistory }
+    other.performAndWait { other.undoHistory = nil }
+    expectIllegalState { try former?.undo() }
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undone insert leaves the context, and its redo is the same object`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let object = try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.undo()
+    #expect(!stack.hasChanges)
+    try stack.redo()
+    try stack.change { context in
+      #expect(context.insertedObjects == [object])
+      let found = try UndoLibrary.object("Artist", 1, in: context)
+      #expect(found === object)
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == stack.graph())
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an undone delete brings the object back with its relationships, saved or not`(
+    _ backend: Backend, isSaved: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let album = try stack.change { context in
+      let artist = try UndoLibrary.insert("Artist", 1, in: context)
+      try artist.setObject(try UndoLibrary.insert("Picture", 2, in: context), for: "portrait")
+      let album = try UndoLibrary.insert("Album", 3, title: "First", in: context)
+      try album.setObject(artist, for: "artist")
+      let tracks = try (4...6).map { try UndoLibrary.insert("Track", $0, in: context) }
+      try album.setObjects(tracks, for: "tracks")
+      try tracks[1].setObjects([try UndoLibrary.insert("Tag", 7, in: context)], for: "tags")
+      return album
+    }
+    try stack.save()
+    let full = try stack.graph()
+    let former = stack.change { _ in album.objectID }
+    stack.change { $0.delete(album) }
+    if isSaved { try stack.save() }
+    #expect(try stack.graph().lines.count == 3)
+    try stack.undo()
+    #expect(try stack.graph() == full)
+    stack.change { _ in
+      #expect(!album.isDeleted)
+      #expect((album.objectID == former) == !isSaved)
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == full)
+    try stack.redo()
+    try stack.save()
+    #expect(try stack.storedGraph().lines.count == 3)
+    try stack.undo()
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.storedGraph().lines == [])
+    try stack.redo()
+    try stack.save()
+    #expect(try stack.storedGraph() == full)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undo of a saved edit keeps the edits of others in other properties`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.save()
+    try stack.change { context in
+      try UndoLibrary.object("Artist", 1, in: context)?.setValue("Nina", for: "title")
+    }
+    try stack.save()
+    try stack.container.newBackgroundContext().performAndWait { context in
+      try UndoLibrary.object("Artist", 1, in: context)?.setValue(9, for: "key")
+      try context.save()
+    }
+    try stack.change { context in
+      context.refresh(try #require(try UndoLibrary.object("Artist", 9, in: context)), mergeChanges: true)
+    }
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.storedGraph().lines == ["Artist 9 'Ella' albums: []"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undo leaves out records that another writer deleted`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      try UndoLibrary.insert("Artist", 1, title: "Ella", in: context)
+      try UndoLibrary.insert("Artist", 2, title: "Nina", in: context)
+    }
+    try stack.save()
+    try stack.change { context in
+      for key in [1, 2] { try UndoLibrary.object("Artist", key, in: context)?.setValue("New", for: "title") }
+    }
+    try stack.save()
+    try stack.container.newBackgroundContext().performAndWait { context in
+      context.delete(try #require(try UndoLibrary.object("Artist", 1, in: context)))
+      try context.save()
+    }
+    stack.change { $0.refreshAll() }
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.storedGraph().lines == ["Artist 2 'Nina' albums: []"])
+  }
+
+  @Test func `a rollback and a reset remove all changes from the history`() throws {
+    let stack = try UndoLibrary.Stack(.inMemory)
+    for isReset in [false, true] {
+      try stack.change { context in
+        try UndoLibrary.insert("Artist", 1, in: context)
+        #expect(context.undoHistory?.canUndo == true)
+        isReset ? context.reset() : context.rollback()
+        #expect(context.undoHistory?.canUndo == false)
+      }
+    }
+  }
+
+  @Test func `the objects of a context with a history are released with the context`() throws {
+    weak var released: ManagedObject?
+    weak var context: ManagedObjectContext?
+    do {
+      let stack = try UndoLibrary.Stack(.inMemory)
+      released = try stack.change { context in try UndoLibrary.insert("Artist", 1, in: context) }
+      context = stack.context
+      #expect(released != nil)
+    }
+    #expect(context == nil)
+    #expect(released == nil)
+  }
+}
