@@ -12,6 +12,7 @@ extension ManagedObjectContext {
       let deleted = storage.pendingDeletes
       storage.pendingDeletes = []
       do {
+        if storage.recordsUndo { try recordUndo(ofReferencesTo: deleted.map(\.recordID)) }
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
           for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
         }
@@ -23,9 +24,7 @@ extension ManagedObjectContext {
     }
     withExtendedLifetime(kept) {}
     // Relationships with an inverse have removed the members already, through the inverse.
-    guard !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) else { return }
-    recordUndo(ofForgetting: forgotten)
-    forgetMembers(forgotten)
+    if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
   /// Marks an object for deletion, after its hook.

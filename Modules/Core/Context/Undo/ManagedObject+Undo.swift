@@ -24,14 +24,6 @@ extension ManagedObject {
     history.record(.list(self, relationship, before: try changedMemberIDs(of: relationship)))
   }
 
-  /// Records the loss of members whose records are deleted, from a relationship without an inverse.
-  final func recordUndo(ofForgetting gone: Set<ManagedObjectID>, in record: PendingRecord) {
-    for (relationship, changes) in record.members {
-      // What the record's own changes add is known, so that no read can fail.
-      for id in changes.added where gone.contains(id) { try? recordUndo(of: .remove(id), relationship) }
-    }
-  }
-
   /// Records the changes that the save of a child context makes in this object.
   ///
   /// - Parameters:

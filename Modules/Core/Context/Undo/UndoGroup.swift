@@ -13,9 +13,10 @@ struct UndoGroup {
   var name: String?
   private(set) var steps: [UndoStep] = []
   private var lists: Set<ListKey> = []
-  private var deletes: [ObjectIdentifier: DeletedObject] = [:]
+  private var deletesByObject: [ObjectIdentifier: DeletedObject] = [:]
 
   var isEmpty: Bool { steps.isEmpty }
+  var deletes: [DeletedObject] { steps.compactMap { if case .deleted(let deleted) = $0 { deleted } else { nil } } }
 
   /// Adds a change that is about to be made.
   mutating func append(_ step: UndoStep) {
@@ -23,7 +24,7 @@ struct UndoGroup {
     case .value(let object, let slot, _): if steps.last?.isValue(of: object, at: slot) == true { return }
     // The first list of a group has the state to restore.
     case .list(let object, let relationship, _): if !lists.insert(ListKey(object, relationship)).inserted { return }
-    case .deleted(let deleted): deletes[ObjectIdentifier(deleted.object)] = deleted
+    case .deleted(let deleted): deletesByObject[ObjectIdentifier(deleted.object)] = deleted
     case .added, .removed, .inserted: break
     }
     steps.append(step)
@@ -34,5 +35,5 @@ struct UndoGroup {
   }
 
   /// The delete of an object in the group.
-  func delete(of object: ManagedObject) -> DeletedObject? { deletes[ObjectIdentifier(object)] }
+  func delete(of object: ManagedObject) -> DeletedObject? { deletesByObject[ObjectIdentifier(object)] }
 }

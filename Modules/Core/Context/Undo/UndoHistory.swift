@@ -118,9 +118,7 @@ public final class UndoHistory {
 
   private func revert(_ group: UndoGroup, in context: ManagedObjectContext) throws {
     // Deleted objects first: other steps may refer to them.
-    for step in group.steps.reversed() {
-      if case .deleted(let deleted) = step { try context.restore(deleted, by: self) }
-    }
+    try context.restore(group.deletes.reversed(), by: self)
     for step in group.steps.reversed() { try context.revert(step, by: self) }
     try context.applyPendingDeleteRules()
   }

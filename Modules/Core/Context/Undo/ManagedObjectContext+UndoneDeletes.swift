@@ -1,0 +1,78 @@
+// The objects whose deletes an undo takes back.
+
+extension ManagedObjectContext {
+  /// Takes deletes back: an unsaved one by unmarking the record, a saved one by inserting the object again.
+  final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
+    let gone = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
+    // Records refer to one another: all identifiers first, then the records, then their members.
+    for deleted in gone { renewIdentifier(of: deleted, by: history) }
+    for deleted in deletes {
+      if storage.recordsUndo { history.record(.inserted(deleted.object)) }
+      if isMarked(deleted) { unmark(deleted) }
+    }
+    for deleted in gone { reinsert(deleted, by: history) }
+    for deleted in gone where deleted.record.base != nil { addMembers(of: deleted, by: history) }
+  }
+
+  private final func isMarked(_ deleted: DeletedObject) -> Bool {
+    deleted.record.isCurrent && deleted.object.pending === deleted.record
+  }
+
+  private final func unmark(_ deleted: DeletedObject) {
+    storage.pendingDeletes.removeAll { $0 === deleted.object }
+    storage.unmarkDeleted(deleted.record, as: deleted.kind)
+    storage.noteChange(deleted.record)
+  }
+
+  /// The identifier of a deleted record is not used again. A record that was never saved keeps its own.
+  private final func renewIdentifier(of deleted: DeletedObject, by history: UndoHistory) {
+    guard deleted.record.base != nil else { return }
+    let object = deleted.object
+    history.note(object, reinserting: deleted.record.permanentID)
+    object.recordID = .temporary(for: object.entity)
+    object.flags.insert(.temporaryIDExposed)
+  }
+
+  private final func reinsert(_ deleted: DeletedObject, by history: UndoHistory) {
+    let object = deleted.object
+    object.flags.subtract([.detached, .deleted, .missing, .unavailable])
+    object.row = nil
+    object.collections = nil
+    let record = renewedRecord(of: deleted, by: history)
+    record.object = object
+    object.pending = record
+    storage.registry.insert(fresh: object)
+    storage.track(record)
+  }
+
+  /// The unsaved record that inserts a deleted object again. The former record is not tracked a second time.
+  private final func renewedRecord(of deleted: DeletedObject, by history: UndoHistory) -> PendingRecord {
+    let (object, former) = (deleted.object, deleted.record)
+    let record = PendingRecord(
+      inserting: object.recordID,
+      Row.make(id: object.recordID, entity: former.entity, version: 0, values: former.draft.values))
+    for slot in record.entity.referenceSlots { record.replace(present(record[slot], by: history), at: slot) }
+    if former.base == nil {
+      record.reservedID = former.reservedID
+      record.assignedStore = former.assignedStore
+      record.members = former.members.mapValues { $0.mapped { history.present($0, in: self) } }
+    } else {
+      record.assignedStore = former.permanentID.storeIdentifier
+    }
+    return record
+  }
+
+  private final func addMembers(of deleted: DeletedObject, by history: UndoHistory) {
+    guard let record = deleted.object.pending else { return }
+    for (relationship, ids) in deleted.members {
+      var changes = MemberChanges()
+      for id in ids {
+        let id = history.present(id, in: self)
+        // The record of a member may be gone.
+        guard (try? fault(for: id, of: id.entity).loadRow()) != nil else { continue }
+        changes.add(id, comesLast: true)
+      }
+      storage.withPending { record.members[relationship] = changes }
+    }
+  }
+}
