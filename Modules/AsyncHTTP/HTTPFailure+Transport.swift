@@ -24,18 +24,20 @@ extension HTTPFailure {
       return broken("the compressed body is damaged")
     case is ChannelError: return broken("the connection closed")
     case let error as IOError: return broken(String(cString: strerror(error.errnoCode)))
-    // These errors name certificates and steps of the handshake, and no part of the request.
-    case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: return broken("TLS failed with '\(error)'")
+    // These errors name certificates and steps of the handshake, and no part of the request. The places in the sources of
+    // the library are omitted.
+    case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+      let description = "\(error)".replacing(#/ at [^\])]+/#, with: "")
+      return broken("TLS failed with '\(description)'")
     default: return broken("the transfer failed with a '\(type(of: error))'")
     }
   }
 
   private func broken(by error: HTTPClientError) -> CoherenceError {
     if Self.timeLimits.contains(error) { return timedOut(after: nil) }
-    if error == .cancelled || error == .alreadyShutdown {
-      // Retryable, since the request may succeed with another client: an outbox keeps its edit.
-      return broken("the client is shut down")
-    }
+    // Retryable, since the request may succeed with another client: an outbox keeps its edit.
+    if error == .alreadyShutdown { return broken("the client is shut down") }
+    if error == .cancelled { return broken("the client is shut down, or the server gave up the connection") }
     let description = error.shortDescription
     return broken("AsyncHTTPClient reports '\(description)'", isRetryable: !Self.refusals.contains(description))
   }
