@@ -21,6 +21,15 @@ let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distrib
 let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let httpTypesFoundation = Target.Dependency.product(name: "HTTPTypesFoundation", package: "swift-http-types")
+/// Only for `CoherenceAsyncHTTP`: who does not use it never builds these packages.
+let asyncHTTP: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client"),
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let lifecycleTestKit = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 /// For those who want publishers where the platform has none.
@@ -49,6 +58,7 @@ let package = Package(
     .library(name: "CoherenceModelCode", targets: ["CoherenceModelCode"]),
     .plugin(name: "CoherenceModelPlugin", targets: ["CoherenceModelPlugin"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
+    .library(name: "CoherenceAsyncHTTP", targets: ["CoherenceAsyncHTTP"]),
     .library(name: "CoherenceRefresh", targets: ["CoherenceRefresh"]),
     .library(name: "CoherencePersistedActions", targets: ["CoherencePersistedActions"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
@@ -66,6 +76,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -136,6 +150,10 @@ let package = Package(
       name: "CoherenceHTTP",
       dependencies: ["CoherenceCore", "CoherenceActions", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
+    .target(
+      name: "CoherenceAsyncHTTP",
+      dependencies: ["CoherenceCore", "CoherenceHTTP", httpTypes, httpTypesFoundation] + asyncHTTP,
+      path: "Modules/AsyncHTTP", swiftSettings: strict),
     .target(
       name: "CoherenceRefresh", dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
       path: "Modules/Refresh", swiftSettings: strict),
@@ -263,9 +281,9 @@ let package = Package(
     .testTarget(
       name: "HTTPTests",
       dependencies: [
-        "CoherenceHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory",
-        "CoherenceOutbox", httpTypes,
-      ],
+        "CoherenceHTTP", "CoherenceAsyncHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions",
+        "CoherenceInMemory", "CoherenceOutbox", httpTypes,
+      ] + asyncHTTP,
       path: "Tests/HTTP", swiftSettings: strict),
     .testTarget(
       name: "MappingTests",

@@ -6,10 +6,11 @@ import Testing
 
 @Suite("The limit of a body's size")
 struct BodyLimitTests {
-  private let client = URLSessionClient(maximumBodySize: 10_000, configuration: .patient)
   private static let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
-  @Test func `a body within the limit arrives as a whole`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a body within the limit arrives as a whole`(kind: ClientKind) async throws {
+    let client = kind.makeClient(maximumBodySize: 10_000)
     let text = String(repeating: "x", count: 10_000)
     let server = try LoopbackServer { request, connection in
       if request.target == "/" {
@@ -25,8 +26,11 @@ struct BodyLimitTests {
     }
   }
 
-  @Test(arguments: [true, false])
-  func `a body beyond the limit is an error, and the connection is closed`(isAnnounced: Bool) async throws {
+  @Test(arguments: ClientKind.allCases, [true, false])
+  func `a body beyond the limit is an error, and the connection is closed`(kind: ClientKind, isAnnounced: Bool)
+    async throws
+  {
+    let client = kind.makeClient(maximumBodySize: 10_000)
     let isClosed = Gate()
     let server = try LoopbackServer { _, connection in
       connection.send(isAnnounced ? ScriptedReply().head(length: 1_000_000) : Self.head)
@@ -40,7 +44,9 @@ struct BodyLimitTests {
     await isClosed.wait()
   }
 
-  @Test func `a size limit does not affect redirects, statuses and broken connections`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a size limit does not affect redirects, statuses and broken connections`(kind: ClientKind) async throws {
+    let client = kind.makeClient(maximumBodySize: 10_000)
     let server = try LoopbackServer { request, connection in
       switch request.target {
       case "/old": connection.send(ScriptedReply(status: "307 Moved", headerFields: ["Location: /new"], body: "Moved"))
@@ -62,7 +68,9 @@ struct BodyLimitTests {
     #expect(error.code == .httpTransferFailed)
   }
 
-  @Test func `canceling closes the connection of a client with a limit`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `canceling closes the connection of a client with a limit`(kind: ClientKind) async throws {
+    let client = kind.makeClient(maximumBodySize: 10_000)
     let isHalfway = Gate()
     let isClosed = Gate()
     let server = try LoopbackServer { _, connection in
@@ -71,7 +79,6 @@ struct BodyLimitTests {
       connection.waitUntilClientCloses()
       isClosed.open()
     }
-    let client = client
     let task = Task { try await client.send(.get(server.url)) }
     await isHalfway.wait()
     task.cancel()

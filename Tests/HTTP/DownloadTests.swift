@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Bodies written to files", .timeLimit(.minutes(15)))
 final class DownloadTests {
-  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
   private let directory: URL
   private let file: URL
 
@@ -21,7 +20,9 @@ final class DownloadTests {
   /// The names of all files, including temporary ones.
   private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path) } }
 
-  @Test func `a download replaces a file by a file that only its owner can read`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a download replaces a file by a file that only its owner can read`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     try Data("old".utf8).write(to: file)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
     let body = String(repeating: "0123456789", count: 200_000)
@@ -35,8 +36,11 @@ final class DownloadTests {
     #expect(try files == ["albums.json"])
   }
 
-  @Test(arguments: ["/half", "/missing", "/unchanged"])
-  func `a download without a complete successful body leaves the file unchanged`(path: String) async throws {
+  @Test(arguments: ClientKind.allCases, ["/half", "/missing", "/unchanged"])
+  func `a download without a complete successful body leaves the file unchanged`(kind: ClientKind, path: String)
+    async throws
+  {
+    let client = kind.makeClient()
     try Data("old".utf8).write(to: file)
     let server = try LoopbackServer { request, connection in
       switch request.target {
@@ -56,7 +60,9 @@ final class DownloadTests {
     #expect(try files == ["albums.json"])
   }
 
-  @Test func `the error of a download into a missing directory names the file`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `the error of a download into a missing directory names the file`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
     let file = directory.appending(path: "missing/albums.json")
     let request = HTTPRequest.get(server.url)

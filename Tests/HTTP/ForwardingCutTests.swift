@@ -9,16 +9,14 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A forwarder whose handler sends requests with an idempotency key, and a connection that ends at any byte.
 @Suite("Forwarding over connections that end", .timeLimit(.minutes(15)))
 struct ForwardingCutTests {
-  @Test func `every edit arrives once, whichever byte of a request is the last that the server receives`() async throws
-  {
-    let program = try CutProgram()
+  @Test(arguments: ClientKind.allCases)
+  func `every edit arrives once, whichever byte of a request is the last that the server receives`(
+    kind: ClientKind
+  ) async throws {
+    let program = try CutProgram(kind)
     try await program.insert()
     let length = program.server.lastLength
     #expect(length > 100)
@@ -30,15 +28,16 @@ struct ForwardingCutTests {
     try await program.expectEachEditOnce(count: length + 1)
   }
 
-  @Test func `every edit arrives once, whichever byte of the answer's body is the last that the forwarder receives`()
-    async throws
-  {
-    let program = try CutProgram()
+  @Test(arguments: ClientKind.allCases)
+  func `every edit arrives once, whichever byte of an answer is the last that the forwarder receives`(
+    kind: ClientKind
+  ) async throws {
+    let program = try CutProgram(kind)
     try await program.insert()
     let answer = CutServer.answer(id: 10_000)
     let head = try #require(answer.range(of: Data("\r\n\r\n".utf8))).upperBound
     // Foundation on Linux ends the program when a connection ends inside the head of an answer.
-    let bytes = [0] + Array(head..<answer.count)
+    let bytes = kind == .nio ? Array(0..<answer.count) : [0] + Array(head..<answer.count)
     for byte in bytes {
       program.server.cut(.answer(byte))
       try await program.insert()
@@ -122,7 +121,7 @@ private final class CutProgram: Sendable {
 
   private struct Created: Decodable { let id: String }
 
-  init() throws {
+  init(_ kind: ClientKind) throws {
     let server = try CutServer()
     self.server = server
     let model = try ManagedObjectModel {
@@ -135,7 +134,7 @@ private final class CutProgram: Sendable {
     try container.attachPersistentStore(
       for: StoreConfiguration(type: .inMemory, options: [InMemoryOption.sharedName: .string(UUID().uuidString)]))
     outbox = try Outbox(container, entities: ["Errand"])
-    let client = URLSessionClient(maximumBodySize: 1000, configuration: .patient)
+    let client = kind.makeClient(maximumBodySize: 1000)
     try outbox.forward("Errand") { handlers in
       handlers.insert { edit in
         var request = HTTPRequest(method: .post, url: server.url.appending(path: "errands"))

@@ -11,7 +11,6 @@ import Testing
 /// Redirects between real servers. Two ports of one host are two origins.
 @Suite("Redirects")
 struct RedirectTests {
-  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
 
   private func makeServer(redirectingTo url: URL, status: Int) throws -> LoopbackServer {
     try LoopbackServer(replies: [
@@ -30,8 +29,9 @@ struct RedirectTests {
     return request
   }
 
-  @Test(arguments: [301, 302, 303, 307, 308])
-  func `credentials do not follow a redirect to another origin`(status: Int) async throws {
+  @Test(arguments: ClientKind.allCases, [301, 302, 303, 307, 308])
+  func `credentials do not follow a redirect to another origin`(kind: ClientKind, status: Int) async throws {
+    let client = kind.makeClient()
     let target = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
     let source = try makeServer(redirectingTo: target.url.appending(path: "moved"), status: status)
     let request = try authorized(source.url)
@@ -46,7 +46,9 @@ struct RedirectTests {
     #expect(reply.url == target.url.appending(path: "moved"))
   }
 
-  @Test func `credentials follow a redirect within an origin`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `credentials follow a redirect within an origin`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer { request, connection in
       let moved = ScriptedReply(status: "302 Found", headerFields: ["Location: /new?page=2"])
       connection.send(request.target == "/old" ? moved : ScriptedReply(body: "[1]"))
@@ -58,16 +60,19 @@ struct RedirectTests {
     #expect(server.requests.last?.headerFields["x-api-key"] == "sesame")
   }
 
-  @Test(arguments: [307, 308], [HTTPRequest.Method.put, .post])
-  func `a temporary redirect keeps method and body`(status: Int, method: HTTPRequest.Method) async throws {
+  @Test(arguments: ClientKind.allCases, [(307, HTTPRequest.Method.put), (307, .post), (308, .put), (308, .post)])
+  func `a temporary redirect keeps method and body`(
+    kind: ClientKind, redirect: (status: Int, method: HTTPRequest.Method)
+  ) async throws {
+    let client = kind.makeClient()
     let target = try LoopbackServer(replies: [ScriptedReply()])
-    let source = try makeServer(redirectingTo: target.url, status: status)
-    var request = try authorized(source.url, method: method)
+    let source = try makeServer(redirectingTo: target.url, status: redirect.status)
+    var request = try authorized(source.url, method: redirect.method)
     request.headerFields[.contentType] = "application/json"
     let reply = try await client.send(request, body: Data(#"{"title":"Blue"}"#.utf8))
     #expect(reply.status == .ok)
     let received = try #require(target.requests.first)
-    #expect(received.method == method.rawValue)
+    #expect(received.method == redirect.method.rawValue)
     #expect(String(decoding: received.body, as: UTF8.self) == #"{"title":"Blue"}"#)
     #expect(received.headerFields["content-type"] == "application/json")
     #expect(received.headerFields["authorization"] == nil)
@@ -85,18 +90,19 @@ struct RedirectTests {
     #expect(target.requests.map { $0.headerFields["accept-language"] } == ["de", "de"])
   }
 
-  @Test func `a client without redirects returns the redirect as a reply`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a client without redirects returns the redirect as a reply`(kind: ClientKind) async throws {
     let target = try LoopbackServer(replies: [ScriptedReply()])
     let source = try makeServer(redirectingTo: target.url, status: 307)
-    let reply = try await URLSessionClient(
-      maximumBodySize: .max, configuration: .patient, redirects: .manual
-    ).send(.get(source.url))
+    let reply = try await kind.makeClient(redirects: .manual).send(.get(source.url))
     #expect(reply.status == .temporaryRedirect)
     #expect(reply.response.headerFields[.location] == target.url.absoluteString)
     #expect(target.requests.isEmpty)
   }
 
-  @Test func `a redirect without Location is returned as a reply`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a redirect without Location is returned as a reply`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply(status: "302 Found")])
     #expect(try await client.send(.get(server.url)).status == .found)
     #expect(server.requests.count == 1)

@@ -5,13 +5,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 @Suite("Bodies read while they come in", .timeLimit(.minutes(15)))
 struct StreamTests {
-  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
 
   private func text(of body: HTTPBody) async throws -> String {
     var data = Data()
@@ -28,7 +23,9 @@ struct StreamTests {
     }
   }
 
-  @Test func `a part of a body can be read before the server sends the next part`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a part of a body can be read before the server sends the next part`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isRead = DispatchSemaphore(value: 0)
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply(headerFields: ["ETag: \"one\""]).head(length: 10) + "first")
@@ -46,7 +43,9 @@ struct StreamTests {
     #expect(text == "firstlater")
   }
 
-  @Test func `an unread body of 64 MiB occupies 256 KiB of memory`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `an unread body of 64 MiB occupies 256 KiB of memory`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let (count, size) = (64, 1 << 20)
     let isSent = Gate()
     let server = try LoopbackServer { _, connection in
@@ -67,10 +66,9 @@ struct StreamTests {
     #expect(stream.body.peak > 0 && stream.body.peak <= 1 << 18)
   }
 
-  @Test func `an unread body delays no other request`() async throws {
-    let configuration = URLSessionConfiguration.patient
-    configuration.httpMaximumConnectionsPerHost = 1
-    let client = URLSessionClient(session: URLSession(configuration: configuration))
+  @Test(arguments: ClientKind.allCases)
+  func `an unread body delays no other request`(kind: ClientKind) async throws {
+    let client = kind.makeClient(connections: 1)
     let body = String(repeating: "x", count: 5_000_000)
     let server = try LoopbackServer { request, connection in
       connection.send(ScriptedReply(body: request.target == "/large" ? body : "[1]"))
@@ -80,7 +78,9 @@ struct StreamTests {
     #expect(try await text(of: stream.body) == body)
   }
 
-  @Test func `a streaming request follows redirects, and credentials stay with their origin`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a streaming request follows redirects, and credentials stay with their origin`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let target = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
     let source = try LoopbackServer(replies: [
       ScriptedReply(status: "307 Moved", headerFields: ["Location: \(target.url.absoluteString)/new"], body: "Moved")
@@ -93,7 +93,9 @@ struct StreamTests {
     #expect(target.requests.map { $0.headerFields["authorization"] } == [nil])
   }
 
-  @Test func `a challenge without a credential is returned as the head of the reply`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a challenge without a credential is returned as the head of the reply`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let challenge = #"WWW-Authenticate: Basic realm="albums""#
     let server = try LoopbackServer(
       replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
@@ -102,7 +104,9 @@ struct StreamTests {
     #expect(throws: CoherenceError.self) { try stream.successful() }
   }
 
-  @Test func `a truncated body is an error and is not requested again`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a truncated body is an error and is not requested again`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 100) + "half")
     }
@@ -115,7 +119,11 @@ struct StreamTests {
     #expect(server.requests.count == 1 && clock.waits.isEmpty)
   }
 
-  @Test func `a streaming request is sent again after a retryable status in the head of its reply`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a streaming request is sent again after a retryable status in the head of its reply`(kind: ClientKind)
+    async throws
+  {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [
       ScriptedReply(status: "503 Busy", body: "no"), ScriptedReply(body: "[1]"),
     ])
@@ -124,7 +132,9 @@ struct StreamTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test func `a stalled body is an error after the time limit of the request`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a stalled body is an error after the time limit of the request`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isClosed = Gate()
     let server = try makeHalfServer(isClosed)
     let clock = SteppedClock()
@@ -136,8 +146,9 @@ struct StreamTests {
     #expect(error.code == .httpTimedOut)
   }
 
-  @Test func `a streamed body beyond the size limit is an error`() async throws {
-    let client = URLSessionClient(maximumBodySize: 10_000, configuration: .patient)
+  @Test(arguments: ClientKind.allCases)
+  func `a streamed body beyond the size limit is an error`(kind: ClientKind) async throws {
+    let client = kind.makeClient(maximumBodySize: 10_000)
     let server = try LoopbackServer { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "x", count: 10_001))
     }
@@ -147,7 +158,9 @@ struct StreamTests {
     #expect(error.code == .httpBodyTooLarge)
   }
 
-  @Test func `the release of an unread body closes its connection`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `the release of an unread body closes its connection`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isClosed = Gate()
     let server = try makeHalfServer(isClosed)
     var stream: HTTPStream? = try await client.stream(.get(server.url))
@@ -156,7 +169,9 @@ struct StreamTests {
     await isClosed.wait()
   }
 
-  @Test func `canceling the reader of a body closes the connection`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `canceling the reader of a body closes the connection`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isClosed = Gate()
     let isBegun = Gate()
     let server = try makeHalfServer(isClosed)
@@ -170,7 +185,9 @@ struct StreamTests {
     await isClosed.wait()
   }
 
-  @Test func `a recorded stream has its whole body in the recording, and no secrets`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a recorded stream has its whole body in the recording, and no secrets`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply(body: #"{"name":"Blue","token":"sesame"}"#)])
     let recorder = HTTPRecorder(client)
     let stream = try await recorder.stream(.get(server.url))

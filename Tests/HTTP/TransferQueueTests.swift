@@ -4,23 +4,15 @@ import Foundation
 import HTTPTypes
 import Testing
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A server that delays its replies to `/held` until a test releases them, and a client with one connection.
 private struct CrowdedService {
-  let client: URLSessionClient
+  let client: any QueueingClient
   let server: LoopbackServer
   let isHeld = Gate()
   private let places = DispatchSemaphore(value: 0)
 
-  init() throws {
-    let configuration = URLSessionConfiguration.patient
-    configuration.httpMaximumConnectionsPerHost = 1
-    // Without a time limit, which a busy machine could exceed.
-    configuration.timeoutIntervalForRequest = 86_400
-    client = URLSessionClient(session: URLSession(configuration: configuration))
+  init(_ kind: ClientKind) throws {
+    client = kind.makeClient(connections: 1)
     let (isHeld, places) = (isHeld, places)
     server = try LoopbackServer { request, connection in
       if request.target == "/held" {
@@ -52,8 +44,9 @@ private struct CrowdedService {
 
 @Suite("Requests in the queue of a client", .timeLimit(.minutes(15)))
 struct TransferQueueTests {
-  @Test func `the wait in the transfer queue does not count for the time limit of a request`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `the wait in the transfer queue does not count for the time limit of a request`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let first = await service.occupy()
     let clock = SteppedClock()
     let limited = service.client.limited(to: .seconds(1), clock: clock)
@@ -66,8 +59,9 @@ struct TransferQueueTests {
     #expect(try await second.value.status == .ok)
   }
 
-  @Test func `the time limit of a request counts from its admission`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `the time limit of a request counts from its admission`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let first = await service.occupy()
     let clock = SteppedClock()
     let limited = service.client.limited(to: .seconds(1), clock: clock)
@@ -82,8 +76,9 @@ struct TransferQueueTests {
     service.release()
   }
 
-  @Test func `outer and inner time limits are paused while a request waits`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `outer and inner time limits are paused while a request waits`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let first = await service.occupy()
     let clock = SteppedClock()
     let limited = service.client.limited(to: .seconds(1), clock: clock).retrying(clock: clock)
@@ -97,8 +92,9 @@ struct TransferQueueTests {
     #expect(try await second.value.status == .ok)
   }
 
-  @Test func `requests beyond the number of connections wait and are sent in order`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `requests beyond the number of connections wait and are sent in order`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let first = await service.occupy()
     var others: [Task<HTTPReply, any Error>] = []
     for number in 1...3 {
@@ -111,8 +107,9 @@ struct TransferQueueTests {
     #expect(service.server.requests.map(\.target) == ["/held", "/1", "/2", "/3"])
   }
 
-  @Test func `a canceled waiting request is never sent and delays no other request`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `a canceled waiting request is never sent and delays no other request`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let first = await service.occupy()
     let second = Task { try await service.client.send(service.request("2")) }
     await service.wait(for: 1)
@@ -126,14 +123,16 @@ struct TransferQueueTests {
     #expect(service.server.requests.map(\.target) == ["/held", "/3"])
   }
 
-  @Test func `a redirect is followed even if one request at a time may run`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `a redirect is followed even if one request at a time may run`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     #expect(try await service.client.send(service.request("old")).status == .ok)
     #expect(service.server.requests.map(\.target) == ["/old", "/new"])
   }
 
-  @Test func `a failed request releases its slot`() async throws {
-    let service = try CrowdedService()
+  @Test(arguments: ClientKind.allCases)
+  func `a failed request releases its slot`(kind: ClientKind) async throws {
+    let service = try CrowdedService(kind)
     let canceled = await service.occupy()
     canceled.cancel()
     await #expect(throws: CancellationError.self) { try await canceled.value }

@@ -5,20 +5,17 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client with a real server, under failures of server and network.
 @Suite("Transfers")
 struct TransferTests {
-  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
 
   private struct Album: Codable, Equatable {
     var title: String
   }
 
-  @Test func `a reply has the status, header fields and body of the server`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a reply has the status, header fields and body of the server`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(
       replies: [ScriptedReply(headerFields: ["ETag: \"one\""], body: #"[{"title":"Blue"}]"#)])
     let reply = try await client.send(.get(server.url.appending(path: "albums")))
@@ -29,7 +26,9 @@ struct TransferTests {
     #expect(server.requests.map(\.method) == ["GET"])
   }
 
-  @Test func `the server receives the header fields of the request`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `the server receives the header fields of the request`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply()])
     var request = HTTPRequest.get(server.url)
     request.headerFields[.authorization] = "Bearer secret"
@@ -37,24 +36,31 @@ struct TransferTests {
     #expect(server.requests.first?.headerFields["authorization"] == "Bearer secret")
   }
 
-  @Test(arguments: [(400, false), (401, false), (404, false), (429, true), (500, true), (503, true)])
-  func `decoding a reply without success throws the status`(status: Int, isRetryable: Bool) async throws {
+  @Test(
+    arguments: ClientKind.allCases, [(400, false), (401, false), (404, false), (429, true), (500, true), (503, true)])
+  func `decoding a reply without success throws the status`(kind: ClientKind, refusal: (status: Int, isRetryable: Bool))
+    async throws
+  {
+    let client = kind.makeClient()
     let server = try LoopbackServer(
-      replies: [ScriptedReply(status: "\(status) Refused", headerFields: ["Retry-After: 7"], body: "secret body")])
+      replies: [
+        ScriptedReply(status: "\(refusal.status) Refused", headerFields: ["Retry-After: 7"], body: "secret body")
+      ])
     let reply = try await client.send(.get(server.url.appending(path: "ada@example.org").appending(path: "token-123")))
     let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
     #expect(error.code == .httpStatus)
-    #expect(error.isRetryable == isRetryable)
+    #expect(error.isRetryable == refusal.isRetryable)
     let failure = try #require(error.underlying as? HTTPFailure)
-    #expect(failure.status == status)
+    #expect(failure.status == refusal.status)
     #expect(failure.retryAfter == "7")
     for secret in ["secret body", "ada@", "token-123"] {
       #expect(!"\(error) \(failure)".contains(secret), "The error tells what it should keep.")
     }
   }
 
-  @Test(arguments: ["<html>", "", #"{"title":1}"#, #"[{"title":null}]"#, #"[{"name":"secret"}]"#])
-  func `the error of an invalid body does not quote the body`(body: String) async throws {
+  @Test(arguments: ClientKind.allCases, ["<html>", "", #"{"title":1}"#, #"[{"title":null}]"#, #"[{"name":"secret"}]"#])
+  func `the error of an invalid body does not quote the body`(kind: ClientKind, body: String) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply(body: body)])
     let reply = try await client.send(.get(server.url))
     let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
@@ -62,7 +68,9 @@ struct TransferTests {
     #expect(!"\(error)".contains("secret") && !"\(error)".contains("html"))
   }
 
-  @Test func `a challenge without a credential is returned as a reply`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a challenge without a credential is returned as a reply`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let challenge = #"WWW-Authenticate: Basic realm="albums""#
     let server = try LoopbackServer(
       replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
@@ -72,7 +80,9 @@ struct TransferTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func `a decoding error names properties of types and no keys of dictionaries`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a decoding error names properties of types and no keys of dictionaries`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     struct Shelf: Codable { var copies: [String: Int] }
     let server = try LoopbackServer(replies: [ScriptedReply(body: #"[{"copies":{"ada@example.org":"many"}}]"#)])
     let reply = try await client.send(.get(server.url))
@@ -81,7 +91,9 @@ struct TransferTests {
     #expect(error.message.contains("copies") && !error.message.contains("ada@"))
   }
 
-  @Test func `a truncated body is an error`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a truncated body is an error`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 100) + #"[{"title":"#)
     }
@@ -90,13 +102,17 @@ struct TransferTests {
     #expect(error.isRetryable)
   }
 
-  @Test func `a connection that the server closes at once is an error`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a connection that the server closes at once is an error`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer { _, _ in }
     let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
     #expect(error.code == .httpTransferFailed)
   }
 
-  @Test func `the error of an unreachable server does not contain the path`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `the error of an unreachable server does not contain the path`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     // No server listens on the discard port.
     let request = HTTPRequest.get("http://ada:password@127.0.0.1:9/private?token=secret")
     let error = try await #require(throws: CoherenceError.self) { try await client.send(request) }
@@ -104,7 +120,9 @@ struct TransferTests {
     for secret in ["password", "private", "secret", "ada"] { #expect(!"\(error)".contains(secret)) }
   }
 
-  @Test func `a request to a silent server times out and closes the connection`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a request to a silent server times out and closes the connection`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isClosed = Gate()
     let clock = GatedClock()
     let server = try LoopbackServer { _, connection in
@@ -119,7 +137,9 @@ struct TransferTests {
     await isClosed.wait()
   }
 
-  @Test func `canceling during a body closes the connection`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `canceling during a body closes the connection`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let isHalfway = Gate()
     let isClosed = Gate()
     let server = try LoopbackServer { _, connection in
@@ -128,18 +148,17 @@ struct TransferTests {
       connection.waitUntilClientCloses()
       isClosed.open()
     }
-    // Without a time limit, which a busy machine could exceed.
-    let patient = URLSessionClient(session: URLSession(configuration: .patient))
-    let task = Task { try await patient.send(.get(server.url)) }
+    let task = Task { try await client.send(.get(server.url)) }
     await isHalfway.wait()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     await isClosed.wait()
   }
 
-  @Test func `a canceled task sends no request`() async throws {
+  @Test(arguments: ClientKind.allCases)
+  func `a canceled task sends no request`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply()])
-    let client = client
     let gate = Gate()
     let task = Task {
       await gate.wait()

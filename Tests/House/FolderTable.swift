@@ -68,7 +68,7 @@ enum FolderTable {
       "Files": [],
       "Messages": ["Body", "Errors"],
       "Paging": ["Client", "Errors", "Messages", "Redirects"],
-      "Redirects": ["Client", "Errors", "Messages"],
+      "Redirects": ["Body", "Client", "Errors", "Messages"],
       "Replay": ["Client", "Errors", "Files", "Messages"],
       "Retry": ["Client", "Errors", "Messages", "Timing"],
       "Timing": [],

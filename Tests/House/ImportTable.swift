@@ -18,6 +18,7 @@ enum ImportTable {
     "Modules/ModelTool": ["CoherenceCore", "CoherenceModelCode"],
     "Modules/ModelPlugin": [],
     "Modules/HTTP": ["CoherenceCore", "CoherenceActions"],
+    "Modules/AsyncHTTP": ["CoherenceCore", "CoherenceHTTP"],
     "Modules/Refresh": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Service": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Telemetry": ["CoherenceCore"],

@@ -1,11 +1,12 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// The unread part of a body: in memory up to a size, and beyond in a file.
 ///
 /// A session cannot wait for a reader, because FoundationNetworking restarts a suspended transfer. A body that arrives
-/// faster than its reader reads is therefore written to a file, and a slow reader occupies no connection.
-final class BodyBuffer: Sendable {
+/// faster than its reader reads is therefore written to a file, and a slow reader occupies no connection. Every client
+/// buffers bodies in this way, so that its time limits and its connections do not depend on readers.
+package final class BodyBuffer: Sendable {
   /// The maximum number of bytes in memory, and of bytes read from the file at once.
   static let memorySize = 256 * 1024
 
@@ -40,7 +41,7 @@ final class BodyBuffer: Sendable {
   var peak: Int { state.withLock { $0.peak } }
 
   /// Sets the function that cancels the transfer of the body.
-  func whenCanceled(_ function: @escaping @Sendable () -> Void) {
+  package func whenCanceled(_ function: @escaping @Sendable () -> Void) {
     state.withLock { if $0.end == nil { $0.onCancel = function } }
   }
 
@@ -56,7 +57,7 @@ final class BodyBuffer: Sendable {
   // MARK: Writing
 
   /// Appends received bytes. Ignored after the end.
-  func write(_ data: Data) {
+  package func write(_ data: Data) {
     guard !data.isEmpty else { return }
     do {
       let reader: CheckedContinuation<Data?, any Error>? = try state.withLock { state in
@@ -92,7 +93,7 @@ final class BodyBuffer: Sendable {
   }
 
   /// Ends the body. Only the first end has an effect. A failure discards the unread bytes.
-  func finish(_ result: Result<Void, any Error>) { end(result, isCanceled: false) }
+  package func finish(_ result: Result<Void, any Error>) { end(result, isCanceled: false) }
 
   /// Ends the body with an error and cancels its transfer.
   func cancel(_ error: any Error) { end(.failure(error), isCanceled: true) }

@@ -11,7 +11,7 @@ public import Foundation
 /// cancels its transfer and closes the connection.
 ///
 /// The body arrives at the speed of the network and not of its reader, because `URLSession` on Linux cannot let a server
-/// wait. Up to 256 KiB of unread bytes are in memory. The rest is in an unnamed file in the temporary directory, which only
+/// wait. Bodies of the other clients arrive in the same way. Up to 256 KiB of unread bytes are in memory. The rest is in an unnamed file in the temporary directory, which only
 /// its owner can read, and which is deleted with the body. The memory therefore does not depend on the size of the body,
 /// and a slow reader occupies no connection and exceeds no time limit.
 public struct HTTPBody: AsyncSequence, Sendable {

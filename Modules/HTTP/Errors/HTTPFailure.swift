@@ -64,14 +64,14 @@ extension HTTPFailure {
   }
 
   /// The error of an incomplete transfer.
-  func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
+  package func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
     CoherenceError(
       .httpTransferFailed,
       "No complete reply to a \(method.rawValue) came from \(host): \(reason). Check that the server runs and can be "
         + "reached.", underlying: self, isRetryable: isRetryable)
   }
 
-  func timedOut(after limit: Duration?) -> CoherenceError {
+  package func timedOut(after limit: Duration?) -> CoherenceError {
     let time = limit.map { " within \(seconds($0)) s" } ?? " in time"
     return CoherenceError(
       .httpTimedOut,
@@ -86,7 +86,7 @@ extension HTTPFailure {
         + "itself, if that is safe, or report it to the service.", underlying: self)
   }
 
-  func bodyTooLarge(_ limit: Int) -> CoherenceError {
+  package func bodyTooLarge(_ limit: Int) -> CoherenceError {
     CoherenceError(
       .httpBodyTooLarge,
       "\(host) answered a \(method.rawValue) with a body of more than \(limit) bytes; ask for less at once, in pages, or "

@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// The origin of an address: scheme, host and port (RFC 6454). Credentials stay within one origin.
-struct HTTPOrigin: Hashable {
+package struct HTTPOrigin: Hashable {
   let scheme: String
   let host: String
   let port: Int
 
   /// `nil` for an address without a host, or of another scheme than `http` and `https`.
-  init?(_ url: URL) {
+  package init?(_ url: URL) {
     guard let scheme = url.scheme?.lowercased(), let standardPort = Self.standardPorts[scheme],
       let host = url.host?.lowercased(), !host.isEmpty
     else { return nil }

@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+package import Foundation
 public import HTTPTypes
 
 /// The rules for redirects: which are followed, and with which parts of the request.
@@ -41,9 +41,9 @@ public struct HTTPRedirectPolicy: Sendable, Hashable {
 // MARK: - Following
 
 /// One request of a chain of redirects.
-struct HTTPHop: Sendable {
-  var request: HTTPRequest
-  var body: Data?
+package struct HTTPHop: Sendable {
+  package var request: HTTPRequest
+  package var body: Data?
   /// Whether this request or an earlier one of the chain has another origin than the first request.
   var hasLeftOrigin = false
 }

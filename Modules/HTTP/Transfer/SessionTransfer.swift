@@ -90,8 +90,11 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
   ) {
     // Not `.cancel`, which FoundationNetworking ignores.
     completionHandler(.allow)
-    let isProvisional = (response as? HTTPURLResponse)?.statusCode == 401
-    let isTooLarge = request.httpMethod != "HEAD" && response.expectedContentLength > Int64(limit)
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    let isProvisional = status == 401
+    // The length of a reply without a body is that of the body of a GET.
+    let isTooLarge =
+      request.httpMethod != "HEAD" && ![204, 304].contains(status) && response.expectedContentLength > Int64(limit)
     let continuation = state.withLock { state in
       if state.isProvisional {
         state.size = 0

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Admits a limited number of simultaneous transfers to each origin. Further transfers wait in the order of their requests.
 ///
-/// A session has a limit of its own, but does not report the start of a waiting request. With this queue before the
-/// session, a request gets its connection at its admission, so that time limits need not count the wait.
-final class TransferQueue: Sendable {
+/// A session or a pool of connections has a limit of its own, but does not report the start of a waiting request. With
+/// this queue before it, a request gets its connection at its admission, so that time limits need not count the wait.
+package final class TransferQueue: Sendable {
   /// The maximum number of simultaneous transfers to one origin; 0 for no limit.
   private let limit: Int
   private let state = Mutex(State())
@@ -30,17 +30,17 @@ final class TransferQueue: Sendable {
     }
   }
 
-  init(limit: Int) { self.limit = max(limit, 0) }
+  package init(limit: Int) { self.limit = max(limit, 0) }
 
   /// The number of waiting transfers to all origins.
-  var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
+  package var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
   /// Waits until a transfer may begin. The time limits of the task are paused during the wait.
   ///
   /// - Parameter origin: `nil`, for an address of another scheme than HTTP, admits the transfer at once.
   /// - Returns: A permit, which the caller releases at the end of the transfer.
   /// - Throws: `CancellationError` as soon as the task is canceled.
-  func admit(to origin: HTTPOrigin?) async throws -> TransferPermit {
+  package func admit(to origin: HTTPOrigin?) async throws -> TransferPermit {
     try Task.checkCancellation()
     guard limit > 0, let origin else { return TransferPermit {} }
     if !state.withLock({ startTransfer(origin, in: &$0) }) {
@@ -104,7 +104,7 @@ final class TransferQueue: Sendable {
 }
 
 /// The slot of one transfer in the ``TransferQueue``. Released at the end of the transfer, or with the last reference.
-final class TransferPermit: Sendable {
+package final class TransferPermit: Sendable {
   private let onRelease: Mutex<(@Sendable () -> Void)?>
 
   init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = Mutex(onRelease) }
@@ -112,7 +112,7 @@ final class TransferPermit: Sendable {
   deinit { release() }
 
   /// Releases the slot. Further calls have no effect.
-  func release() {
+  package func release() {
     let onRelease = onRelease.withLock { onRelease in
       defer { onRelease = nil }
       return onRelease

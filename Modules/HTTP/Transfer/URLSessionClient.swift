@@ -22,6 +22,10 @@ import HTTPTypesFoundation
 /// requests wait in order before the session receives them, so that time limits of the session and of a
 /// ``TimeLimitedClient`` count from the admission. Requests of other users of the session are not part of this order: give
 /// each client a session of its own.
+///
+/// - Important: On Linux a server can stop the process: FoundationNetworking up to Swift 6.3.1 traps if a connection ends
+///   inside of the head of a reply, or if a chunked body has trailers, and `URLSession` has no way to prevent it. The `NIOClient` of the product
+///   `CoherenceAsyncHTTP` has no such fault; it throws ``ErrorCode/httpTransferFailed``.
 public struct URLSessionClient: HTTPClient {
   private let session: URLSession
   /// The session for requests redirected to another origin: adds only portable header fields.
@@ -97,21 +101,14 @@ public struct URLSessionClient: HTTPClient {
   ///   ``ErrorCode/httpBodyTooLarge``; ``ErrorCode/httpRedirectRefused`` and ``ErrorCode/httpTooManyRedirects``;
   ///   `CancellationError`.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
-    try await redirects.send(request, body: body) { hop in
-      let buffer = BodyBuffer(memorySize: .max)
-      let response = try await begin(hop, into: buffer)
-      return HTTPReply(to: hop.request, response: response, body: try await buffer.collected())
-    }
+    try await redirects.reply(to: request, body: body, beginning: begin)
   }
 
   /// Sends a request and returns at the head of the reply.
   ///
   /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
-    try await redirects.send(request, body: body) { hop in
-      let buffer = BodyBuffer()
-      return HTTPStream(to: hop.request, response: try await begin(hop, into: buffer), body: HTTPBody(buffer))
-    }
+    try await redirects.stream(request, body: body, beginning: begin)
   }
 
   /// Begins a transfer after its admission, and returns at the head of the reply.

@@ -1,0 +1,49 @@
+import AsyncHTTPClient
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import HTTPTypesFoundation
+import NIOHTTP1
+
+extension HTTPClientRequest {
+  /// `nil` without a complete address.
+  init?(_ hop: HTTPHop) {
+    guard let url = hop.request.url else { return nil }
+    self.init(url: url.absoluteString)
+    method = HTTPMethod(rawValue: hop.request.method.rawValue)
+    headers = HTTPHeaders(hop.request.headerFields)
+    body = hop.body.map { .bytes($0) }
+  }
+}
+
+extension HTTPHeaders {
+  /// The header fields of a request, with the fields that a `URLSession` adds: some services refuse requests without them.
+  fileprivate init(_ fields: HTTPFields) {
+    self.init()
+    // Several cookies are one line (RFC 6265, 5.4).
+    let cookies = fields[values: .cookie]
+    for field in fields where field.name != .cookie { add(name: field.name.rawName, value: field.value) }
+    if !cookies.isEmpty { add(name: "Cookie", value: cookies.joined(separator: "; ")) }
+    if fields[.accept] == nil { add(name: "Accept", value: "*/*") }
+    if fields[.userAgent] == nil { add(name: "User-Agent", value: Self.userAgent) }
+  }
+
+  /// The name of the program, in the characters that a header field allows.
+  private static let userAgent = String(
+    ProcessInfo.processInfo.processName.map {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? $0 : "_"
+    })
+}
+
+extension HTTPResponse {
+  /// `nil` for a status that is no status of HTTP.
+  init?(_ reply: HTTPClientResponse) {
+    guard 100...999 ~= reply.status.code else { return nil }
+    var fields = HTTPFields()
+    for (name, value) in reply.headers {
+      guard let name = HTTPField.Name(name) else { continue }
+      fields.append(HTTPField(name: name, value: value))
+    }
+    self.init(status: Status(code: Int(reply.status.code)), headerFields: fields)
+  }
+}
