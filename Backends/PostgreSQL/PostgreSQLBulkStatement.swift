@@ -45,6 +45,29 @@ struct PostgreSQLBulkStatement {
     return Self(statements.statement("SELECT \(values) FROM \(rows(columns.count))"), columns.map(\.parameter))
   }
 
+  /// The ranges of rows that one execution writes each.
+  ///
+  /// - Parameter value: The value of the row at an index for a parameter.
+  func parts(of count: Int, _ value: (Int, SaveParameter) -> AttributeValue) -> [Range<Int>] {
+    let sized = parameters.filter { $0.storage == .string || $0.storage == .data }
+    var parts: [Range<Int>] = []
+    var (start, bytes) = (0, 0)
+    for index in 0..<count {
+      let size = sized.reduce(0) { $0 + value(index, $1).byteCount }
+      if index > start, index - start >= Self.greatestRowCount || bytes + size > Self.greatestByteCount {
+        parts.append(start..<index)
+        (start, bytes) = (index, 0)
+      }
+      bytes += size
+    }
+    if start < count { parts.append(start..<count) }
+    return parts
+  }
+
+  private static let greatestRowCount = 4_096
+  /// The most bytes of texts and data in one execution with several rows. A message takes 1 GB.
+  private static let greatestByteCount = 1 << 25
+
   /// Clears a left-out reference to deleted records.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
@@ -104,5 +127,16 @@ extension RowDelete {
   /// The value for a parameter of a delete.
   func value(_ parameter: SaveParameter) -> AttributeValue {
     if case .id = parameter { .int(id.key) } else { .int(baseVersion) }
+  }
+}
+
+extension AttributeValue {
+  /// The bytes of a text or of data; 0 for any other value.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
+    default: 0
+    }
   }
 }

@@ -12,14 +12,20 @@ extension PostgreSQLStore: BatchCalculating {
     guard let keys = try exactKeys(query) else { return nil }
     let statements = BatchStatements(schema: schema)
     let space = spaces[query.entity]
-    return try transaction(choosing: keys, of: query.entity, isLocking: !arithmetic.isEmpty) { chosen, connection in
-      if let check = try statements.overflows(query.entity, keys: chosen, arithmetic: arithmetic),
-        let slot = try connection.run(check).keys.first
-      {
-        throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
+    do {
+      return try transaction(choosing: keys, of: query.entity, isLocking: !arithmetic.isEmpty) { chosen, connection in
+        if let check = try statements.overflows(query.entity, keys: chosen, arithmetic: arithmetic),
+          let slot = try connection.run(check).keys.first
+        {
+          throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
+        }
+        let update = try statements.update(query.entity, keys: chosen, values: values, arithmetic: arithmetic)
+        return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
       }
-      let update = try statements.update(query.entity, keys: chosen, values: values, arithmetic: arithmetic)
-      return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
+    } catch let error as CoherenceError where !arithmetic.isEmpty {
+      // The server compares each record with those that have their old values. Core moves unique values without a clash.
+      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      return nil
     }
   }
 
@@ -61,25 +67,21 @@ extension PostgreSQLStore: BatchCalculating {
     let key = SQLFragment.column(SQLTable.id, of: "t")
     let locking: SQLFragment = isLocking ? " ORDER BY \(key) FOR NO KEY UPDATE OF \(name: "t")" : ""
     let statement = (keys + locking).rendered(by: PostgreSQLDialect())
-    return try write { connection in
-      try PostgreSQLTransaction.run(
-        on: connection, of: pool, isLocking ? .readCommitted : .repeatableRead
-      ) { transaction in
-        let chosen = try connection.recovering {
-          try transaction.sendBeginning()
-          try connection.send(statement, clampsDates: true)
-          try connection.synchronize()
-          try transaction.receiveBeginning()
-          let keys = try connection.receive().keys
-          try connection.discardResponses()
-          return keys
-        }
-        let list: SQLFragment = """
-          SELECT \(name: SQLTable.id) FROM \(name: table.name) \
-          WHERE \(name: SQLTable.id) \(list: chosen.map(AttributeValue.int), as: .int64)
-          """
-        return try body(list, connection)
+    return try transaction(isLocking ? .readCommitted : .repeatableRead) { transaction, connection in
+      let chosen = try connection.recovering {
+        try transaction.sendBeginning()
+        try connection.send(statement, clampsDates: true)
+        try connection.synchronize()
+        try transaction.receiveBeginning()
+        let keys = try connection.receive().keys
+        try connection.discardResponses()
+        return keys
       }
+      let list: SQLFragment = """
+        SELECT \(name: SQLTable.id) FROM \(name: table.name) \
+        WHERE \(name: SQLTable.id) \(list: chosen.map(AttributeValue.int), as: .int64)
+        """
+      return try body(list, connection)
     }
   }
 }

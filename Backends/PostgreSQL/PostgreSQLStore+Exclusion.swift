@@ -44,4 +44,23 @@ extension PostgreSQLStore: WriterExcluding {
     }
     pool.endExclusion()
   }
+
+  /// Runs a block in a writing transaction: in that of this thread's exclusion of other writers, which ends with it, or
+  /// else in one of its own. Another transaction would wait for the exclusion's lock without an end.
+  func transaction<T>(
+    _ isolation: PostgreSQLTransaction.Isolation = .readCommitted,
+    _ body: (inout PostgreSQLTransaction, PostgreSQLConnection) throws -> T
+  ) throws -> T {
+    guard let connection = pool.ownExclusion else {
+      return try write { connection in
+        try PostgreSQLTransaction.run(on: connection, of: pool, isolation) { try body(&$0, connection) }
+      }
+    }
+    try checkIsWritable()
+    let result = try PostgreSQLTransaction.run(on: connection, of: pool, isolation, in: .open) {
+      try body(&$0, connection)
+    }
+    pool.endExclusion()
+    return result
+  }
 }

@@ -168,8 +168,7 @@ private struct PostgreSQLSave {
     value: (Element, SaveParameter) -> AttributeValue
   ) throws {
     connection.logger.debug("\(statement.text.text)", metadata: ["rows": "\(elements.count)"])
-    for start in stride(from: 0, to: elements.count, by: Self.bulkSizes.upperBound) {
-      let range = start..<min(start + Self.bulkSizes.upperBound, elements.count)
+    for range in statement.parts(of: elements.count, { value(elements[$0], $1) }) {
       try connection.send(statement.text) { fields in
         for parameter in statement.parameters {
           try fields.append(array: elements[range].map { value($0, parameter) }, as: parameter.storage)

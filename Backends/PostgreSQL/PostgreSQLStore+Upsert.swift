@@ -19,11 +19,9 @@ extension PostgreSQLStore: BatchUpserting {
       return left.key < right.key
     }
     do {
-      let keys = try write { connection in
-        try PostgreSQLTransaction.run(on: connection, of: pool) { transaction in
-          try connection.timed(["\(statement.text.text) -- \(rows.count) rows"]) {
-            try run(statement, ordered, on: connection, in: &transaction)
-          }
+      let keys = try transaction { transaction, connection in
+        try connection.timed(["\(statement.text.text) -- \(rows.count) rows"]) {
+          try run(statement, ordered, on: connection, in: &transaction)
         }
       }
       return BatchUpsertOutcome(of: rows, returning: keys, in: spaces[entity])
@@ -34,9 +32,6 @@ extension PostgreSQLStore: BatchUpserting {
     }
   }
 
-  /// The greatest number of rows of one statement.
-  private static let rowsOfOneStatement = 4_096
-
   private func run(
     _ statement: PostgreSQLBulkStatement, _ rows: [Row], on connection: PostgreSQLConnection,
     in transaction: inout PostgreSQLTransaction
@@ -44,8 +39,8 @@ extension PostgreSQLStore: BatchUpserting {
     try connection.recovering {
       var keys: [Int64] = []
       try transaction.sendBeginning()
-      for start in stride(from: 0, to: rows.count, by: Self.rowsOfOneStatement) {
-        let part = rows[start..<min(start + Self.rowsOfOneStatement, rows.count)]
+      for range in statement.parts(of: rows.count, { $1.value(of: rows[$0]).0 }) {
+        let part = rows[range]
         try connection.send(statement.text) { fields in
           for parameter in statement.parameters {
             try fields.append(array: part.map { parameter.value(of: $0).0 }, as: parameter.storage)
@@ -53,7 +48,7 @@ extension PostgreSQLStore: BatchUpserting {
         }
         // Each response is read before the next rows are sent: a full pipe in both directions would never end.
         try connection.synchronize()
-        if start == 0 { try transaction.receiveBeginning() }
+        if range.lowerBound == 0 { try transaction.receiveBeginning() }
         let result = try connection.receive()
         keys += (0..<result.rowCount).compactMap { result.int($0, 0) }
         try connection.discardResponses()

@@ -15,12 +15,17 @@ extension SQLiteStore: BatchCalculating {
     let check = try statements.overflows(query.entity, keys: keys, arithmetic: arithmetic)
     let space = spaces[query.entity]
     return try write { session in
-      try session.inWriteTransaction {
-        if let check, let slot = try session.integers(check).first {
-          throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
-        }
-        return try session.integers(update)
-      }.map { ManagedObjectID(space: space, key: $0) }
+      do {
+        return try session.inWriteTransaction {
+          if let check, let slot = try session.integers(check).first {
+            throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
+          }
+          return try session.integers(update)
+        }.map { ManagedObjectID(space: space, key: $0) }
+      } catch let failure as SQLiteFailure where failure.isConstraint && !arithmetic.isEmpty {
+        // SQLite compares each record with those that have their old values. Core moves unique values without a clash.
+        return nil
+      }
     }
   }
 

@@ -8,8 +8,8 @@
 /// let result = try context.execute(request)
 /// ```
 /// A value; ``ManagedObjectContext/execute(_:in:)`` runs it. Attributes without a value in a row have their defaults.
-/// To-one relationships take identifiers of saved records; other relationships stay empty. A new member of an ordered list
-/// has no position in it, and so comes before the others.
+/// To-one relationships take identifiers of saved records; to-many and one-to-one relationships stay empty. A new member of
+/// an ordered list has no position in it, and so comes before the others.
 public struct BatchInsertRequest: Sendable {
   /// The treatment of a row whose values in a uniqueness constraint a record has already, in the store or in the request.
   /// A row with a missing value in the constraint has no duplicate.

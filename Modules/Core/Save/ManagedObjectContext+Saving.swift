@@ -125,7 +125,7 @@ extension ManagedObjectContext {
     }
     lease.endOffers()
     coordinator.saves.rise()
-    if !published.isEmpty { spread(published) }
+    if !published.isEmpty { spread(published, passesParents: savesThroughParent) }
     // Last: the followers have the changes when a reader of a stream looks.
     listed.post(to: coordinator, turn)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
@@ -170,9 +170,11 @@ extension ManagedObjectContext {
     callingHooks { objects.visit { $0.didSave() } }
   }
 
-  /// Posts the changes of a save to parents, children, followers and observers.
-  final func spread(_ changes: ChangeSet) {
-    var ancestor = savesThroughParent ? parent : nil
+  /// Posts changes to parents, children, followers and observers.
+  ///
+  /// - Parameter passesParents: Whether the stores have the changes, and not only the parent.
+  final func spread(_ changes: ChangeSet, passesParents: Bool) {
+    var ancestor = passesParents ? parent : nil
     while let context = ancestor {
       context.mergeChanges(fromContextDidSave: changes)
       ancestor = context.parent

@@ -4,16 +4,19 @@ import Foundation
 extension ConformanceSubject {
   static let batchCalculations = ConformanceSubject("Batch calculations") {
     results
+    uniqueValues
+    choices
     refusals
   }
 
   /// A case on the store, and the same case on Core's fallbacks.
   static func natively(
-    orNot name: String, _ run: @escaping @Sendable (ConformanceStack) async throws -> Void
+    orNot name: String, model: ManagedObjectModel = Music.model,
+    _ run: @escaping @Sendable (ConformanceStack) async throws -> Void
   ) -> [Case] {
     [
-      Case(name) { stack in try await run(stack) },
-      Case("\(name), without the optional parts of a store") { stack in
+      Case(name, model: model) { stack in try await run(stack) },
+      Case("\(name), without the optional parts of a store", model: model) { stack in
         _ = try stack.interpose()
         try await run(stack)
       },
@@ -107,6 +110,74 @@ extension ConformanceSubject {
         let track = try context.one("Track")
         try expectEqual(try track.value(for: "length"), .int(20))
         try expectEqual(track.version, 21)
+      }
+    }
+  }
+
+  @CasesBuilder private static var uniqueValues: [Case] {
+    natively(orNot: "a calculation gives records the unique values that others of them had", model: Venues.model) {
+      stack in
+      try stack.write { context in for number in 1...6 { try context.make("Seat", ["number": number]) } }
+      func numbers() throws -> [AttributeValue] {
+        try stack.read { try $0.all("Seat", sort: [SortKey("number")]).map { try $0.value(for: "number") } }
+      }
+      try stack.read { context in
+        for number in [one(1), one(-1), one(1)] {
+          try expectEqual(try update(context, "Seat", ["number": .sum(.attribute("number"), number)]).count, 6)
+        }
+      }
+      try expectEqual(try numbers(), (2...7).map(AttributeValue.int))
+      try stack.read { context in
+        _ = try update(context, "Seat", ["number": .product(.attribute("number"), one(2))])
+        let error = try expectThrows(.uniquenessViolated) {
+          try update(
+            context, "Seat", where: compare("number", .less, 9), ["number": .sum(.attribute("number"), one(2))])
+        }
+        try expectEqual(error.outcome, .notApplied)
+      }
+      try expectEqual(try numbers(), (2...7).map { .int(2 * $0) })
+    }
+  }
+
+  @CasesBuilder private static var choices: [Case] {
+    natively(orNot: "a calculation chooses its records by targets and by members") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        func changed(_ entity: String, _ attribute: String, where format: String) throws -> Int {
+          try update(
+            context, entity, where: try FetchPredicate(format: format),
+            [attribute: .sum(.attribute(attribute), one(1_000))]
+          ).count
+        }
+        try expectEqual(try changed("Track", "length", where: "album.artist.name == \"Miles\""), 4)
+        try expectEqual(try changed("Album", "year", where: "tracks.@count > 1"), 2)
+        try expectEqual(try changed("Album", "year", where: "ANY genres.name == \"Jazz\" OR artist == NULL"), 5)
+        try expectEqual(try changed("Album", "year", where: "tracks.@sum.length > 3000"), 1)
+        try expectEqual(try changed("Artist", "rating", where: "name == \"nobody\""), 0)
+      }
+      try stack.read { context in
+        let album = try context.one("Album", where: equal("title", "Kind of Blue"))
+        try expectEqual(try album.value(for: "year"), .int(1959 + 3_000))
+        try expectEqual(album.version, 4)
+      }
+    }
+    Case("a batch update that fails in one of several stores shows the changes of the others") { stack in
+      let coordinator = stack.makeCoordinator()
+      let stores = try [false, true].map { companion in
+        try stack.attach(try stack.makeLocation(companion: companion), to: coordinator)
+      }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        let tracks = try [1, Int(Int32.max)].map { try context.make("Track", ["title": "t", "length": $0]) }
+        for (track, store) in zip(tracks, stores) { try context.assign(track, to: store) }
+        try context.save()
+        let error = try expectThrows(.partialSave) {
+          try update(context, "Track", ["length": .sum(.attribute("length"), one(1))])
+        }
+        try expectEqual(error.outcomes, [stores[0].identifier: .applied, stores[1].identifier: .notApplied])
+        try expect(!error.isRetryable, "a repetition would count twice")
+        try expectEqual(try tracks.map { try $0.value(for: "length") }, [.int(2), .int(Int64(Int32.max))])
+        try expect(!context.hasChanges, "nothing to save")
       }
     }
   }

@@ -40,6 +40,26 @@ extension ConformanceSubject {
       }
       try list.expectTitles(["2", "3"])
     }
+    Case("a live result shows the records of batch requests whose outcome is unknown") { stack in
+      let interposition = try stack.interpose()
+      let list = try FollowedList(FetchRequest(entityName: "Album").sort("title"), in: stack.context())
+      try list.expectTitles([])
+      interposition.afterSave { _ in
+        throw CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown)
+      }
+      func expectLost(_ body: (ManagedObjectContext) throws -> Void) throws {
+        try stack.read { context in try expectThrows(.connectionLost) { try body(context) } }
+      }
+      try expectLost { context in
+        let row: [String: AttributeValue] = ["title": .string("A")]
+        try context.execute(BatchInsertRequest(entityName: "Album", rows: [row]))
+      }
+      try list.expectTitles(["A"])
+      try expectLost { try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["title": "B"])) }
+      try list.expectTitles(["B"])
+      try expectLost { try $0.execute(BatchDeleteRequest(entityName: "Album")) }
+      try list.expectTitles([])
+    }
     Case("a live result with a limit is refilled from the store") { stack in
       try stack.write { context in
         for number in 100..<180 { try context.make("Album", ["title": "\(number)"]) }

@@ -31,6 +31,33 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Genre", ["name": "soul"]) }
       try expectEqual(try names(stack), ["jazz", "rock", "soul"])
     }
+    Case("batch requests in a block that excludes other writers are committed", model: Venues.model) { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      func add(_ number: Int64) -> BatchUpdateRequest {
+        BatchUpdateRequest(
+          entityName: "Seat", expressions: ["number": .sum(.attribute("number"), .value(.int(number)))])
+      }
+      let requests: [(ManagedObjectContext) throws -> Int] = [
+        { context in
+          let rows: [[String: AttributeValue]] = [["number": .int(1)]]
+          let request = BatchInsertRequest(entityName: "Seat", rows: rows, onDuplicate: .update(by: "number"))
+          return try context.execute(request).inserted.count
+        },
+        { context in
+          _ = try expectThrows(.invalidValue) { try context.execute(add(.max)) }
+          return try context.execute(add(1)).count
+        },
+        { try $0.execute(BatchUpdateRequest(entityName: "Seat", values: ["name": "a"])).count },
+        { try $0.execute(BatchDeleteRequest(entityName: "Seat", predicate: equal("number", 2))).count },
+      ]
+      for (index, request) in requests.enumerated() {
+        try store.excludingWriters {
+          try expectEqual(try stack.read(request), 1, "the records of request \(index)")
+          try stack.write { try $0.make("Venue", ["name": "\(index)"]) }
+        }
+      }
+      try expectEqual(try stack.read { try [$0.number(of: "Seat"), $0.number(of: "Venue")] }, [0, 4])
+    }
     Case("a block that excludes other writers and saves nothing does not cause a key to be allocated twice") { stack in
       guard let store = try stack.store as? any WriterExcluding else { return }
       let context = stack.context()

@@ -23,7 +23,7 @@ public enum ConformanceSuite {
     .quantifiers, .order,
     .ranges, .fetchRequests, .aggregates, .aggregatesOfValues, .aggregatesInContexts, .aggregatesOfMembers,
     .refusedAggregates, .mergePolicies, .saveParticipants, .recordedChanges, .smallUnits, .costFollowsTheChange,
-    .unsavedValues, .batchRequests, .batchCalculations, .batchInserts,
+    .unsavedValues, .batchRequests, .batchCalculations, .batchInserts, .batchUpserts, .batchReferences,
     .unitsOfReading, .readValues, .snapshots, .cursors, .temporaryIdentifiers, .deletedTargets, .danglingReferences,
     .everyInput,
     .batchArguments,

@@ -10,8 +10,6 @@ enum Accumulator {
   case integers(Int128)
   case doubles(Double)
   case decimals(DecimalSum)
-  /// A sum to which a part was added that its type cannot hold.
-  case beyond(Double)
   case extreme(AttributeValue, isMaximum: Bool)
 
   /// Different values. A class, so that adding a value copies nothing.
@@ -45,22 +43,19 @@ enum Accumulator {
     case .count(let number): self = .count(number + 1)
     case .distinct(let distinct): distinct.values.insert(value)
     case .integers(let sum):
-      guard case .int(let number) = value else { return addPartBeyond(value) }
       // Each value has 64 bits: the sum of 2^63 records fits.
-      self = .integers(sum + Int128(number))
+      if case .int(let number) = value { self = .integers(sum + Int128(number)) }
     case .doubles(let sum):
       if case .double(let number) = value { self = .doubles(sum + number) }
     case .decimals(let sum):
-      guard case .decimal(let number) = value else { return addPartBeyond(value) }
-      sum.add(number)
-    case .beyond: addPartBeyond(value)
+      if case .decimal(let number) = value { sum.add(number) }
     case .extreme(let known, let isMaximum):
       let order = known.isNull ? 0 : value.order(to: known)
       if known.isNull || (isMaximum ? order > 0 : order < 0) { self = .extreme(value, isMaximum: isMaximum) }
     }
   }
 
-  /// Adds the result of a part of the records.
+  /// Adds the result of a part of the records, which the type of the values can hold.
   mutating func add(part value: AttributeValue) {
     switch self {
     case .count(let number):
@@ -73,11 +68,6 @@ enum Accumulator {
     }
   }
 
-  private mutating func addPartBeyond(_ value: AttributeValue) {
-    let sum = result.nearestDouble + value.nearestDouble
-    self = .beyond(sum)
-  }
-
   /// The result. A sum of integers or decimals that its type cannot hold is the nearest double.
   var result: AttributeValue {
     switch self {
@@ -86,7 +76,6 @@ enum Accumulator {
     case .integers(let sum): Int64(exactly: sum).map(AttributeValue.int) ?? .double(Double(sum))
     case .doubles(let sum): sum.isNaN ? .null : .double(sum)
     case .decimals(let sum): sum.value
-    case .beyond(let sum): .double(sum)
     case .extreme(let value, _): value
     }
   }
@@ -101,15 +90,6 @@ extension AttributeValue {
     case .double(let sum): return .double(sum / Double(count))
     case .decimal(let sum): return .decimal(sum / Decimal(count))
     default: return .null
-    }
-  }
-
-  fileprivate var nearestDouble: Double {
-    switch self {
-    case .int(let number): Double(number)
-    case .double(let number): number
-    case .decimal(let number): number.nearestDouble ?? 0
-    default: 0
     }
   }
 }

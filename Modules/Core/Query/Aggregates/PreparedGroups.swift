@@ -38,6 +38,22 @@ public struct PreparedGroups: Sendable {
 
   /// Whether the results of parts of the records can be combined.
   var areCombinable: Bool { operations.allSatisfy { $0.function != .countDistinct } }
+
+  /// Whether the results of a part of the records have a sum of integers or decimals that its type cannot hold: such a sum
+  /// is rounded, and cannot be combined.
+  ///
+  /// - Parameter values: The keys and the results of each group.
+  func haveRoundedSum(_ values: [AttributeValue]) -> Bool {
+    let width = keys.count + operations.count
+    let sums = operations.indices.filter { index in
+      let storage = operations[index].storage
+      return operations[index].function == .sum && storage != .float && storage != .double
+    }
+    guard width > 0, !sums.isEmpty else { return false }
+    return stride(from: keys.count, to: values.count, by: width).contains { start in
+      sums.contains { if case .double = values[start + $0] { true } else { false } }
+    }
+  }
 }
 
 /// Groups that records are added to one after the other. Used by one thread at a time.

@@ -40,7 +40,8 @@ struct AggregateExecution {
     let query = plan.partialQuery(except: hidden)
     let table = GroupTable(plan.groups)
     for store in fetch.stores {
-      guard let reader = try context.reader(for: store) as? any Aggregating, let groups = try reader.aggregate(query)
+      guard let reader = try context.reader(for: store) as? any Aggregating, let groups = try reader.aggregate(query),
+        !plan.groups.haveRoundedSum(groups.values)
       else { return nil }
       table.add(parts: groups.values)
     }

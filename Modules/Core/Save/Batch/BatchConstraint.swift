@@ -49,7 +49,8 @@ struct BatchConstraint {
   }
 
   /// The greatest number of values in one query.
-  private static let valuesOfOneRead = 4_096
+  // Beyond some thousands of values, a store may leave the condition out and return all records.
+  private static let valuesOfOneRead = 1_000
 
   /// The stored rows with the unique values of rows, by these values.
   func storedRows(for rows: [Row], by fallback: BatchFallback) throws -> [[AttributeValue]: Row] {

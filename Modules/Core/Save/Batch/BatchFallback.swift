@@ -154,7 +154,7 @@ struct BatchFallback {
 
 extension RelationshipDescription {
   /// The slots of a to-one relationship: the target, and the record's place among the target's members.
-  fileprivate var slotsWithPosition: [Int] {
+  var slotsWithPosition: [Int] {
     guard let inverse, case .inverseColumn(_, let position?) = inverse.storage else { return slot.map { [$0] } ?? [] }
     return [slot, position].compactMap { $0 }
   }

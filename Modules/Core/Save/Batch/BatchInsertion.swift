@@ -20,7 +20,10 @@ struct BatchInsertion {
 
   var isEmpty: Bool { rows.isEmpty }
 
-  init(_ request: BatchInsertRequest, of entity: EntityDescription, in store: any PersistentStore) throws {
+  init(
+    _ request: BatchInsertRequest, of entity: EntityDescription, in store: any PersistentStore,
+    by context: ManagedObjectContext
+  ) throws {
     self.entity = entity
     self.store = store
     let slots = try request.names.map { try entity.slotForInsert(named: $0) }
@@ -30,7 +33,7 @@ struct BatchInsertion {
     case .ignore(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), false)
     case .update(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), true)
     }
-    let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues)
+    let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues) { context.current($0) }
     var values = try request.rows.map { try check.values($0) }
     if let constraint { values = constraint.unique(values, keepsLast: updates) }
     guard !values.isEmpty else {
@@ -61,10 +64,46 @@ struct BatchInsertion {
     return slots
   }
 
+  /// Whether a compared reference has a position among the members of its target. Core clears the position of a record
+  /// that gets another target; stores do not.
+  private var comparesPositions: Bool { compared.contains { !positions(of: $0).isEmpty } }
+
+  /// The slot of the position that belongs to a reference.
+  private func positions(of slot: Int) -> [Int] {
+    guard case .reference(let relationship) = entity.slots[slot] else { return [] }
+    return relationship.slotsWithPosition.filter { $0 != slot }
+  }
+
+  // MARK: Reading
+
+  /// Refuses references to records of other entities than those that the relationships lead to. An identifier names its
+  /// record's hierarchy, and not its entity.
+  private func checkTargets(by context: ManagedObjectContext) throws {
+    for slot in given {
+      guard case .reference(let relationship) = entity.slots[slot], relationship.destination.superentity != nil else {
+        continue
+      }
+      let targets = rows.compactMap { row -> Int64? in
+        if case .reference(let target) = row[slot] { target.key } else { nil }
+      }
+      guard !targets.isEmpty else { continue }
+      let stored = try context.reader(for: store).rows(Set(targets).sorted(), of: relationship.destination.root)
+      context.lease.endForSave()
+      guard let wrong = stored.first(where: { !$0.entity.isKind(of: relationship.destination) }) else { continue }
+      var error = CoherenceError(
+        .wrongType,
+        "A row of a batch insert gives '\(entity.name).\(relationship.name)' a record of '\(wrong.entity.name)'; give it "
+          + "one of '\(relationship.destination.name)'.")
+      error.objectIDs = [wrong.id]
+      throw error
+    }
+  }
+
   // MARK: Writing
 
   func execute(by fallback: inout BatchFallback) throws -> Outcome {
-    if fallback.recording == nil, let constraint, let store = store as? any BatchUpserting,
+    try checkTargets(by: fallback.context)
+    if !comparesPositions, fallback.recording == nil, let constraint, let store = store as? any BatchUpserting,
       rows.allSatisfy({ constraint.key(of: $0) != nil }),
       let outcome = try store.upsert(
         rows, of: entity, constraint: constraint.slots, compared: compared,
@@ -72,23 +111,23 @@ struct BatchInsertion {
     {
       return Outcome(rows: rows.filter { outcome.inserted.contains($0.key) }, updated: outcome.updated)
     }
-    var violations = 0
+    var race = DuplicateRace()
     while true {
       do {
-        return try fallback.repeating { try insert(by: &$0) }
+        return try fallback.repeating { try insert(by: &$0, &race) }
       } catch let error as CoherenceError
-        where error.code == .uniquenessViolated && constraint != nil && violations < 2
+        where error.code == .uniquenessViolated && constraint != nil && race.mayBeLost
       {
-        // Another writer may have inserted a duplicate since the stored rows were read.
-        violations += 1
         fallback.context.lease.endForSave()
+        race.noteViolation()
       }
     }
   }
 
-  private func insert(by fallback: inout BatchFallback) throws -> Outcome {
+  private func insert(by fallback: inout BatchFallback, _ race: inout DuplicateRace) throws -> Outcome {
     guard let constraint else { return try insert(rows, [], by: &fallback) }
     let stored = try constraint.storedRows(for: rows, by: fallback)
+    race.storedCount = stored.count
     var fresh: [Row] = []
     var edits: [BatchFallback.Edit] = []
     for row in rows {
@@ -119,8 +158,14 @@ struct BatchInsertion {
     let changed = SlotSet(compared.filter { stored[$0] != row[$0] })
     guard !changed.isEmpty else { return nil }
     var values = stored.values
-    for slot in changed { values[slot] = row[slot] }
     var slots = changed
+    for slot in changed {
+      values[slot] = row[slot]
+      for position in positions(of: slot) {
+        values[position] = .null
+        slots.insert(position)
+      }
+    }
     for derived in entity.checked.derived where derived.source.map(changed.contains) ?? true {
       values[derived.slot] = derived.value(in: { values[$0] }, savedAt: derivedValues.time)
       slots.insert(derived.slot)
@@ -128,6 +173,25 @@ struct BatchInsertion {
     let next = Row.make(
       id: stored.id, entity: entity, version: RecordChange.version(after: stored), values: values)
     return BatchFallback.Edit(of: stored, writing: next, slots: slots)
+  }
+}
+
+/// The attempts of a batch insert that another writer may have disturbed, by inserting a duplicate since the stored rows
+/// were read.
+private struct DuplicateRace {
+  /// The number of stored duplicates that the present attempt found.
+  var storedCount = 0
+  private var knownCount = -1
+  private var violationsInVain = 0
+
+  /// Whether a violation may be a lost race. After two that brought no further duplicate to light, the rows violate
+  /// another constraint.
+  var mayBeLost: Bool { storedCount > knownCount || violationsInVain < 2 }
+
+  mutating func noteViolation() {
+    if storedCount > knownCount { violationsInVain = 0 }
+    violationsInVain += 1
+    knownCount = max(knownCount, storedCount)
   }
 }
 

@@ -5,14 +5,21 @@ struct BatchRowCheck {
   private let store: StoreIdentifier
   private let derivedValues: DerivedValues
   private let defaults: [AttributeValue]
+  private let current: (ManagedObjectID) -> ManagedObjectID
 
-  /// - Parameter slots: The slot of each given value.
-  init(of entity: EntityDescription, slots: [Int], in store: StoreIdentifier, _ derivedValues: DerivedValues) {
+  /// - Parameters:
+  ///   - slots: The slot of each given value.
+  ///   - current: Returns the permanent identifier of a saved object's temporary one, and any other identifier as it is.
+  init(
+    of entity: EntityDescription, slots: [Int], in store: StoreIdentifier, _ derivedValues: DerivedValues,
+    current: @escaping (ManagedObjectID) -> ManagedObjectID
+  ) {
     self.entity = entity
     self.slots = slots
     self.store = store
     self.derivedValues = derivedValues
     defaults = entity.defaultValues
+    self.current = current
   }
 
   /// Returns the values of all slots.
@@ -46,7 +53,8 @@ struct BatchRowCheck {
         throw CoherenceError(
           error.code, "A value of a batch insert does not fit \(name): \(error.message)", underlying: error)
       }
-    case (.reference(let relationship), .reference(let target)):
+    case (.reference(let relationship), .reference(let id)):
+      let target = current(id)
       guard target.entity.root === relationship.destination.root, !target.isTemporaryID else {
         throw CoherenceError(
           .wrongType,
@@ -58,7 +66,7 @@ struct BatchRowCheck {
           .relationshipCrossesStores,
           "A row of a batch insert leads by \(name) into another store; keep both records in one store.")
       }
-      return value
+      return .reference(target)
     case (.reference, _), (.position, _):
       throw CoherenceError(
         .wrongType, "\(name) takes the identifier of a record, not a value of type \(value.typeName).")
@@ -69,18 +77,24 @@ struct BatchRowCheck {
 extension EntityDescription {
   /// The slot of a property that a batch insert may give.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for a to-many relationship; ``ErrorCode/invalidValue``
-  ///   for a derived attribute.
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for a to-many and for a one-to-one relationship;
+  ///   ``ErrorCode/invalidValue`` for a derived attribute.
   func slotForInsert(named name: String) throws(CoherenceError) -> Int {
     let property = try property(named: name)
     if let attribute = property as? AttributeDescription {
       try attribute.checkIsAssignable()
       return attribute.slot
     }
-    guard let slot = (property as? RelationshipDescription)?.slot else {
+    guard let relationship = property as? RelationshipDescription, let slot = relationship.slot else {
       throw CoherenceError(
         .wrongType,
         "'\(self.name).\(name)' is a to-many relationship; a batch insert sets attributes and to-one relationships.")
+    }
+    guard relationship.inverse?.isToMany != false else {
+      throw CoherenceError(
+        .wrongType,
+        "'\(self.name).\(name)' is a one-to-one relationship, and a batch insert does not change the record on the other "
+          + "side; insert the records as objects.")
     }
     return slot
   }

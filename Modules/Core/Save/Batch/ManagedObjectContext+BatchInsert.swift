@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     try operating {
       let entity = try model().entity(named: request.entityName)
       let store = try destination(of: entity, store)
-      let insertion = try BatchInsertion(request, of: entity, in: store)
+      let insertion = try BatchInsertion(request, of: entity, in: store, by: self)
       guard !insertion.isEmpty else { return BatchInsertResult() }
       lease.endForSave()
       let turn = try coordinator().storeEventHub.begin()
@@ -30,7 +30,13 @@ extension ManagedObjectContext {
       defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toUpdate: entity, false) }
       var fallback = BatchFallback(self, store, recording)
-      let outcome = try insertion.execute(by: &fallback)
+      let outcome: BatchInsertion.Outcome
+      do {
+        outcome = try insertion.execute(by: &fallback)
+      } catch {
+        if error.leavesOutcomeUnknown { listed.dropUncertain() }
+        throw error
+      }
       var changes = ChangeSet()
       changes.inserted = outcome.rows + fallback.added.rows
       changes.refreshed = outcome.updated

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     for record in records { markClean(record, &changes) }
     storage.reports.removeAll()
     invalidateLists(of: changes.deleted, withoutInverse: true)
-    spread(changes)
+    spread(changes, passesParents: savesThroughParent)
     callDidSave(of: saved)
   }
 

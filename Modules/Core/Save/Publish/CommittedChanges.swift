@@ -36,6 +36,10 @@ struct CommittedChanges {
     changes?.add(batch: ids, of: entity, as: kind, slots: slots)
   }
 
+  /// Drops the changes for live results, which read everything again when the changes are posted: it is unknown whether
+  /// the store has further changes.
+  mutating func dropUncertain() { changes = nil }
+
   /// Posts the changes, and ends the save's turn at the hub.
   func post(to coordinator: PersistentStoreCoordinator, _ turn: StoreEventHub.Turn) {
     if let list { coordinator.entityChangeFeed.post(list) }

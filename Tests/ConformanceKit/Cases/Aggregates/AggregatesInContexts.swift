@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 /// Aggregates with unsaved changes, of parents too, and of several stores.
 extension ConformanceSubject {
@@ -87,6 +88,25 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var stores: [Case] {
+    Case("a sum in range is exact although a part of its records is out of range", model: Samples.model) { stack in
+      let coordinator = stack.makeCoordinator()
+      let stores = try [false, true].map { companion in
+        try stack.attach(try stack.makeLocation(companion: companion), to: coordinator)
+      }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        for (number, store) in [(Int64.max, 0), (7, 0), (-5, 1)] {
+          let sample = try context.make("Sample", ["int64": number, "decimal": Decimal(number)])
+          try context.assign(sample, to: stores[store])
+        }
+        try context.save()
+        let request = aggregate("Sample", [.sum(of: "int64"), .sum(of: "decimal")])
+        _ = try expectThrows(.arithmeticOverflow) { try context.table(request) }
+        try context.make("Sample", ["int64": Int64(-3), "decimal": Decimal(-3)])
+        try expectEqual(
+          try context.table(request), ["\(Int64.max - 1) | decimal(\(Decimal(Int64.max) - 1))"])
+      }
+    }
     Case("groups of several stores are combined") { stack in
       let coordinator = stack.makeCoordinator()
       let stores = try [false, true].map { companion in
