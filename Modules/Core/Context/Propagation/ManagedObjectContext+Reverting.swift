@@ -53,6 +53,7 @@ extension ManagedObjectContext {
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
       turningIntoFaults(storage.registry.all) { detachAll() }
+      storage.touchEverything()
       events.noteReset()
     }
   }

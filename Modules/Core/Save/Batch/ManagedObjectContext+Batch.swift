@@ -12,7 +12,8 @@ extension ManagedObjectContext {
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
   ///   ``ErrorCode/missingValue``, ``ErrorCode/invalidValue``, also for a result out of range;
   ///   ``ErrorCode/invalidFetchRequest`` for an attribute with a value and a calculation;
-  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store.
+  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store; ``ErrorCode/partialSave`` when a store
+  ///   failed after another one was changed.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
     try operating {
@@ -26,7 +27,7 @@ extension ManagedObjectContext {
       let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
-      for store in try coordinator().stores(holding: entity) {
+      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
         let ids = recording == nil ? try assignments.execute(query, in: store) : nil
         changes.refreshed += try ids ?? fallback.update(query, values: assignments.values)
@@ -36,6 +37,7 @@ extension ManagedObjectContext {
       publishBatch(changes)
       listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
       listed.add(added)
+      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure) }
       return changes.refreshed
     }
   }
@@ -57,7 +59,7 @@ extension ManagedObjectContext {
       let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
-      for store in try coordinator().stores(holding: entity) {
+      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
         let batch = recording == nil ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
         let outcome = try batch ?? fallback.delete(query)
@@ -70,6 +72,7 @@ extension ManagedObjectContext {
       listed.add(batch: changes.refreshed, as: .updated)
       listed.add(batch: changes.deleted, of: entity, as: .deleted)
       listed.add(added)
+      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure) }
       return changes.deleted
     }
   }
@@ -85,6 +88,14 @@ extension ManagedObjectContext {
     processInbox()
     storage.invalidateAllLists()
     spread(changes)
+  }
+
+  /// Notes the failure of a batch request, whose changes may be in a store all the same. Returns the failure.
+  final func noted(_ failure: any Error) -> any Error {
+    if (failure as? CoherenceError)?.outcome == .unknown {
+      persistentStoreCoordinator?.storeEventHub.post(.everything)
+    }
+    return failure
   }
 
   /// Counts a batch request as a save and posts its changes to the streams and the live results of the coordinator.

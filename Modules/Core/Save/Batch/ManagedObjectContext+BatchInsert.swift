@@ -30,7 +30,8 @@ extension ManagedObjectContext {
       defer { endBatch(listed, turn) }
       let recording = try recording { $0.isNeeded(toUpdate: entity, false) }
       var fallback = BatchFallback(self, store, recording)
-      let outcome = try insertion.execute(by: &fallback)
+      let result = Result { try insertion.execute(by: &fallback) }
+      let outcome = try result.mapError { noted($0) }.get()
       var changes = ChangeSet()
       changes.inserted = outcome.rows + fallback.added.rows
       changes.refreshed = outcome.updated
