@@ -215,7 +215,8 @@ let package = Package(
     .testTarget(
       name: "StrategiesTests",
       dependencies: [
-        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport", logging,
+        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestRandom",
+        "TestSupport", logging,
       ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(

@@ -43,6 +43,33 @@ static uintptr_t end_of_thread_stack(void) {
 #endif
 }
 
+size_t coherence_frame_count(size_t limit) {
+#if defined(__linux__)
+    pthread_attr_t attributes;
+    void *start = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+    int failure = pthread_attr_getstack(&attributes, &start, &size);
+    pthread_attr_destroy(&attributes);
+    if (failure != 0 || start == NULL) return 0;
+    uintptr_t top = (uintptr_t)start + size;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    if (frame < (uintptr_t)start) return 0;
+    size_t count = 0;
+    // A frame holds the address of its caller's frame, and the return address.
+    while (count < limit && frame % sizeof(uintptr_t) == 0 && frame < top && top - frame >= 2 * sizeof(uintptr_t)) {
+        count += 1;
+        uintptr_t next = *(const uintptr_t *)frame;
+        if (next <= frame) break;
+        frame = next;
+    }
+    return count;
+#else
+    (void)limit;
+    return 0;
+#endif
+}
+
 bool coherence_has_stack(size_t bytes) {
     if (stack_end == 0) stack_end = end_of_thread_stack();
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);

@@ -101,7 +101,7 @@ private struct RandomLiveWork {
     var random = random
     defer { self.random = random }
     changeCount += 1
-    let action = random.next(below: 20)
+    let action = random.next(below: 25)
     let name = try context.performAndWait { try Self.act(action, in: context, &random) }
     return "context \(index), \(name)"
   }
@@ -127,11 +127,43 @@ private struct RandomLiveWork {
         random.isTrue(0.5) ? ["genre": "ab".randomElement(using: &random).map(String.init)] : ["plays": 7]
       try context.execute(BatchUpdateRequest(entityName: "Track", predicate: predicate, values: values))
       return "batch update"
+    case 20:
+      let titles = (0...random.next(below: 3)).map { _ in "title \(random.next(below: 30))" }
+      let rows = titles.map { ["title": AttributeValue.string($0), "length": .int(4), "plays": .int(0)] }
+      try context.execute(BatchInsertRequest(entityName: "Bonus", rows: rows))
+      return "batch insert"
+    case 21..<25: return try refresh(action, in: context, &random)
     default:
       guard random.isTrue(0.3) else { return save(context) }
       let predicate = try FetchPredicate(format: "length == %@", random.next(below: 10))
       try context.execute(BatchDeleteRequest(entityName: "Track", predicate: predicate))
       return "batch delete"
+    }
+  }
+
+  private static func refresh(
+    _ action: Int, in context: ManagedObjectContext, _ random: inout SeededRandom
+  ) throws -> String {
+    switch action {
+    case 21:
+      context.refreshAll()
+      return "refresh of all"
+    case 22:
+      let objects = context.insertedObjects.filter { _ in random.isTrue(0.5) }
+      try context.obtainPermanentIDs(for: Array(objects))
+      return "permanent identifiers"
+    case 23:
+      // From the other side of the relationship.
+      guard let tag = try one("Tag", in: context, &random), !tag.isDeleted else { return "nothing" }
+      let track = random.isTrue(0.3) ? nil : try one("Track", in: context, &random)
+      try tag.setObjects([track].compactMap { $0 }, for: "tracks")
+      return random.isTrue(0.5) ? "tracks of a tag, " + save(context) : "tracks of a tag"
+    default:
+      let changed = context.updatedObjects.union(context.deletedObjects)
+      guard let object = changed.min(by: { "\($0.objectID)" < "\($1.objectID)" }) else { return "nothing" }
+      let merges = random.isTrue(0.5)
+      context.refresh(object, mergeChanges: merges)
+      return "refresh of an object, merging: \(merges)"
     }
   }
 

@@ -192,6 +192,19 @@ import Testing
     }
   }
 
+  @Test func `faults of contexts that follow each other in memory are faults of several units`() throws {
+    try filled(.sqlite) { context, _ in
+      let coordinator = try #require(context.persistentStoreCoordinator)
+      let ids = try context.performAndWait { try context.fetchIDs(FetchRequest<Album>()) }
+      try expectNoRepeatedFaults {
+        for id in ids {
+          let single = ManagedObjectContext(coordinator: coordinator)
+          try single.performAndWait { _ = try #require(single.object(with: id) as? Album).tags.map(\.name) }
+        }
+      }
+    }
+  }
+
   @Test func `a policy of faults reports each relationship once in a unit of work`() throws {
     try filled(.sqlite) { context, _ in
       let ids = try context.performAndWait { try context.fetchIDs(FetchRequest<Album>()) }

@@ -158,6 +158,8 @@ extension ManagedObjectContext {
     defer {
       lease.end()
       storage.confinement.leave()
+      // A hook of a loaded object may have saved another context.
+      if storage.tracksTouched.load(ordering: .relaxed) { turnObserver?.turnEnded(in: self) }
     }
     return try inOneState(body)
   }

@@ -47,6 +47,17 @@ struct CheckedRequest: Sendable {
     }
     interest = ResultInterest(
       isFetched: isFetched, entity: entity, includesSubentities: request.includesSubentities,
-      dependencies: try ResultDependencies(predicate?.predicate, request.sortKeys, of: entity))
+      dependencies: try ResultDependencies(predicate?.predicate, request.sortKeys, of: entity),
+      only: request.predicate?.savedRecord)
+  }
+}
+
+extension FetchPredicate {
+  /// The saved record that satisfies the predicate alone, because the predicate names it.
+  fileprivate var savedRecord: ManagedObjectID? {
+    guard case .comparison(.path(let path), .equal, .value(.reference(let id)), _) = self, path == .own,
+      !id.isTemporaryID
+    else { return nil }
+    return id
   }
 }

@@ -7,7 +7,7 @@ final class ContextLiveResults: TurnObserver {
   private var signals: [Task<Void, Never>] = []
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
-    inbox = LiveInbox(handle)
+    inbox = LiveInbox(handle, context.storage.confinement)
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       current.addTouchReceiver(inbox)
@@ -41,17 +41,23 @@ final class ContextLiveResults: TurnObserver {
     do {
       try result.run(in: context, &work)
     } catch {
-      results.removeAll { $0 === result }
-      shareInterests()
+      remove(in: context) { $0 === result }
       throw error
     }
     result.publish(in: context, isFirst: true)
   }
 
   /// Ends the results of a sink.
-  func remove(_ sink: any ResultSink) {
-    results.removeAll { $0.sink === sink }
+  func remove(_ sink: any ResultSink, in context: ManagedObjectContext) { remove(in: context) { $0.sink === sink } }
+
+  /// Drops results. Without results, the context receives no changes of the stores.
+  private func remove(in context: ManagedObjectContext, _ isRemoved: (LiveResult) -> Bool) {
+    results.removeAll(where: isRemoved)
     shareInterests()
+    guard results.isEmpty else { return }
+    context.persistentStoreCoordinator?.storeEventHub.remove(inbox)
+    for signal in signals { signal.cancel() }
+    signals = []
   }
 
   /// Has all results read again after each signal of a channel of the stores.
@@ -64,13 +70,7 @@ final class ContextLiveResults: TurnObserver {
   private func shareInterests() { inbox.setInterests(results.map(\.interest)) }
 
   private func dropReleased(in context: ManagedObjectContext) {
-    guard results.contains(where: { $0.sink == nil }) else { return }
-    results.removeAll { $0.sink == nil }
-    shareInterests()
-    guard results.isEmpty else { return }
-    context.persistentStoreCoordinator?.storeEventHub.remove(inbox)
-    for signal in signals { signal.cancel() }
-    signals = []
+    if results.contains(where: { $0.sink == nil }) { remove(in: context) { $0.sink == nil } }
   }
 
   // MARK: Turns
@@ -80,15 +80,14 @@ final class ContextLiveResults: TurnObserver {
   func turnEnds(in context: ManagedObjectContext) { processInbox(of: context) }
 
   func turnEnded(in context: ManagedObjectContext) {
-    guard !inbox.isEmpty else { return }
-    let storage = context.storage
-    if !storage.confinement.isOfThread { storage.confinement.submit { storage.context?.inside {} } }
+    inbox.requestTurn()
   }
 
   private func processInbox(of context: ManagedObjectContext) {
     dropReleased(in: context)
     guard !inbox.isEmpty else { return }
-    let content = inbox.take()
+    var content = inbox.take()
+    content.isUncertain = !signals.isEmpty
     // The rows of the turn's state may be older than the posted changes.
     context.lease.end()
     // A save posts to the inbox of its followers first.
@@ -102,9 +101,11 @@ final class ContextLiveResults: TurnObserver {
         }
         try context.inOneState { try result.process(content, in: context, &work) }
         result.publish(in: context)
+      } catch  where error.isCancellationOfTask {
+        // The task that uses the context has nothing to do with the result.
+        inbox.postpone()
       } catch {
-        results.removeAll { $0 === result }
-        shareInterests()
+        remove(in: context) { $0 === result }
         result.sink?.end(error)
       }
     }
@@ -120,6 +121,13 @@ final class ContextLiveResults: TurnObserver {
       guard case .row(let row) = state.values, context.storage.registry.object(for: row.id) == nil else { continue }
       context.events.noteInserted(context.object(for: row))
     }
+  }
+}
+
+extension Error {
+  /// Whether a read failed because the running task is cancelled.
+  var isCancellationOfTask: Bool {
+    Task.isCancelled && (self is CancellationError || (self as? CoherenceError)?.code == .cancelled)
   }
 }
 

@@ -22,6 +22,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// Receives the changes. Not retained.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)?
 
+  /// The number of calls of ``performFetch()``.
+  private var fetchCount = 0
   private var state: ResultState?
   private var objects: [Result]?
   private var resetCount = 0
@@ -47,8 +49,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
     try managedObjectContext.operating {
       let coordinator = try managedObjectContext.coordinator()
       let results = ContextLiveResults.of(managedObjectContext)
-      results?.remove(self)
+      results?.remove(self, in: managedObjectContext)
       (state, objects, positions) = (nil, nil, nil)
+      fetchCount += 1
       let request = try CheckedRequest(fetchRequest, sectionKeyPath: sectionKeyPath, in: coordinator)
       try results?.add(request, for: self, in: managedObjectContext)
     }
@@ -68,10 +71,10 @@ public final class FetchedResultsController<Result: ManagedObject> {
   }
 
   /// The sections of the result, in order; empty without a section key path.
-  public var sections: [ResultSection] { state?.sectionList ?? [] }
+  public var sections: [ResultSection] { managedObjectContext.operating { state?.sectionList ?? [] } }
 
   /// The identifiers of the result, for any thread; `nil` before ``performFetch()``.
-  public var snapshot: ResultSnapshot<Result>? { state.map { ResultSnapshot($0) } }
+  public var snapshot: ResultSnapshot<Result>? { managedObjectContext.operating { state.map { ResultSnapshot($0) } } }
 
   /// The object at an index of the result.
   ///
@@ -82,26 +85,32 @@ public final class FetchedResultsController<Result: ManagedObject> {
   ///
   /// - Precondition: The index path has two indexes, and the result has them.
   public func object(at indexPath: IndexPath) -> Result {
-    let sections = sections
-    return fetchedObjects[(sections.isEmpty ? 0 : sections[indexPath[0]].range.lowerBound) + indexPath[1]]
+    managedObjectContext.operating {
+      let sections = sections
+      return fetchedObjects[(sections.isEmpty ? 0 : sections[indexPath[0]].range.lowerBound) + indexPath[1]]
+    }
   }
 
   /// The index of an object in the result; `nil` for none. The first call after a change passes over the result.
   public func index(for object: Result) -> Int? {
-    let id = managedObjectContext.current(object.objectID)
-    if positions == nil {
-      positions = Dictionary((state?.visibleEntries ?? []).enumerated().map { ($1.id, $0) }) { first, _ in first }
+    managedObjectContext.operating {
+      let id = managedObjectContext.current(object.objectID)
+      if positions == nil {
+        positions = Dictionary((state?.visibleEntries ?? []).enumerated().map { ($1.id, $0) }) { first, _ in first }
+      }
+      return positions?[id]
     }
-    return positions?[id]
   }
 
   /// The section of an object and its index in the section; `nil` for none.
   public func indexPath(for object: Result) -> IndexPath? {
-    guard let index = index(for: object) else { return nil }
-    let sections = sections
-    guard !sections.isEmpty else { return IndexPath(indexes: [0, index]) }
-    let section = SortedEntries.partition(sections.count) { sections[$0].range.upperBound <= index }
-    return IndexPath(indexes: [section, index - sections[section].range.lowerBound])
+    managedObjectContext.operating {
+      guard let index = index(for: object) else { return nil }
+      let sections = sections
+      guard !sections.isEmpty else { return IndexPath(indexes: [0, index]) }
+      let section = SortedEntries.partition(sections.count) { sections[$0].range.upperBound <= index }
+      return IndexPath(indexes: [section, index - sections[section].range.lowerBound])
+    }
   }
 
   private func makeObjects() -> [Result] {
@@ -124,7 +133,10 @@ extension FetchedResultsController: ResultSink {
       from: former, to: delivery.state, delivery.touched, renamed: delivery.renamed)
     guard !difference.isEmpty else { return state = delivery.state }
     let changes = ResultChanges<Result>(difference)
+    let fetchCount = fetchCount
     delegate?.controllerWillChangeContent(self)
+    // The delegate may have run the request again: the result of that run is newer.
+    guard fetchCount == self.fetchCount else { return }
     state = delivery.state
     positions = nil
     if resetCount != context.storage.resetCount {

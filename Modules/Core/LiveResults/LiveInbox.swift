@@ -13,56 +13,89 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var changes: [StoreChanges] = []
     var touched: [TouchedRecords] = []
     var isEverything = false
+    /// Whether unsaved changes were dropped from the list: the version of a row does not tell them.
+    private(set) var hasLostTouched = false
+    /// Whether a result waits for a turn outside of a cancelled task.
+    fileprivate(set) var isPostponed = false
+    /// Whether posted rows may be out of date, because the results follow writers that post none.
+    var isUncertain = false
     /// The detached stores.
     var detached: Set<StoreIdentifier> = []
     fileprivate var count = 0
 
-    var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && detached.isEmpty }
+    var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && !isPostponed && detached.isEmpty }
 
-    /// Drops the list, except for the identifiers that results may still have to replace.
+    /// Drops the list.
     fileprivate mutating func collapse() {
       isEverything = true
+      if !touched.isEmpty { hasLostTouched = true }
       (changes, touched, count) = ([], [], 0)
     }
   }
 
-  private struct State {
+  fileprivate struct State {
     var content = Content()
     var interests: [ResultInterest] = []
+    /// Whether a requested turn will take the content. Changed together with the content: otherwise a turn between the two
+    /// would find no content, and every later change would wait for it.
     var isTurnRequested = false
   }
 
   private let state = Mutex(State())
   private let handle: ContextHandle
+  private let confinement: Confinement
 
-  init(_ handle: ContextHandle) { self.handle = handle }
+  init(_ handle: ContextHandle, _ confinement: Confinement) {
+    self.handle = handle
+    self.confinement = confinement
+  }
 
   /// Sets the interests of the context's results. Changes that concern none of them are not posted.
   func setInterests(_ interests: [ResultInterest]) { state.withLock { $0.interests = interests } }
 
   func receive(_ event: StoreEvent) {
-    let isPosted = state.withLock { state in
+    post { state in
       switch event {
       case .changed(let changes):
         guard state.interests.contains(where: { $0.concerns(changes) }) else { return false }
         state.content.changes.append(changes)
         state.content.count += changes.count
-      case .everything: state.content.collapse()
+      case .everything: state.content.isEverything = true
       case .detached(let store): state.content.detached.insert(store)
       }
-      if state.content.count > Self.bound { state.content.collapse() }
       return true
     }
-    if isPosted { requestTurn() }
   }
 
   func receive(_ touched: TouchedRecords) {
-    state.withLock { state in
+    post { state in
       state.content.touched.append(touched)
       state.content.count += touched.count
-      if state.content.count > Self.bound { state.content.collapse() }
+      if touched.isEverything { state.content.isEverything = true }
+      return true
     }
-    requestTurn()
+  }
+
+  /// Notes that a result has to be brought up to date outside of the present, cancelled task.
+  func postpone() {
+    post { state in
+      state.content.isPostponed = true
+      return true
+    }
+  }
+
+  /// Adds changes, and has the context enter itself soon, unless the calling thread is inside of it: results are brought up
+  /// to date at the end of each outermost block.
+  ///
+  /// - Parameter add: Returns whether changes were added.
+  private func post(_ add: (inout State) -> Bool) {
+    let isInside = confinement.isEntered || confinement.isOfThread
+    let isFirst = state.withLock { state in
+      guard add(&state) else { return false }
+      if state.content.count > Self.bound { state.content.collapse() }
+      return !isInside && state.requestTurn()
+    }
+    if isFirst { submitTurn() }
   }
 
   /// Takes the changes.
@@ -76,18 +109,20 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
   var isEmpty: Bool { state.withLock { $0.content.isEmpty } }
 
-  /// Has the context enter itself soon, unless the calling thread is inside of it: results are brought up to date at
-  /// the end of each outermost block.
+  /// Has the context enter itself soon if changes wait.
   func requestTurn() {
-    guard let context = handle.context else { return }
-    let confinement = context.storage.confinement
-    guard !confinement.isEntered, !confinement.isOfThread else { return }
-    let isFirst = state.withLock { state in
-      defer { state.isTurnRequested = true }
-      return !state.isTurnRequested
-    }
-    guard isFirst else { return }
-    confinement.submit { [handle] in handle.context?.inside {} }
+    guard !confinement.isOfThread, state.withLock({ !$0.content.isEmpty && $0.requestTurn() }) else { return }
+    submitTurn()
+  }
+
+  private func submitTurn() { confinement.submit { [handle] in handle.context?.inside {} } }
+}
+
+extension LiveInbox.State {
+  /// Returns whether no turn was requested before.
+  fileprivate mutating func requestTurn() -> Bool {
+    defer { isTurnRequested = true }
+    return !isTurnRequested
   }
 }
 
@@ -98,11 +133,28 @@ struct ResultInterest: Sendable {
   let entity: EntityDescription
   let includesSubentities: Bool
   let dependencies: ResultDependencies
+  /// The only record that the request may find; `nil` for any record.
+  let only: ManagedObjectID?
+  /// The roots of all hierarchies whose changes may concern the result.
+  private let roots: Set<ObjectIdentifier>
+
+  init(
+    isFetched: [Bool], entity: EntityDescription, includesSubentities: Bool, dependencies: ResultDependencies,
+    only: ManagedObjectID?
+  ) {
+    self.isFetched = isFetched
+    self.entity = entity
+    self.includesSubentities = includesSubentities
+    self.dependencies = dependencies
+    self.only = only
+    roots = dependencies.roots.union([ObjectIdentifier(entity.root)])
+  }
 
   var root: EntityDescription { entity.root }
 
   /// Whether a record may be found by the request. A batch request names an ancestor of the record's entity.
   func mayFetch(_ record: StoreChanges.Record) -> Bool {
+    if let only, record.id != only { return false }
     if isFetched[record.entity.position] { return true }
     return record.row == nil && record.entity.root === root
       && record.entity.concreteEntities.contains { isFetched[$0.position] }
@@ -114,7 +166,8 @@ struct ResultInterest: Sendable {
   }
 
   func concerns(_ changes: StoreChanges) -> Bool {
-    changes.records.contains { mayFetch($0) || dependencies.concern($0) }
+    guard !changes.roots.isDisjoint(with: roots) else { return false }
+    return changes.records.contains { mayFetch($0) || dependencies.concern($0) }
       || changes.renamed.keys.contains { $0.entity.root === root }
       || changes.relinked.contains { $0.key.entity.root === root || !$0.value.isDisjoint(with: dependencies.links) }
   }

@@ -25,6 +25,8 @@ final class LiveResult {
   /// have entries.
   private var bound: ResultEntry?
   private var lastStamp: UInt64 = 0
+  /// Whether a failed update left changes out.
+  private var isBehind = false
   /// The changes that the sink has not received.
   private var touched = TouchedEntries()
   private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
@@ -69,8 +71,9 @@ final class LiveResult {
 
   /// Runs the request and compares the result with the entries.
   ///
-  /// - Parameter changed: Records whose unsaved state changed, so that an equal version says nothing.
-  func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID> = []) throws {
+  /// - Parameter changed: Records whose unsaved state changed, so that an equal version says nothing; `nil` if any record's
+  ///   may have changed.
+  func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = []) throws {
     work.runs += 1
     var request = request
     request.fetchLimit = keptCount.map { $0.wanted + $0.spare }
@@ -80,9 +83,10 @@ final class LiveResult {
       var sink = RecordSink(sharesRows: false)
       try FetchExecution(plan, in: context).run(into: &sink)
       work.evaluatedRows += sink.records.count
+      if request.includesPendingChanges { for record in sink.records { context.renewObject(of: record) } }
       return plan.needsOverlay
         ? try makeEntries(sink.records, in: ContextRecords(context: context), changed)
-        : try makeEntries(sink.records, in: preloaded(sink.records, context), changed)
+        : try makeEntries(sink.records, in: StoredRecords(context: context), changed)
     }
     var former = members
     members = Dictionary(minimumCapacity: fresh.count)
@@ -97,28 +101,22 @@ final class LiveResult {
     sections = hasSections ? SectionCounts(isRange ? [] : entries.entries(in: 0..<entries.count), order: order) : nil
   }
 
-  private func makeEntries<Source: RecordSource>(
-    _ records: [RecordState], in source: Source, _ changed: Set<ManagedObjectID>
-  ) throws -> [ResultEntry] where Source.Record == RecordState {
-    try records.map { record in
+  private func makeEntries(
+    _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?
+  ) throws -> [ResultEntry] {
+    for key in request.sortKeys {
+      try source.preload(try ResolvedPath(key.path, from: interest.entity).steps, of: records)
+    }
+    return try records.map { record in
       let values = try order.keys?.sortValues(of: record, in: source) ?? []
       let version = record.version
-      if let known = members[record.id], known.version == version, !changed.contains(record.id),
+      if let known = members[record.id], known.version == version, changed?.contains(record.id) == false,
         known.values == values
       {
         return known
       }
       return ResultEntry(values: values, id: record.id, version: version, stamp: nextStamp())
     }
-  }
-
-  /// The stored records, with the targets of the order's paths read a relationship at a time.
-  private func preloaded(_ records: [RecordState], _ context: ManagedObjectContext) throws -> StoredRecords {
-    let source = StoredRecords(context: context)
-    for key in request.sortKeys {
-      try source.preload(try ResolvedPath(key.path, from: interest.entity).steps, of: records)
-    }
-    return source
   }
 
   private func nextStamp() -> UInt64 {
@@ -128,16 +126,28 @@ final class LiveResult {
 
   // MARK: Changes
 
-  /// Brings the result up to date with changes of the stores and of unsaved records.
+  /// Brings the result up to date with changes of the stores and of unsaved records. After a failure, the next call runs the
+  /// request again.
   func process(_ content: LiveInbox.Content, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+    let wasBehind = isBehind
+    isBehind = true
+    try update(content, wasBehind, in: context, &work)
+    isBehind = false
+  }
+
+  private func update(
+    _ content: LiveInbox.Content, _ wasBehind: Bool, in context: ManagedObjectContext, _ work: inout LiveWork
+  ) throws {
     let changed = request.includesPendingChanges ? Set(content.touched.flatMap(\.ids)) : []
-    let names = content.changes.map(\.renamed) + content.touched.map(\.renamed)
-    if content.isEverything || namesTemporaryIDs && names.contains(where: { !$0.isEmpty }) {
-      return try run(in: context, &work, changed: changed)
-    }
     var due = DueRecords(unsaved: request.includesPendingChanges ? UnsavedHierarchies(in: context) : .init())
+    let names = content.changes.map(\.renamed) + content.touched.map(\.renamed)
     for name in names { rename(name, &due) }
-    for changes in content.changes { collect(changes, &due) }
+    if wasBehind || content.isEverything || namesTemporaryIDs && names.contains(where: { !$0.isEmpty }) {
+      return try run(in: context, &work, changed: wasBehind || content.hasLostTouched ? nil : changed)
+    }
+    for changes in content.changes {
+      collect(changes, isUncertain: changes.isOverlapped || content.isUncertain, &due, in: context)
+    }
     for id in changed { collect(touched: id, &due) }
     try lookUp(&due, in: context)
     guard !due.runsAgain else { return try run(in: context, &work, changed: changed) }
@@ -154,13 +164,18 @@ final class LiveResult {
     }
   }
 
-  private func collect(_ changes: StoreChanges, _ due: inout DueRecords) {
+  /// - Parameter isUncertain: Whether the rows of the changes may be out of date.
+  private func collect(
+    _ changes: StoreChanges, isUncertain: Bool, _ due: inout DueRecords, in context: ManagedObjectContext
+  ) {
     for record in changes.records {
       if interest.mayFetch(record) {
-        if record.kind == .updated, !interest.dependencies.own.mayBeChanged(by: record) {
+        if record.kind == .updated, !interest.dependencies.own.mayBeChanged(by: record),
+          !showsFormerRow(of: record, in: context)
+        {
           due.refreshed.append(record.id)
         } else {
-          due.add(record, isUncertain: changes.isOverlapped)
+          due.add(record, isUncertain: isUncertain)
         }
       }
       collect(related: record, &due)
@@ -175,6 +190,15 @@ final class LiveResult {
         due.runsAgain = true
       }
     }
+  }
+
+  /// Whether an object of a listed record has older values than the store: the object of a context that does not follow the
+  /// writer.
+  private func showsFormerRow(of record: StoreChanges.Record, in context: ManagedObjectContext) -> Bool {
+    guard request.includesPendingChanges, members[record.id] != nil,
+      let object = context.storage.registry.object(for: record.id), object.pending == nil, let known = object.row
+    else { return false }
+    return record.row.map { known.version < $0.version } ?? true
   }
 
   private func collect(related record: StoreChanges.Record, _ due: inout DueRecords) {
@@ -201,7 +225,9 @@ final class LiveResult {
   /// - Parameter id: A record whose unsaved state changed, in any of its properties.
   private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
     let root = id.entity.root
-    if root === interest.root, due.known[id] == nil { due.known[id] = .unread }
+    if root === interest.root, interest.only == nil || interest.only == id, due.known[id] == nil {
+      due.known[id] = .unread
+    }
     let dependencies = interest.dependencies
     if dependencies.members.contains(where: { $0.root === root })
       || dependencies.others.contains(where: { $0.root === root })
@@ -246,14 +272,15 @@ final class LiveResult {
     let states = try context.states(of: due.known, includingUnsaved: request.includesPendingChanges)
     let dependsOnUnsaved = due.unsaved.areRead(
       by: plan?.predicate, sortKeys: request.sortKeys, of: interest.entity)
-    let stored = StoredRecords(context: context)
+    let (stored, present) = (StoredRecords(context: context), ContextRecords(context: context))
     for (id, state) in states {
       let values: [AttributeValue]?
       if let state {
         work.evaluatedRows += 1
+        if request.includesPendingChanges { context.renewObject(of: state) }
         values =
           dependsOnUnsaved || state.isUnsaved
-          ? try sortValues(of: state, in: ContextRecords(context: context)) : try sortValues(of: state, in: stored)
+          ? try sortValues(of: state, in: present) : try sortValues(of: state, in: stored)
       } else {
         values = nil
       }
@@ -311,20 +338,6 @@ final class LiveResult {
     }
     bound = entries.last
   }
-}
-
-/// Receives the states of a live result, in the context.
-protocol ResultSink: AnyObject {
-  func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext)
-  /// Ends the result; `nil` for an end without an error.
-  func end(_ error: (any Error)?)
-}
-
-/// A state of a live result, with the changes since the state before.
-struct ResultDelivery: Sendable {
-  let state: ResultState
-  let touched: TouchedEntries
-  let renamed: [ManagedObjectID: ManagedObjectID]
 }
 
 /// The records to evaluate.

@@ -71,8 +71,11 @@ final class LiveReader: Sendable {
       let (source, subscription) = (source, subscription)
       do {
         try await context.perform { context in try context.begin(source, for: subscription) }
-      } catch is CancellationError {
-        return nil
+      } catch {
+        // Later questions must not wait for a result that never began.
+        subscription.end(nil)
+        if error.isCancellationOfTask || error is CancellationError { return nil }
+        throw error
       }
     }
     return try await subscription.next()

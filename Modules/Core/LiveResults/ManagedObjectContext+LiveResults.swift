@@ -8,8 +8,10 @@ extension ManagedObjectContext {
   /// ```
   /// Each element is the result that ``fetchIDs(_:)`` would return in this context: saves of every context of the
   /// coordinator, batch requests, and the unsaved changes of this context and its parents count, the latter at the end of
-  /// the outermost `perform`, or soon after a change that a main-queue context makes without `perform`. A state with equal
-  /// identifiers follows when values of a listed record changed.
+  /// the outermost `perform`, or soon after a change that a main-queue context makes without `perform`. Writes of other
+  /// coordinators and processes count from ``refresh(_:mergeChanges:)``, ``refreshAll()`` and ``reset()`` on. A state with
+  /// equal identifiers follows when values of a listed record changed. Objects without unsaved changes take newer values of
+  /// listed records.
   ///
   /// While nobody waits, states are merged: the next element is the newest state. The context does its part of the work in
   /// its own turn, so that a main-queue context needs a running main queue.

@@ -25,8 +25,13 @@ public struct ObjectValues<Object: ManagedObject, Value: Sendable & Equatable>: 
       while let state = try await reader.next()?.current {
         guard let id = state.visibleEntries.first?.id, let context = handle.context else { return nil }
         let keyPath = keyPath
-        let value = try await context.perform { context in
-          try context.objects(for: [id], as: Object.self).first.map { $0[keyPath: keyPath] }
+        let value: Value?
+        do {
+          value = try await context.perform { context in
+            try context.objects(for: [id], as: Object.self).first.map { $0[keyPath: keyPath] }
+          }
+        } catch  where error.isCancellationOfTask {
+          return nil
         }
         guard let value else { return nil }
         guard value != last else { continue }

@@ -167,6 +167,12 @@ struct ResultDependencies: Sendable {
 
   // MARK: Questions
 
+  /// The roots of the hierarchies whose changes may concern a result, without the fetched records' own.
+  var roots: Set<ObjectIdentifier> {
+    let all = paths.map(\.root) + members.map(\.root) + others.map(\.root) + links.map(\.entity.root)
+    return Set(all.map { ObjectIdentifier($0) })
+  }
+
   /// Whether a change of a record that is not fetched can change a result.
   func concern(_ record: StoreChanges.Record) -> Bool {
     let root = record.entity.root

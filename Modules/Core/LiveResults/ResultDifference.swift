@@ -143,6 +143,9 @@ struct TouchedEntries: Sendable {
   var count: Int { entries.count }
   var pairs: some Collection<Pair> { entries.values }
 
+  /// Whether a record was listed before the changes.
+  func isFormer(_ id: ManagedObjectID) -> Bool { entries[id]?.old != nil }
+
   /// Adds a change of a record's entry, which follows the changes so far.
   mutating func add(_ id: ManagedObjectID, from old: ResultEntry?, to new: ResultEntry?) {
     if let known = entries[id] {

@@ -30,8 +30,9 @@ final class ResultSubscription: ResultSink, Sendable {
   func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
     let waiter = state.withLock { state in
       state.waiting = delivery.state
-      state.renamed.merge(delivery.renamed) { $1 }
       state.touched?.add(delivery.touched)
+      // Records that came since the last delivery have no former place, so that their number makes no difference.
+      for (former, id) in delivery.renamed where state.touched?.isFormer(former) == true { state.renamed[former] = id }
       let known = (state.delivered?.entries.count ?? 0) + delivery.state.entries.count
       if let count = state.touched?.count, count > known + LiveInbox.bound { state.touched = nil }
       return state.waiter.take()

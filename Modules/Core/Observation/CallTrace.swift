@@ -1,4 +1,5 @@
 #if os(Linux) && canImport(Runtime)
+  import CoherenceRuntime
   import Runtime
 #endif
 
@@ -9,9 +10,15 @@ struct CallTrace: Sendable {
 
     /// The calls that lead to the caller. Costs about a tenth of a millisecond.
     init?() {
-      guard let trace = try? Backtrace.capture(limit: 64) else { return nil }
+      // The capture reads whatever the frames point to. The outer frames of a thread are those of libraries without frame
+      // pointers, and may point outside of the stack.
+      let count = Int(coherence_frame_count(64)) - Self.margin
+      guard count > 0, let trace = try? Backtrace.capture(algorithm: .fast, limit: count, top: 0) else { return nil }
       self.trace = trace
     }
+
+    /// The number of counted frames that a trace leaves out: a capture reads ahead of its limit.
+    private static let margin = 3
 
     /// The file and line of the innermost call outside of the framework; the function where the line is not known.
     var location: String? {

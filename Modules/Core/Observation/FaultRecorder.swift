@@ -6,9 +6,12 @@ final class FaultRecorder: Sendable {
   @TaskLocal static var current: FaultRecorder?
 
   /// A unit of work of a context.
-  struct Unit: Hashable {
-    let context: ObjectIdentifier
+  struct Unit: Equatable {
+    /// An object of the context's own. Retained, so that no later context has its address.
+    let context: any AnyObject & Sendable
     let number: Int
+
+    static func == (left: Unit, right: Unit) -> Bool { left.context === right.context && left.number == right.number }
   }
 
   private let counts = Mutex<[(unit: Unit, counts: FaultCounts)]>([])

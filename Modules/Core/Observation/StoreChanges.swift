@@ -23,10 +23,19 @@ struct StoreChanges: Sendable {
   var renamed: [ManagedObjectID: ManagedObjectID] = [:]
   /// Whether the rows may be out of date, because another save ran at the same time.
   var isOverlapped = false
+  /// The roots of the changed records' hierarchies, set by ``noteRoots()``.
+  private(set) var roots: Set<ObjectIdentifier> = []
 
   var isEmpty: Bool { records.isEmpty && relinked.isEmpty && renamed.isEmpty }
   /// The number of listed changes.
   var count: Int { records.count + relinked.count + renamed.count }
+
+  /// Notes the roots of the changed records' hierarchies. Called when the changes are complete.
+  mutating func noteRoots() {
+    roots = Set(records.lazy.map { ObjectIdentifier($0.entity.root) })
+    for id in renamed.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
+    for id in relinked.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
+  }
 
   /// Adds records of a batch request.
   mutating func add(

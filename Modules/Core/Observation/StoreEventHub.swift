@@ -22,6 +22,9 @@ final class StoreEventHub: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Held while a save is judged and its changes are passed on. Without the lock, a save that begins in between could pass
+  /// its changes on first, and receivers would believe the earlier save's rows.
+  private let delivery = Mutex(())
   private let hasReceivers = Atomic<Bool>(false)
 
   /// Whether changes are worth collecting. Costs the read of one word.
@@ -55,8 +58,14 @@ final class StoreEventHub: Sendable {
   /// Notes that a save has written, and passes its changes on; `nil` for changes that were not collected, because nobody
   /// received changes when the save began.
   ///
-  /// The next save begins after its receivers have the changes, or both are marked as overlapped.
+  /// The next save begins after the receivers have the changes, or its own changes are marked as overlapped and follow.
   func end(_ turn: Turn, _ changes: StoreChanges?) {
+    var changes = changes
+    changes?.noteRoots()
+    delivery.withLock { _ in deliver(turn, changes) }
+  }
+
+  private func deliver(_ turn: Turn, _ changes: StoreChanges?) {
     let (receivers, isOverlapped) = state.withLock { state in
       let receivers = state.entries.compactMap(\.receiver)
       if receivers.isEmpty { hasReceivers.store(false, ordering: .releasing) }

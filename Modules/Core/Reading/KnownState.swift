@@ -23,6 +23,15 @@ extension RecordState {
 }
 
 extension ManagedObjectContext {
+  /// Gives the object of a record without unsaved changes a newer row, as a fetch does.
+  final func renewObject(of state: RecordState) {
+    guard case .row(let row) = state.values, let object = storage.registry.object(for: row.id), object.pending == nil,
+      let known = object.row, known.version < row.version
+    else { return }
+    object.row = row
+    noteRefreshed(object)
+  }
+
   /// Returns the states of records as a fetch would see them; `nil` for a deleted or missing record. Rows that are not
   /// known are read together.
   final func states(

@@ -30,7 +30,7 @@ extension ManagedObjectContext {
   }
 
   @inline(never) private final func note(_ subject: FaultSubject) {
-    let unit = FaultRecorder.Unit(context: ObjectIdentifier(storage), number: unitOfFaults)
+    let unit = FaultRecorder.Unit(context: storage.confinement, number: unitOfFaults)
     FaultRecorder.current?.note(subject, in: unit)
     guard case .report(let limit, let report) = faultPolicy else { return }
     if storage.faults.unit != unit.number { storage.faults = (unit.number, FaultCounts()) }

@@ -2,22 +2,27 @@
 ///
 /// `Source` decides which state of other records predicate and order read: the context's, where unsaved changes count,
 /// or the stores'.
-struct RecordFilter<Source: RecordSource> where Source.Record == RecordState {
+struct RecordFilter<Source: PreloadingSource> {
   private let plan: FetchPlan
   let source: Source
   /// The unsaved records of the plan's hierarchy; empty for a plan without an overlay.
   let unsaved: UnsavedStates
+  /// The paths of a predicate that Core evaluates for each record, because unsaved changes of other records decide it.
+  private let predicatePaths: Set<[RelationshipDescription]>
 
   init(_ plan: FetchPlan, _ source: Source, unsaved: UnsavedStates) {
     self.plan = plan
     self.source = source
     self.unsaved = unsaved
+    let predicate = plan.dependsOnUnsaved ? plan.predicate?.predicate : nil
+    predicatePaths = predicate?.preloadedPaths(from: plan.query.entity) ?? []
   }
 
   /// The rows that no unsaved record replaces and that satisfy a predicate.
   func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
     let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.hides($0.id) }
     guard let predicate else { return rows }
+    for path in predicatePaths { try source.preload(path, of: rows.lazy.map { RecordState($0) }) }
     return try rows.filter { try predicate.matches(RecordState($0), in: source) }
   }
 
@@ -31,6 +36,10 @@ struct RecordFilter<Source: RecordSource> where Source.Record == RecordState {
   /// Records in the plan's order; ties by key, unsaved records last in order of insertion.
   func sorted(_ records: [RecordState]) throws -> [RecordState] {
     guard let order = plan.order else { return records.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
+    for key in plan.query.sortKeys {
+      let path = try ResolvedPath(key.path, from: plan.query.entity).steps
+      if !path.isEmpty { try source.preload(path, of: records) }
+    }
     let decorated = try records.map { (values: try order.sortValues(of: $0, in: source), record: $0) }
     return decorated.sorted { left, right in
       let comparison = order.order(left.values, right.values)

@@ -2,7 +2,7 @@
 /// meaning that it would have in the store, without the context's unsaved changes.
 ///
 /// Made for one fetch, in which each related record is read once.
-final class StoredRecords: RecordSource {
+final class StoredRecords: PreloadingSource {
   private let context: ManagedObjectContext
   private var rows: [ManagedObjectID: Row?] = [:]
   private var members: [MembersKey: [RecordState]] = [:]
@@ -26,7 +26,6 @@ final class StoredRecords: RecordSource {
     return row.map { RecordState($0) }
   }
 
-  /// Reads the records at the end of a path together, so that ``target(of:from:)`` knows them.
   func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
     var current = Array(records)
     for relationship in path {

@@ -38,6 +38,10 @@ static inline uintptr_t coherence_current_thread(void) {
 /// first call on a thread. Returns true for a thread whose stack is unknown.
 bool coherence_has_stack(size_t bytes);
 
+/// The number of frames that the frame pointers lead to on the calling thread's own stack, from the calling function on,
+/// and no more than a limit. 0 on another stack, and where the platform does not tell the bounds.
+size_t coherence_frame_count(size_t limit);
+
 /// Calls a function on the calling thread, on another stack of at least a number of bytes. The stack's memory is
 /// reserved, committed page by page when it is touched, and freed at the end. If no memory can be reserved, the function
 /// runs on the present stack.

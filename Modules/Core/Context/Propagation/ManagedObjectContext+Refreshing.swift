@@ -31,6 +31,7 @@ extension ManagedObjectContext {
     object.collections = nil
     guard let record = object.pending else {
       object.row = nil
+      storage.touch(object.recordID)
       guard wasMissing else { return }
       storage.missing.insert(object.recordID)
       return takeOutMissing()
@@ -109,6 +110,7 @@ extension ManagedObjectContext {
       awakenLoaded()
       storage.reports.removeAll()
       storage.kept.invalidateLists()
+      storage.touchEverything()
       events.noteEverything()
     }
   }

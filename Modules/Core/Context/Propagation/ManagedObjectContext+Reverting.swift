@@ -55,6 +55,7 @@ extension ManagedObjectContext {
       lease.end()
       storage.undo?.clear()
       turningIntoFaults(storage.registry.all) { detachAll() }
+      storage.touchEverything()
       events.noteReset()
     }
   }

@@ -260,6 +260,9 @@ final class ContextStorage: @unchecked Sendable {
   /// Records that the unsaved state of a record changed without a change by the context's user.
   @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }
 
+  /// Records that the state of any record may be another one.
+  func touchEverything() { if isTouchTracked { touched.isEverything = true } }
+
   /// Takes the touched records. Changes that no notification has named yet stay for the next call.
   func takeTouched() -> TouchedRecords {
     guard !touched.isEmpty else { return touched }

@@ -5,8 +5,10 @@ struct TouchedRecords: Sendable {
   private(set) var ids: Set<ManagedObjectID> = []
   /// Permanent identifiers of unsaved records by the temporary ones that they had.
   private(set) var renamed: [ManagedObjectID: ManagedObjectID] = [:]
+  /// Whether the context asks for the present state of all records.
+  var isEverything = false
 
-  var isEmpty: Bool { ids.isEmpty && renamed.isEmpty }
+  var isEmpty: Bool { ids.isEmpty && renamed.isEmpty && !isEverything }
   var count: Int { ids.count + renamed.count }
 
   mutating func add(_ id: ManagedObjectID) { ids.insert(id) }
@@ -29,7 +31,8 @@ protocol TurnObserver: AnyObject {
   func turnBegan(in context: ManagedObjectContext)
   /// Called after the context has notified observers of its changed objects.
   func turnEnds(in context: ManagedObjectContext)
-  /// Called last. Changes since `turnEnds` need a further turn.
+  /// Called last, and after each load on access to an object of a context that is used directly. Changes that wait then
+  /// need a further turn.
   func turnEnded(in context: ManagedObjectContext)
 }
 

@@ -12,8 +12,8 @@ extension ManagedObjectContext {
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
   ///   ``ErrorCode/missingValue``, ``ErrorCode/invalidValue``, also for a result out of range;
   ///   ``ErrorCode/invalidFetchRequest`` for an attribute with a value and a calculation;
-  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store; ``ErrorCode/partialSave`` when one
-  ///   store fails after another has committed changes, which are shown.
+  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store; ``ErrorCode/partialSave`` when a store
+  ///   failed after another one was changed.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
     try operating {
@@ -27,19 +27,18 @@ extension ManagedObjectContext {
       let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
-      let failure = try forEachStore(of: entity, &listed) { store in
+      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
         let native = recording == nil ? try assignments.execute(query, in: store) : nil
         let ids = try native ?? fallback.update(query, values: assignments.values)
         changes.refreshed += ids
         added.append(fallback.added)
-        return !ids.isEmpty
       }
       changes.inserted = added.rows
       publishBatch(changes)
       listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
       listed.add(added)
-      if let failure { throw failure }
+      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
       return changes.refreshed
     }
   }
@@ -61,44 +60,22 @@ extension ManagedObjectContext {
       let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
       var changes = ChangeSet()
       var added = ParticipantRecords()
-      let failure = try forEachStore(of: entity, &listed) { store in
+      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
         let batch = recording == nil ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
         let outcome = try batch ?? fallback.delete(query)
         changes.deleted += outcome.deleted
         changes.refreshed += outcome.updated
         added.append(fallback.added)
-        return !outcome.deleted.isEmpty
       }
       changes.inserted = added.rows
       publishBatch(changes)
       listed.add(batch: changes.refreshed, as: .updated)
       listed.add(batch: changes.deleted, of: entity, as: .deleted)
       listed.add(added)
-      if let failure { throw failure }
+      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
       return changes.deleted
     }
-  }
-
-  /// Runs a block for each store of an entity, until one fails.
-  ///
-  /// - Parameter body: Returns whether it changed records of the store.
-  /// - Returns: The error of a store after another store has committed changes, to be thrown when these are published;
-  ///   `nil` for none.
-  private final func forEachStore(
-    of entity: EntityDescription, _ listed: inout CommittedChanges, _ body: (any PersistentStore) throws -> Bool
-  ) throws -> CoherenceError? {
-    var committed: [StoreIdentifier] = []
-    for store in try coordinator().stores(holding: entity) {
-      do {
-        if try body(store) { committed.append(store.identifier) }
-      } catch {
-        if error.leavesOutcomeUnknown { listed.dropUncertain() }
-        guard !committed.isEmpty else { throw error }
-        return CoherenceError(partialBatch: error, of: store.identifier, after: committed)
-      }
-    }
-    return nil
   }
 
   /// The recording of a batch request; `nil` when no participant has to be shown its changes.
@@ -112,6 +89,13 @@ extension ManagedObjectContext {
     processInbox()
     storage.invalidateAllLists()
     spread(changes, passesParents: true)
+  }
+
+  /// Returns the failure of a batch request, whose changes may be in a store all the same: live results read everything
+  /// again then.
+  final func noted(_ failure: any Error, in listed: inout CommittedChanges) -> any Error {
+    if (failure as? CoherenceError)?.outcome == .unknown { listed.dropUncertain() }
+    return failure
   }
 
   /// Counts a batch request as a save and posts its changes to the streams and the live results of the coordinator.
@@ -146,26 +130,4 @@ extension ManagedObjectContext {
     }
     return result
   }
-}
-
-extension CoherenceError {
-  /// The error of a batch request that failed in one store after others had committed changes. Not retryable: a repeated
-  /// calculation would count twice in those.
-  fileprivate init(partialBatch error: any Error, of store: StoreIdentifier, after committed: [StoreIdentifier]) {
-    let failure =
-      error as? CoherenceError ?? CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
-    self.init(
-      .partialSave,
-      "A batch request changed records of some stores and failed in another: \(failure.message) Mend the cause, and "
-        + "request the records of that store again.", underlying: failure)
-    outcome = failure.outcome
-    outcomes = Dictionary(uniqueKeysWithValues: committed.map { ($0, .applied) })
-    outcomes[store] = failure.outcome
-    objectIDs = failure.objectIDs
-  }
-}
-
-extension Error {
-  /// Whether the store may have the changes of the failed request.
-  var leavesOutcomeUnknown: Bool { (self as? CoherenceError)?.outcome == .unknown }
 }

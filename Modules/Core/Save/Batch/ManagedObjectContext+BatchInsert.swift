@@ -34,8 +34,7 @@ extension ManagedObjectContext {
       do {
         outcome = try insertion.execute(by: &fallback)
       } catch {
-        if error.leavesOutcomeUnknown { listed.dropUncertain() }
-        throw error
+        throw noted(error, in: &listed)
       }
       var changes = ChangeSet()
       changes.inserted = outcome.rows + fallback.added.rows

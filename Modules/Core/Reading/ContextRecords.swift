@@ -1,0 +1,62 @@
+/// The records of a context with its unsaved changes and those of its parents, for the evaluator.
+///
+/// Made for one fetch, in which each related record is read once.
+struct ContextRecords: PreloadingSource {
+  /// The rows of related records that have no object with values.
+  private final class Rows {
+    var known: [ManagedObjectID: Row?] = [:]
+  }
+
+  let context: ManagedObjectContext
+  private let rows = Rows()
+
+  init(context: ManagedObjectContext) { self.context = context }
+
+  func id(of record: RecordState) -> ManagedObjectID { record.id }
+  func entity(of record: RecordState) -> EntityDescription { record.entity }
+  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
+
+  func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
+    guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
+    return try state(of: id)
+  }
+
+  func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
+    let owner = try context.fault(for: record.id, of: record.entity)
+    // An ordered list needs its owner's row and would read it again.
+    if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
+    let ids = try owner.memberIDs(of: relationship)
+    try load(ids)
+    return try ids.compactMap(state(of:))
+  }
+
+  /// Reads the unknown ones among records together.
+  private func load(_ ids: [ManagedObjectID]) throws {
+    let unknown = ids.filter { id in
+      rows.known[id] == nil && context.storage.record(for: id) == nil
+        && context.storage.registry.object(for: id)?.row == nil
+    }
+    guard !unknown.isEmpty else { return }
+    for id in unknown { rows.known[id] = .some(nil) }
+    for row in try context.loadRows(unknown) { rows.known[row.id] = row }
+  }
+
+  func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
+    var current = Array(records)
+    for relationship in path {
+      let targets = current.targets(of: relationship)
+      try load(targets)
+      current = try targets.compactMap(state(of:))
+    }
+  }
+
+  /// The state of a record; `nil` when it is deleted or missing.
+  func state(of id: ManagedObjectID) throws -> RecordState? {
+    if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }
+    if let row = context.storage.registry.object(for: id)?.row { return RecordState(row) }
+    if let known = rows.known[id] { return known.map { RecordState($0) } }
+    let row = try context.loadRow(id)
+    rows.known[id] = .some(row)
+    return row.map { RecordState($0) }
+  }
+}

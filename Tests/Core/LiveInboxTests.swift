@@ -1,0 +1,87 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CoherenceCore
+
+/// The posts of other threads to the live results of a context.
+@Suite struct LiveInboxTests {
+  /// Counts the turns of a context.
+  private final class TurnCounter: TurnObserver {
+    var count = 0
+    func turnBegan(in context: ManagedObjectContext) { count += 1 }
+    func turnEnds(in context: ManagedObjectContext) {}
+    func turnEnded(in context: ManagedObjectContext) {}
+  }
+
+  @Test func `a change that is posted while the context takes another one leads to a turn`() throws {
+    let context = ManagedObjectContext()
+    let counter = TurnCounter()
+    context.performAndWait { context.turnObserver = counter }
+    let inbox = LiveInbox(try #require(context.storage.handle), context.storage.confinement)
+    for round in 0..<2_000 {
+      DispatchQueue.concurrentPerform(iterations: 2) { part in
+        if part == 0 { inbox.receive(.everything) } else { _ = inbox.take() }
+      }
+      _ = inbox.take()
+      context.performAndWait { counter.count = 0 }
+      inbox.receive(.everything)
+      // Behind the turn that the post requests.
+      let turns = context.performAndWait { counter.count }
+      #expect(turns == 2, "round \(round)")
+      _ = inbox.take()
+      if turns != 2 { return }
+    }
+  }
+
+  /// Records the names of the received changes.
+  private final class Recorder: StoreEventReceiver {
+    let received = Mutex<[(record: String, isOverlapped: Bool)]>([])
+    let onFirst = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func receive(_ event: StoreEvent) {
+      guard case .changed(let changes) = event else { return }
+      onFirst.withLock { $0.take() }?()
+      received.withLock { $0.append((changes.records.first?.id.entity.name ?? "", changes.isOverlapped)) }
+    }
+  }
+
+  @Test func `the changes of a save that begins during a delivery follow the delivery, and are uncertain`() throws {
+    let model = try ManagedObjectModel {
+      Entity("First") { Attribute("name", .string) }
+      Entity("Second") { Attribute("name", .string) }
+    }
+    let spaces = IDSpaces(store: StoreIdentifier("hub"), model: model)
+    func changes(_ name: String) throws -> StoreChanges {
+      var changes = StoreChanges()
+      changes.add(batch: [ManagedObjectID(space: spaces[try model.entity(named: name)], key: 1)], as: .updated)
+      return changes
+    }
+    let (first, second) = (try changes("First"), try changes("Second"))
+    for _ in 0..<50 {
+      let hub = StoreEventHub()
+      let (gate, last) = (Recorder(), Recorder())
+      hub.add(gate)
+      hub.add(last)
+      let ended = DispatchSemaphore(value: 0)
+      gate.onFirst.withLock {
+        $0 = {
+          let begun = DispatchSemaphore(value: 0)
+          DispatchQueue.global().async {
+            let turn = hub.begin()
+            begun.signal()
+            hub.end(turn, second)
+            ended.signal()
+          }
+          begun.wait()
+          for _ in 0..<100 { sched_yield() }
+        }
+      }
+      hub.end(hub.begin(), first)
+      ended.wait()
+      let received = last.received.withLock { $0 }
+      #expect(received.map(\.record) == ["First", "Second"])
+      #expect(received.map(\.isOverlapped) == [false, true])
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+import TestSupport
+
+/// The objects of live results, and writers whose saves nobody posts to the context.
+@MainActor
+@Suite("Objects of live results", .timeLimit(.minutes(15)))
+struct LiveObjectTests {
+  /// A context of another coordinator on the store of a stack.
+  private func makeStranger(of stack: LiveLibrary.Stack) throws -> (any PersistentContainer, ManagedObjectContext) {
+    let stranger = LiveStrategy.direct.makeContainer(in: stack.directory)
+    try stranger.attachPersistentStore(for: stack.configuration)
+    return (stranger, stranger.newBackgroundContext())
+  }
+
+  private func write(_ title: String, to id: ManagedObjectID, by context: ManagedObjectContext) throws {
+    try context.performAndWait {
+      context.reset()
+      let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "length == 7"))
+      try #require(try context.fetch(request).first).setValue(title, for: "title")
+      context.signalOnSave(PersistentStoreCoordinator.liveResultsChannel)
+      try context.save()
+    }
+  }
+
+  private func saveTrack(_ stack: LiveLibrary.Stack) throws -> ManagedObjectID {
+    try stack.write { context -> ManagedObjectID in
+      let track = try LiveLibrary.track("a", length: 7, in: context)
+      try context.obtainPermanentIDs(for: [track])
+      return track.objectID
+    }
+  }
+
+  @Test(arguments: LiveStrategy.allCases, Backend.available)
+  func `an update of a listed record is in the object of the record when it is delivered`(
+    strategy: LiveStrategy, backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(strategy, on: backend)
+    let id = try saveTrack(stack)
+    let controller = FetchedResultsController(
+      fetchRequest: LiveLibrary.tracks.sort("title"), managedObjectContext: stack.view)
+    try controller.performFetch()
+    let track = try #require(controller.fetchedObjects.first)
+    #expect(try track.value(for: "title") == .string("a"))
+    // Properties that the request reads, and others.
+    for (name, value) in [("title", "b"), ("genre", "x")] {
+      try stack.write { try $0.objects(for: [id]).first?.setValue(value, for: name) }
+      #expect(controller.fetchedObjects == [track])
+      #expect(try track.value(for: name) == .string(value))
+      // The second write is a batch request.
+      let text = "batch \(name)"
+      try stack.write { context in
+        try context.execute(
+          BatchUpdateRequest(
+            entityName: "Track", predicate: try FetchPredicate(format: "length == 7"), values: [name: text]))
+      }
+      #expect(controller.fetchedObjects == [track])
+      #expect(try track.value(for: name) == .string(text))
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a result that follows other processes shows their values in objects in use`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try saveTrack(stack)
+    let track = try #require(try stack.view.objects(for: [id]).first)
+    var values = try stack.view.values(of: LiveLibrary.tracks.sort("title"), followingOtherProcesses: true)
+      .makeAsyncIterator()
+    #expect(try await values.next()?.ids == [id])
+    let (container, context) = try makeStranger(of: stack)
+    try write("b", to: id, by: context)
+    var title = AttributeValue.string("a")
+    while title == .string("a"), let list = try await values.next() {
+      title = try list.objects(in: stack.view).first?.value(for: "title") ?? .null
+    }
+    #expect(title == .string("b"))
+    #expect(try track.value(for: "title") == .string("b"))
+    withExtendedLifetime(container) {}
+  }
+
+  /// The ways to ask a context for the present state of its stores.
+  nonisolated private static let refreshes: [@MainActor @Sendable (ManagedObjectContext, ManagedObjectID) -> Void] = [
+    { context, id in context.refresh(context.object(with: id), mergeChanges: false) },
+    { context, id in context.refresh(context.object(with: id), mergeChanges: true) },
+    { context, _ in context.refreshAll() },
+    { context, _ in context.reset() },
+  ]
+
+  @Test(arguments: Self.refreshes.indices, Backend.available)
+  func `a refresh of the context shows the saves of other coordinators in its live results`(
+    way: Int, backend: Backend
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try saveTrack(stack)
+    let track = try #require(try stack.view.objects(for: [id]).first)
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "title == 'b'"))
+    let watcher = try LiveWatcher("controller", request, in: stack.view)
+    var titles = try stack.view.values(of: track, \.titleForTests).makeAsyncIterator()
+    #expect(try await titles.next() == "a")
+    let (container, context) = try makeStranger(of: stack)
+    try write("b", to: id, by: context)
+    #expect(watcher.controller.fetchedObjects.isEmpty)
+    Self.refreshes[way](stack.view, id)
+    #expect(watcher.controller.fetchedObjects.count == 1)
+    #expect(try watcher.difference() == nil)
+    #expect(try await titles.next() == "b")
+    withExtendedLifetime((container, track)) {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `the values of one object cost nothing for changes of other records`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try saveTrack(stack)
+    let view = stack.view
+    let track = try #require(try view.objects(for: [id]).first)
+    var titles = try view.values(of: track, \.titleForTests).makeAsyncIterator()
+    #expect(try await titles.next() == "a")
+    let before = view.performAndWait { view.liveWork.evaluatedRows }
+    let others = try stack.add("b", "c")
+    try stack.write { context in
+      for other in try context.objects(for: others.values) where other.objectID != id { context.delete(other) }
+    }
+    try view.performAndWait { try LiveLibrary.track("d", in: view) }
+    #expect(view.performAndWait { view.liveWork.evaluatedRows } == before)
+    try stack.write { try $0.objects(for: [id]).first?.setValue("b", for: "title") }
+    #expect(try await titles.next() == "b")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a failed stream can be asked again, and its store attached again`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let sequence = try stack.view.values(of: LiveLibrary.tracks)
+    var values = sequence.makeAsyncIterator()
+    try stack.coordinator.remove(stack.store)
+    await #expect(throws: CoherenceError.self) { _ = try await values.next() }
+    #expect(try await values.next() == nil)
+    try stack.container.attachPersistentStore(for: stack.configuration)
+    values = sequence.makeAsyncIterator()
+    let count = try await values.next()?.count
+    try stack.add("new")
+    #expect(try await values.next()?.count == count.map { $0 + 1 })
+  }
+}
+
+extension ManagedObject {
+  fileprivate var titleForTests: String { (try? value(for: "title", as: String.self)) ?? "" }
+}

@@ -1,0 +1,188 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+import TestSupport
+
+/// The moments at which a live result is up to date, and work in the middle of its deliveries.
+@MainActor
+@Suite("Turns of live results", .timeLimit(.minutes(15)))
+struct LiveResultTurnTests {
+  private typealias Controller = FetchedResultsController<ManagedObject>
+
+  /// The properties of a controller, for a result with the tracks "a" in the section "x" and "b" in the section "y".
+  nonisolated private static let questions: [@MainActor @Sendable (Controller, ManagedObject) -> Bool] = [
+    { controller, _ in controller.sections.map(\.name) == ["x", "y"] },
+    { controller, _ in controller.snapshot?.count == 2 },
+    { controller, _ in controller.fetchedObjects.count == 2 },
+    { controller, track in controller.object(at: IndexPath(indexes: [1, 0])) === track },
+    { controller, track in controller.index(for: track) == 1 },
+    { controller, track in controller.indexPath(for: track) == IndexPath(indexes: [1, 0]) },
+  ]
+
+  @Test(arguments: Self.questions.indices, Backend.available)
+  func `each property of a controller shows a save of another context that has returned`(
+    question: Int, backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try #require(try stack.add("b", genre: "y")["b"])
+    let controller = Controller(
+      fetchRequest: LiveLibrary.tracks.sort("genre"), managedObjectContext: stack.view, sectionKeyPath: "genre")
+    try controller.performFetch()
+    let track = try #require(controller.fetchedObjects.first)
+    #expect(track.objectID == id)
+    try stack.write { _ = try LiveLibrary.track("a", genre: "x", in: $0) }
+    #expect(Self.questions[question](controller, track))
+  }
+
+  @Test(arguments: Backend.available)
+  func `a cancelled task that uses a context ends no result of the context`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    // A change of the members of other records runs the request again, and a cancelled task's fetches fail.
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "artist.tracks.@count > 0")).sort("title")
+    let watcher = try LiveWatcher("controller", request, in: stack.view)
+    var values = try stack.view.values(of: request).makeAsyncIterator()
+    #expect(try await values.next()?.isEmpty == true)
+    try stack.write { context in
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue("artist", for: "name")
+      try artist.setValue(1, for: "rating")
+      try LiveLibrary.track("a", in: context).setObject(artist, for: "artist")
+    }
+    await Task { @MainActor in
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = watcher.controller.fetchedObjects
+    }.value
+    #expect(try await values.next()?.count == 1)
+    #expect(watcher.failures.isEmpty)
+    #expect(try watcher.difference() == nil)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a delegate that runs its request again in the middle of a change has the newer result`(backend: Backend) throws
+  {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    try stack.add("b", "d")
+    let delegate = RunningAgain()
+    let controller = Controller(fetchRequest: LiveLibrary.tracks.sort("title"), managedObjectContext: stack.view)
+    controller.delegate = delegate
+    try controller.performFetch()
+    try stack.add("e")
+    for title in ["a", "f", "c"] {
+      #expect(try controller.fetchedObjects.map(\.objectID) == stack.view.fetchIDs(LiveLibrary.tracks.sort("title")))
+      try LiveLibrary.track(title, in: stack.view)
+      stack.view.performAndWait {}
+    }
+    #expect(controller.fetchedObjects.count == 7)
+    #expect(try controller.fetchedObjects.map(\.objectID) == stack.view.fetchIDs(LiveLibrary.tracks.sort("title")))
+  }
+
+  @Test(arguments: LiveStrategy.allCases, Backend.available)
+  func `a save of another context by the delegate is part of the next change`(
+    strategy: LiveStrategy, backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(strategy, on: backend)
+    let request = LiveLibrary.tracks.sort("title")
+    let watcher = try LiveWatcher("controller", request, in: stack.view)
+    let writer = Writing { try stack.write { _ = try LiveLibrary.track("b", in: $0) } }
+    let controller = Controller(fetchRequest: request, managedObjectContext: stack.view)
+    controller.delegate = writer
+    try controller.performFetch()
+    try LiveLibrary.track("a", in: stack.view)
+    stack.view.performAndWait {}
+    #expect(controller.fetchedObjects.count == 2)
+    #expect(try watcher.difference() == nil)
+  }
+
+  @Test func `more edits in one turn than a context lists are all reported`() throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let count = 10_050
+    try stack.write { context in
+      for number in 0..<count { try LiveLibrary.track("\(number)", length: number, in: context) }
+    }
+    let counter = UpdateCounter()
+    let controller = Controller(fetchRequest: LiveLibrary.tracks.sort("length"), managedObjectContext: stack.view)
+    controller.delegate = counter
+    try controller.performFetch()
+    let tracks = controller.fetchedObjects
+    try stack.view.performAndWait { for track in tracks { try track.setValue(1, for: "plays") } }
+    #expect(counter.updated.count == count)
+    // A return to the saved values has the versions that the edits were based on.
+    counter.updated = []
+    stack.view.rollback()
+    #expect(counter.updated.count == count)
+  }
+
+  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  func `an unsaved record costs a result that is ordered over a path no statement for each target`(
+    backend: Backend
+  ) throws {
+    let (directory, log) = (TemporaryDirectory(), MessageLog())
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: LiveLibrary.model, logger: log.logger)
+    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    try coordinator.addPersistentStore(
+      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
+    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
+    let writer = ManagedObjectContext(coordinator: coordinator)
+    try writer.performAndWait {
+      for number in 0..<60 {
+        let artist = try writer.insertNewObject(forEntityName: "Artist")
+        try artist.setValue("artist \(number)", for: "name")
+        try artist.setValue(number, for: "rating")
+        try LiveLibrary.track("\(number)", in: writer).setObject(artist, for: "artist")
+      }
+      try writer.save()
+    }
+    let context = ManagedObjectContext(coordinator: coordinator)
+    try context.performAndWait {
+      try LiveLibrary.track("new", in: context)
+      log.removeAll()
+      let controller = Controller(
+        fetchRequest: LiveLibrary.tracks.sort("artist.name").sort("title"), managedObjectContext: context)
+      try controller.performFetch()
+      #expect(controller.snapshot?.count == 61)
+      #expect(log.reads.count <= 4, "\(log.reads.count) statements")
+    }
+  }
+}
+
+/// Changes the context and runs the request again before the first change.
+private final class RunningAgain: FetchedResultsControllerDelegate {
+  var count = 0
+
+  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    count += 1
+    guard count == 1 else { return }
+    do {
+      try LiveLibrary.track("z", in: controller.managedObjectContext)
+      try controller.performFetch()
+    } catch {
+      Issue.record(error)
+    }
+  }
+}
+
+/// Runs a block after the first change.
+private final class Writing: FetchedResultsControllerDelegate {
+  private var body: (() throws -> Void)?
+
+  init(_ body: @escaping () throws -> Void) { self.body = body }
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
+  ) {
+    do { try body.take()?() } catch { Issue.record(error) }
+  }
+}
+
+/// Collects the updated records.
+private final class UpdateCounter: FetchedResultsControllerDelegate {
+  var updated: Set<ManagedObjectID> = []
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
+  ) {
+    for case .update(let id, _, _) in changes.changes { updated.insert(id) }
+  }
+}
