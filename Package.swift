@@ -215,8 +215,7 @@ let package = Package(
     .testTarget(
       name: "StrategiesTests",
       dependencies: [
-        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestRandom",
-        "TestSupport", logging,
+        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport", logging,
       ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
