@@ -7,14 +7,17 @@ extension InMemoryState {
   /// An index applies if the predicate, or one part of a conjunction, requires one of these for the record itself or
   /// for a record at the end of to-one relationships: that it is one of given records, or that an attribute with a
   /// uniqueness constraint or a lookup index has one of given values.
-  func candidates(for query: StoreQuery) -> Set<Int64>? {
+  func candidates(for query: StoreQuery) -> Set<Int64>? { leastCandidates(for: query)?.keys }
+
+  /// The least candidates that an index finds, with the path of the index; see ``candidates(for:)``.
+  func leastCandidates(for query: StoreQuery) -> (path: PropertyPath, keys: Set<Int64>)? {
     guard let predicate = query.predicate else { return nil }
-    var smallest: Set<Int64>?
+    var least: (path: PropertyPath, keys: Set<Int64>)?
     for (path, values) in predicate.requirements {
       guard let keys = candidates(at: path, among: values, from: query.entity) else { continue }
-      if keys.count < smallest?.count ?? Int.max { smallest = keys }
+      if keys.count < least?.keys.count ?? Int.max { least = (path, keys) }
     }
-    return smallest
+    return least
   }
 
   private func candidates(at path: PropertyPath, among values: [AttributeValue], from entity: EntityDescription)

@@ -110,7 +110,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     isFinished = true
     guard let connection else { return }
     self.connection = nil
-    if let cursor, !cursor.isAtEnd { try? connection.cancel() }
+    // Rows that no one wants any more are not received.
+    if !connection.isBroken, !connection.hasAllResponses { try? connection.cancel() }
     cursor = nil
     connection.endTransactionLater()
     store.pool.release(connection, of: self)
@@ -276,9 +277,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
         try connection.cancel()
         try connection.discardResponses()
         throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
-      } else {
-        try connection.discardResponses()
       }
+      // The next read receives the rest, and the end of the unit of reading cancels it.
     } catch {
       failure = error
     }

@@ -46,7 +46,7 @@ enum FolderTable {
       "Query": ["Errors", "Model", "Text", "Values"],
       "Reading": [
         "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
-        "Store", "Values",
+        "Snapshots", "Store", "Values",
       ],
       "Requests": ["Errors", "Model", "Objects", "Query", "Text", "Values"],
       "Save": [

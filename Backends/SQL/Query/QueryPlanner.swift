@@ -99,7 +99,9 @@ package struct QueryPlanner: Sendable {
 
   struct Filter {
     var conditions: [SQLFragment]
-    var isExact: Bool
+    /// The parts of the predicate that the statement leaves out.
+    var residuals: [FetchPredicate] = []
+    var isExact: Bool { residuals.isEmpty }
     var clause: SQLFragment {
       conditions.isEmpty ? "" : " WHERE \(conditions.joinedInGroups(by: " AND "))"
     }
@@ -107,7 +109,7 @@ package struct QueryPlanner: Sendable {
 
   /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.
   func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
-    var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
+    var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias))
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var bindings = query.entities.count
     var values = 0
@@ -122,7 +124,7 @@ package struct QueryPlanner: Sendable {
         values += valueCount
         filter.conditions.append(condition)
       } else {
-        filter.isExact = false
+        filter.residuals.append(part)
       }
     }
     return filter

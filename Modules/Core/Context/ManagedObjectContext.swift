@@ -86,7 +86,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   deinit {
     storage.handle?.clear()
-    lease.end()
+    lease.endLasting()
     storage.undo?.clear()
     storage.untrackAll()
     storage.kept.removeAll()

@@ -32,6 +32,10 @@ struct ReadLease {
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
+  /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units of
+  /// work are its batches.
+  private var isLasting = false
+
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
 
@@ -78,7 +82,8 @@ struct ReadLease {
     let yielding = reader as? any YieldingReader
     let hold = StateHold()
     if operations > 0 { hold.take() }
-    yielding?.hold = hold
+    // A reader without a hold always stays in its state.
+    if !isLasting { yielding?.hold = hold }
     readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
     return readers.count - 1
   }
@@ -94,8 +99,20 @@ struct ReadLease {
 
   /// Finishes the readers, unless they are pinned.
   mutating func end() {
-    if pins == 0 { endForSave() }
+    if pins == 0, !isLasting { endForSave() }
   }
+
+  /// Has the readers outlive the units of work.
+  mutating func beginLasting() { isLasting = true }
+
+  /// Finishes the readers of a lasting lease.
+  mutating func endLasting() {
+    isLasting = false
+    endForSave()
+  }
+
+  /// Finishes the readers of a lasting lease. The next read begins another state.
+  mutating func restartLasting() { endForSave() }
 
   /// Finishes the readers, pinned or not: no reader outlives a save.
   mutating func endForSave() {

@@ -121,6 +121,8 @@ extension ErrorCode {
   public static let arithmeticOverflow = ErrorCode("arithmeticOverflow")
   /// The task was cancelled.
   public static let cancelled = ErrorCode("cancelled")
+  /// A stream was not read for too long, and has released its connection.
+  public static let streamExpired = ErrorCode("streamExpired")
   /// A block of a test loads faults one by one; see ``expectNoRepeatedFaults(limit:file:line:_:)``.
   public static let repeatedFaults = ErrorCode("repeatedFaults")
 }

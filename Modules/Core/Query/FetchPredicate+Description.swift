@@ -6,14 +6,19 @@ extension FetchPredicate: CustomStringConvertible {
   /// ``init(format:_:)`` parses it to an equal predicate, except for predicates that format text cannot express:
   /// identifiers of objects, and conjunctions and disjunctions of fewer than two parts. The text contains the
   /// predicate's constants, so do not log it.
-  public var description: String {
+  public var description: String { text(showsValues: true) }
+
+  /// The predicate as format text with a question mark in place of each constant, for logs.
+  public var textWithoutValues: String { text(showsValues: false) }
+
+  private func text(showsValues: Bool) -> String {
     var text = ""
     // An explicit list in place of recursion, because predicates may be nested deeply.
     var rest = [DescriptionPart.predicate(self)]
     while let part = rest.popLast() {
       switch part {
       case .text(let words): text += words
-      case .predicate(let predicate): rest += predicate.descriptionParts.reversed()
+      case .predicate(let predicate): rest += predicate.parts(showsValues).reversed()
       }
     }
     return text
@@ -24,16 +29,21 @@ extension FetchPredicate: CustomStringConvertible {
     case predicate(FetchPredicate)
   }
 
-  private var descriptionParts: [DescriptionPart] {
-    switch self {
+  private func parts(_ showsValues: Bool) -> [DescriptionPart] {
+    func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues) }
+    return switch self {
     case .constant(let value):
       [.text(value ? "TRUEPREDICATE" : "FALSEPREDICATE")]
     case .comparison(let left, let comparison, let right, let options):
-      [.text("\(left) \(comparison.keyword)\(options.suffix) \(right)")]
+      [.text("\(text(left)) \(comparison.keyword)\(options.suffix) \(text(right))")]
     case .membership(let expression, let values, let options):
-      [.text("\(expression) IN\(options.suffix) {\(values.map(\.formatText).joined(separator: ", "))}")]
+      [
+        .text(
+          "\(text(expression)) IN\(options.suffix) {\(values.map { $0.formatText(showsValues) }.joined(separator: ", "))}"
+        )
+      ]
     case .between(let expression, let lower, let upper):
-      [.text("\(expression) BETWEEN {\(lower), \(upper)}")]
+      [.text("\(text(expression)) BETWEEN {\(text(lower)), \(text(upper))}")]
     case .and(let predicates):
       predicates.isEmpty ? [.text("TRUEPREDICATE")] : Self.joined(predicates, by: " AND ")
     case .or(let predicates):
@@ -60,9 +70,11 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension FetchExpression: CustomStringConvertible {
   /// The expression as format text, with its constants.
-  public var description: String {
+  public var description: String { formatText(true) }
+
+  fileprivate func formatText(_ showsValues: Bool) -> String {
     switch self {
-    case .value(let value): value.formatText
+    case .value(let value): value.formatText(showsValues)
     case .path(let path): path.formatText
     case .count(let path): path.formatText + ".@count"
     }
@@ -105,8 +117,15 @@ extension String {
   }
 }
 
+extension SortKey: CustomStringConvertible {
+  /// The criterion as text: the path, the ignored differences, and `DESC` for the descending order.
+  public var description: String { path.formatText + options.suffix + (isAscending ? "" : " DESC") }
+}
+
 extension AttributeValue {
-  fileprivate var formatText: String {
+  fileprivate func formatText(_ isShown: Bool) -> String { isShown ? formatText : "?" }
+
+  private var formatText: String {
     switch self {
     case .null: "NULL"
     case .bool(let value): value ? "TRUE" : "FALSE"

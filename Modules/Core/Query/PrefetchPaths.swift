@@ -1,7 +1,7 @@
 /// The relationships to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
-struct PrefetchPaths {
+struct PrefetchPaths: Sendable {
   /// A relationship, and the relationships to load of its members.
-  struct Step {
+  struct Step: Sendable {
     let name: String
     let next: PrefetchPaths
   }

@@ -5,10 +5,13 @@
 struct FetchExecution {
   private let plan: FetchPlan
   private let context: ManagedObjectContext
+  /// The unsaved records that take part; `nil` for those of the moment of the execution.
+  private let unsaved: UnsavedStates?
 
-  init(_ plan: FetchPlan, in context: ManagedObjectContext) {
+  init(_ plan: FetchPlan, in context: ManagedObjectContext, unsaved: UnsavedStates? = nil) {
     self.plan = plan
     self.context = context
+    self.unsaved = unsaved
   }
 
   /// Passes the records to a sink, in the plan's order and range.
@@ -49,7 +52,8 @@ struct FetchExecution {
 
   /// The state of the context decides.
   private func overlaidFilter() throws -> RecordFilter<ContextRecords> {
-    RecordFilter(plan, ContextRecords(context: context), unsaved: try context.unsavedStates(for: plan))
+    RecordFilter(
+      plan, ContextRecords(context: context), unsaved: try unsaved ?? context.unsavedStates(for: plan))
   }
 
   // MARK: In order

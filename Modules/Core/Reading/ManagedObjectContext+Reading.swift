@@ -20,14 +20,17 @@ extension ManagedObjectContext {
     }
   }
 
-  /// - Parameter scope: A further condition on values of the record itself.
-  final func plan<R: ManagedObject>(_ request: FetchRequest<R>, within scope: FetchPredicate? = nil) throws -> FetchPlan
-  {
+  /// - Parameters:
+  ///   - scope: A further condition on values of the record itself.
+  ///   - isReported: Whether the coordinator's fetch observers are notified.
+  final func plan<R: ManagedObject>(
+    _ request: FetchRequest<R>, within scope: FetchPredicate? = nil, isReported: Bool = true
+  ) throws -> FetchPlan {
     let unsaved = request.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
     let coordinator = try coordinator()
     let plan = try FetchPlan(
       request, in: coordinator, within: scope, permanentIDs: storage.permanentIDs, unsaved: unsaved)
-    if reportsFetches { coordinator.fetchObservers.notify(of: plan.query.entity) }
+    if reportsFetches, isReported { coordinator.fetchObservers.notify(of: plan.query.entity) }
     return plan
   }
 

@@ -29,10 +29,12 @@ struct UnsavedStates {
 extension ManagedObjectContext {
   /// Returns the unsaved records for a plan. For a predicate that requires values of an attribute, and many unsaved
   /// records, these are the records with the values, by ``UnsavedIndex``.
-  final func unsavedStates(for plan: FetchPlan) throws -> UnsavedStates {
+  ///
+  /// - Parameter isComplete: Whether the result has all unsaved records, so that it stays the same after later changes.
+  final func unsavedStates(for plan: FetchPlan, isComplete: Bool = false) throws -> UnsavedStates {
     let count = unsavedCount
     var unsaved = UnsavedStates()
-    if count > UnsavedIndex.threshold, let wanted = plan.wantedValues, !isAnyParentBehind {
+    if !isComplete, count > UnsavedIndex.threshold, let wanted = plan.wantedValues, !isAnyParentBehind {
       unsaved.context = self
       unsaved.hiddenCount = count
       unsaved.states = try states { storage in

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   }
 
   /// Refuses slots of other entities: stores read the values of a record without checking the slot of each.
-  private final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
+  final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
     guard let slot = slots.first(where: { $0 != Row.identifierSlot && ($0 < 0 || $0 >= entity.slotCount) }) else {
       return
     }
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
 }
 
 /// Passes the values of records on.
-private struct RecordValueSink: FetchSink {
+struct RecordValueSink: FetchSink {
   private let values: any ValueSink
   private let context: ManagedObjectContext
   var sharesRows: Bool { false }

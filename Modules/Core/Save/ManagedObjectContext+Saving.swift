@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: saved) {
-        try savingWithoutUndo { try saveJoining(&saved) }
+        try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
       } as: { _ in
         saved
       }

@@ -41,24 +41,31 @@ extension ManagedObjectContext {
   ) throws {
     try operating {
       let layout = try SnapshotLayout.of(type, in: try request.entity(in: try model()))
-      try withoutActuallyEscaping(body) { body in
-        try read(request, into: SnapshotSink(layout, body))
-      }
+      let sink = SnapshotSink(layout)
+      try sink.passing(to: body) { try read(request, into: sink) }
     }
   }
 }
 
 /// Passes the values of records to a block, one record at a time.
-private final class SnapshotSink: ValueSink {
+final class SnapshotSink: ValueSink {
   private let layout: SnapshotLayout
-  private let body: (inout SnapshotReader) -> Void
+  private var body: (inout SnapshotReader) -> Void = { _ in }
   let slots: [Int]
   private(set) var count = 0
 
-  init(_ layout: SnapshotLayout, _ body: @escaping (inout SnapshotReader) -> Void) {
+  init(_ layout: SnapshotLayout) {
     self.layout = layout
-    self.body = body
     slots = layout.slots
+  }
+
+  /// Has a block receive the records that a read passes to the sink.
+  func passing<T>(to body: (inout SnapshotReader) -> Void, _ read: () throws -> T) rethrows -> T {
+    try withoutActuallyEscaping(body) { body in
+      self.body = body
+      defer { self.body = { _ in } }
+      return try read()
+    }
   }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) throws {

@@ -27,6 +27,35 @@ extension Performer: SnapshotProviding {
   typealias Snapshot = PerformerValues
 }
 
+struct TrackValues: EntitySnapshot {
+  typealias Object = Track
+  var objectID: ManagedObjectID?
+  var title: String
+  var length: Int32
+  var album: ManagedObjectID?
+
+  static var fields: [SnapshotField] {
+    [SnapshotField(Track.titleKey), SnapshotField(Track.lengthKey), SnapshotField(Track.albumKey)]
+  }
+
+  init(reading values: inout SnapshotReader) {
+    objectID = values.objectID
+    title = values.read()
+    length = values.read()
+    album = values.read()
+  }
+
+  func write(to values: inout SnapshotWriter) {
+    values.write(title)
+    values.write(length)
+    values.write(album)
+  }
+}
+
+extension Track: SnapshotProviding {
+  typealias Snapshot = TrackValues
+}
+
 /// The snapshot of a subentity, with its parent's within.
 @dynamicMemberLookup
 struct ArtistValues: EntitySnapshot {

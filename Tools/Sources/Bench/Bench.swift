@@ -10,10 +10,11 @@ struct Bench: ParsableCommand {
     abstract: "Measures Coherence against the C interfaces of SQLite and PostgreSQL, and against GRDB.",
     discussion: """
       All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
-      Measures: fetch, groups, insert, faults, lookup, update, small-save, undo, freshness, live-result, memory, merge, merge-idle,
+      Measures: fetch, groups, snapshots, stream, stream-memory, insert, faults, lookup, update, small-save, undo, freshness,
+      live-result, memory, merge, merge-idle,
       merge-pending, merge-memory, actions, actions-memory, mapping-fetch, mapping-decode, mapping-save, mapping-save-idle,
       mapping-record-save, walk, to-one-again, accessor, to-many-again, units, sqlite-units, postgresql-walk, postgresql-units,
-      postgresql-fetch, postgresql-groups, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
+      postgresql-fetch, postgresql-groups, postgresql-stream, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
       postgresql-mapping-save, outbox-small-save, outbox-save, outbox-pages, outbox-forward, and
       identity-map-find, -readers, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
 

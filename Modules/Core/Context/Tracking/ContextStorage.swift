@@ -79,6 +79,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) var loads = LoadedObjects()
   /// The failures of accessors.
   var reports = AccessorReports()
+  /// The beginnings and ends of saves.
+  let saveNumber = SaveNumber()
   /// The number of times that the context dropped all objects.
   var resetCount = 0
   /// The records that a load did not find. The context looks for them again when it processes saves of other writers.

@@ -22,6 +22,14 @@ struct GRDBDatabase {
 
   func fetchAll() throws -> [Person] { try queue.read { try Person.fetchAll($0) } }
 
+  /// All rows, one after the other, without keeping them.
+  func forEach(_ body: (Person) -> Void) throws {
+    try queue.read { database in
+      let cursor = try Person.fetchCursor(database)
+      while let person = try cursor.next() { body(person) }
+    }
+  }
+
   /// Reads records by key in one read transaction, with the cached statement that GRDB's guide recommends for loops.
   func fetch(_ ids: [Int64]) throws -> [Person] {
     try queue.read { database in

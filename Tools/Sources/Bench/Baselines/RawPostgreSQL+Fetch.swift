@@ -29,10 +29,16 @@ extension RawPostgreSQL {
 
   /// By a COPY, row by row.
   func fetchByCopy() throws -> [Person] {
+    var people: [Person] = []
+    try forEachByCopy { people.append($0) }
+    return people
+  }
+
+  /// By a COPY, row by row, without keeping them.
+  func forEachByCopy(_ body: (Person) -> Void) throws {
     let started = PQexec(handle, "COPY (\(Self.query)) TO STDOUT (FORMAT binary)")
     defer { PQclear(started) }
     try check(started)
-    var people: [Person] = []
     var start = PersonDecoder.headerSize
     while true {
       var message: UnsafeMutablePointer<CChar>?
@@ -40,14 +46,13 @@ extension RawPostgreSQL {
       guard count > 0 else { break }
       defer { PQfreemem(message) }
       var decoder = PersonDecoder(UnsafeRawBufferPointer(start: message, count: Int(count)), at: start)
-      if let person = decoder.person() { people.append(person) }
+      if let person = decoder.person() { body(person) }
       start = 0
     }
     while let result = PQgetResult(handle) {
       defer { PQclear(result) }
       try check(result)
     }
-    return people
   }
 }
 

@@ -24,6 +24,12 @@ extension RawSQLite {
     return people
   }
 
+  /// All rows, one after the other, without keeping them.
+  func forEach(_ body: (Person) -> Void) throws {
+    let statement = try prepare("SELECT \(Self.columns) FROM person")
+    while try statement.step() { body(statement.person()) }
+  }
+
   /// Reads records by key in one read transaction.
   func fetch(_ ids: [Int64]) throws -> [Person] {
     let statement = try prepare("SELECT \(Self.columns) FROM person WHERE id = ?")

@@ -2,7 +2,8 @@ extension Workbench {
   /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
-      fetchMeasure(), groupMeasure(), snapshotMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(),
+      fetchMeasure(), groupMeasure(), snapshotMeasure(), streamMeasure(), streamMemoryMeasure(), insertMeasure(),
+      faultMeasure(), lookupMeasure(),
       updateMeasure(),
       smallSaveMeasure(),
       undoMeasure(), freshnessMeasure(), liveResultMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(),
@@ -15,7 +16,8 @@ extension Workbench {
     ]
     if let postgreSQL {
       all += [
-        postgreSQLFetchMeasure(postgreSQL), groupMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL),
+        postgreSQLFetchMeasure(postgreSQL), groupMeasure(postgreSQL), streamMeasure(postgreSQL),
+        postgreSQLInsertMeasure(postgreSQL),
         mergeMeasure(postgreSQL),
         idleMergeMeasure(postgreSQL), mappingFetchMeasure(postgreSQL), mappingSaveMeasure(postgreSQL),
         walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL), persistedActionMeasure(postgreSQL),

@@ -1,0 +1,219 @@
+import Dispatch
+import Synchronization
+
+/// Reads the records of one iteration of a stream.
+///
+/// The reads happen in a private context of the stream, whose parent is the streamed context: it sees the unsaved changes
+/// of that context, reads on threads of its own, and keeps its readers, and with them one state of each store, until
+/// the stream ends. The streamed context is entered once, for the delete rules, and a second time if temporary
+/// identifiers are shown.
+final class StreamReader: @unchecked Sendable {
+  // Sendable: `state`, `lastRead` and `observation` are used in `reading` alone.
+
+  typealias Planner = @Sendable (ManagedObjectContext) throws -> FetchPlan
+
+  private enum State {
+    case new
+    case open(StreamedFetch)
+    case ended
+    case failed(any Error)
+  }
+
+  let context: ManagedObjectContext
+  private let reading: ManagedObjectContext
+  private let subject: String
+  private let plan: Planner
+  private let unreadLimit: Duration
+  private var state = State.new
+  private var lastRead = ContinuousClock.now
+  private var observation: (any StackObservation)?
+
+  /// - Parameters:
+  ///   - subject: The name of the entity, in reports to observers.
+  ///   - unreadLimit: The time after which an unread stream ends.
+  ///   - plan: Makes the plan of the stream in a given context.
+  init(
+    in context: ManagedObjectContext, subject: String, unreadLimit: Duration, plan: @escaping Planner
+  ) {
+    self.context = context
+    self.subject = subject
+    self.unreadLimit = unreadLimit
+    self.plan = plan
+    reading = context.makeStreamContext()
+  }
+
+  // MARK: Reading
+
+  /// Reads the next batch with a block, which returns `nil` at the end of the fetch.
+  ///
+  /// After an error or the end, no reader is open.
+  func next<T: Sendable>(_ read: @escaping @Sendable (StreamedFetch) throws -> T?) async throws -> T? {
+    do {
+      try Task.checkCancellation()
+      if try await reading.perform({ self.isNew }) { try await begin() }
+      return try await reading.perform { try self.advance(read) }
+    } catch {
+      let failure = Self.typed(error)
+      await fail(failure)
+      throw failure
+    }
+  }
+
+  /// Ends the stream, also in a cancelled task, and returns when its readers are released.
+  private func fail(_ error: any Error) async {
+    await withCheckedContinuation { continuation in
+      reading.perform(onError: { _ in }) {
+        self.finish(.failed(error))
+        continuation.resume()
+      }
+    }
+  }
+
+  private static func typed(_ error: any Error) -> any Error {
+    error is CancellationError ? CoherenceError(.cancelled, "The task was cancelled during a stream.") : error
+  }
+
+  private var isNew: Bool { if case .new = state { true } else { false } }
+
+  private func advance<T>(_ read: (StreamedFetch) throws -> T?) throws -> T? {
+    switch state {
+    case .failed(let error): throw error
+    case .ended, .new: return nil
+    case .open(let fetch):
+      do {
+        let batch = try read(fetch)
+        if batch == nil { finish(.ended) }
+        lastRead = .now
+        return batch
+      } catch {
+        finish(.failed(error))
+        throw error
+      }
+    }
+  }
+
+  /// Ends the stream from any thread, without waiting. Does nothing after its end.
+  func abandon() { reading.perform(onError: { _ in }) { self.finish(.failed(Self.abandoned)) } }
+
+  private static let abandoned = CoherenceError(.cancelled, "The iteration of the stream was given up.")
+
+  /// Ends the fetch and releases the readers.
+  private func finish(_ end: State) {
+    switch state {
+    case .ended, .failed: return
+    case .new: report(0, end)
+    case .open(let fetch):
+      fetch.close()
+      report(fetch.count, end)
+    }
+    state = end
+    reading.lease.endLasting()
+  }
+
+  /// Reports the end to the stack's observer.
+  private func report(_ count: Int, _ end: State) {
+    guard let observation else { return }
+    self.observation = nil
+    var outcome = StackOutcome(records: ContextActivity.fetch(records: count).records)
+    if case .failed(let error) = end { outcome.error = error }
+    observation.ended(outcome)
+  }
+
+  // MARK: Beginning
+
+  /// The greatest number of attempts to begin between two saves of the streamed context.
+  private static let attempts = 100
+
+  /// Begins the fetch with the unsaved changes and the state of the stores of one moment.
+  ///
+  /// The unsaved records are taken first and the stores are read next. A save of the streamed context in between would
+  /// show its records twice, as unsaved and as saved ones: then the fetch begins again.
+  private func begin() async throws {
+    for _ in 0..<Self.attempts {
+      let permanentIDs = try await context.perform { context in
+        try context.preparingRead { context.storage.permanentIDs }
+      }
+      let number = saveNumbers
+      let temporaryIDs = try await reading.perform { try self.open(permanentIDs) }
+      guard let temporaryIDs else { return }
+      if !temporaryIDs.isEmpty {
+        try await context.perform { context in for id in temporaryIDs { context.exposeTemporaryID(id) } }
+      }
+      if let number, number == saveNumbers { return }
+      try await reading.perform { self.reset() }
+    }
+    throw CoherenceError(
+      .storeBusy, "The stream could not begin, because the context saved all the time; read the stream again.",
+      isRetryable: true)
+  }
+
+  /// The numbers of saves of the streamed context and its parents; `nil` during a save.
+  private var saveNumbers: [Int]? {
+    var numbers: [Int] = []
+    var current: ManagedObjectContext? = context
+    while let context = current {
+      guard let number = context.storage.saveNumber.value else { return nil }
+      numbers.append(number)
+      current = context.parent
+    }
+    return numbers
+  }
+
+  /// - Returns: The temporary identifiers that the stream shows; `nil` when no unsaved record takes part.
+  private func open(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) throws -> Set<ManagedObjectID>? {
+    // Another block has ended the stream.
+    guard case .new = state else { return nil }
+    reading.storage.permanentIDs = permanentIDs
+    if observation == nil { observation = context.persistentStoreCoordinator?.observer?.began(operation) }
+    let fetch = try reading.inOneState { try StreamedFetch(try plan(reading), in: reading) }
+    state = .open(fetch)
+    lastRead = .now
+    watch(for: unreadLimit)
+    return fetch.hasUnsaved ? fetch.temporaryIDs : nil
+  }
+
+  private var operation: StackOperation { StackOperation(.fetch, subject) }
+
+  private func reset() {
+    guard case .open(let fetch) = state else { return }
+    fetch.close()
+    reading.lease.restartLasting()
+    state = .new
+  }
+
+  // MARK: Unread streams
+
+  /// Looks after a time whether the stream was read in the meantime.
+  private func watch(for duration: Duration) {
+    let seconds = duration / .seconds(1)
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+      guard let self else { return }
+      reading.perform(onError: { _ in }) { self.endIfUnread() }
+    }
+  }
+
+  private func endIfUnread() {
+    guard case .open = state else { return }
+    let rest = unreadLimit - (ContinuousClock.now - lastRead)
+    if rest > .zero { return watch(for: rest) }
+    finish(
+      .failed(
+        CoherenceError(
+          .streamExpired,
+          "The stream of '\(subject)' was not read for \(unreadLimit), and has released its connection; read it faster, "
+            + "or give it a longer `unreadLimit`.")))
+  }
+}
+
+extension ManagedObjectContext {
+  /// Makes the context in which a stream of this context reads.
+  final func makeStreamContext() -> ManagedObjectContext {
+    let context = ManagedObjectContext(concurrencyType: .privateQueue)
+    // Not a child to the parent: the stream shows the unsaved changes of its beginning, and follows no save.
+    context.settings.withLock { $0.parent = self }
+    context.reportsFetches = reportsFetches
+    context.lease.beginLasting()
+    context.name = name.map { "stream of \($0)" } ?? "stream"
+    return context
+  }
+}

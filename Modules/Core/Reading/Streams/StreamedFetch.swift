@@ -1,0 +1,151 @@
+/// A fetch whose records are read a batch at a time, with pauses in between.
+///
+/// The unsaved records that take part are those of the moment when the fetch begins. All reads belong to the readers of
+/// the context, which stays in one state of each store for the whole fetch. Used in the context alone.
+final class StreamedFetch {
+  /// The number of gathered records that one batch has.
+  static let batchSize = 1024
+
+  let plan: FetchPlan
+  private let context: ManagedObjectContext
+  private let unsaved: UnsavedStates
+  /// The rows that still come from the only store; `nil` at the end, and for gathered records.
+  private var cursor: (any RowCursor)?
+  /// The predicate that the store leaves to the context.
+  private var residual: PreparedPredicate?
+  /// The unsaved records and the range, to be merged into the rows; `nil` where the rows are the result already.
+  private var merge: OverlayMerge<StoredRecords>?
+  /// The records that were read at the beginning, because no store returns them in order.
+  private var gathered: ArraySlice<RecordState> = []
+  private var rows: [Row] = []
+  /// The number of records passed on, for observers.
+  var count = 0
+
+  /// Begins the fetch, and reads the first rows of the stores.
+  init(_ plan: FetchPlan, in context: ManagedObjectContext) throws {
+    self.plan = plan
+    self.context = context
+    // The states are complete: a later save of the context changes nothing in them.
+    unsaved = plan.needsOverlay ? try context.unsavedStates(for: plan, isComplete: true) : UnsavedStates()
+    guard plan.isMergeable else {
+      try gather()
+      return
+    }
+    let found =
+      plan.needsOverlay
+      ? try RecordFilter(plan, ContextRecords(context: context), unsaved: unsaved).matchingUnsaved() : []
+    let query = plan.orderedQuery(hiding: unsaved.hiddenCount)
+    let fetch = try context.reader(for: plan.stores[0]).fetch(query)
+    if !plan.needsOverlay, fetch.isExact {
+      cursor = fetch.cursor
+      return
+    }
+    let merge = try OverlayMerge(found, plan, StoredRecords(context: context))
+    let predicate = fetch.isPredicateExact ? nil : plan.predicate
+    guard fetch.isOrderExact else {
+      try sort(fetch.cursor, predicate, with: found)
+      return
+    }
+    cursor = fetch.cursor
+    residual = predicate
+    self.merge = merge
+  }
+
+  /// The temporary identifiers that the unsaved records show: their own, and those of their targets.
+  var temporaryIDs: Set<ManagedObjectID> {
+    var found: Set<ManagedObjectID> = []
+    for record in unsaved.present {
+      if record.id.isTemporaryID { found.insert(record.id) }
+      for slot in record.entity.referenceSlots {
+        if case .reference(let id) = record[slot], id.isTemporaryID { found.insert(id) }
+      }
+    }
+    return found
+  }
+
+  /// Whether the record had unsaved changes when the fetch began.
+  func isUnsaved(_ id: ManagedObjectID) -> Bool { unsaved.hides(id) }
+
+  /// Whether unsaved records take part.
+  var hasUnsaved: Bool { !unsaved.isEmpty }
+
+  // MARK: At the beginning
+
+  private func gather() throws {
+    var all = RecordSink(sharesRows: false)
+    try FetchExecution(plan, in: context, unsaved: unsaved).run(into: &all)
+    gathered = all.records[...]
+  }
+
+  private func sort(_ cursor: any RowCursor, _ predicate: PreparedPredicate?, with found: [RecordState]) throws {
+    let filter = RecordFilter(plan, StoredRecords(context: context), unsaved: unsaved)
+    var all = RecordSink(found, sharesRows: false)
+    try context.forEachBatch(of: cursor, isSharing: false) { all.receive(try filter.matching($0, predicate)) }
+    gathered = plan.range.part(of: try filter.sorted(all.records))
+  }
+
+  // MARK: In batches
+
+  /// Passes the next records to a sink: none, one batch, or some.
+  ///
+  /// - Returns: `false`, having passed nothing, at the end.
+  func next<Sink: FetchSink>(into sink: inout Sink) throws -> Bool {
+    if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled during a stream.") }
+    guard let cursor else {
+      guard !gathered.isEmpty else { return false }
+      let part = gathered.prefix(Self.batchSize)
+      gathered = gathered.dropFirst(Self.batchSize)
+      try sink.receive(part)
+      return true
+    }
+    guard merge?.isOpen != false else {
+      close()
+      return false
+    }
+    rows.removeAll(keepingCapacity: true)
+    guard try cursor.next(into: &rows) else {
+      self.cursor = nil
+      return try finishMerge(into: &sink)
+    }
+    guard merge != nil else {
+      try sink.receive(rows)
+      return true
+    }
+    // The source keeps each related record that it reads, and must not grow with the number of rows.
+    let filter = RecordFilter(plan, StoredRecords(context: context), unsaved: unsaved)
+    try merge?.pass(filter.matching(rows, residual), to: &sink)
+    return true
+  }
+
+  private func finishMerge<Sink: FetchSink>(into sink: inout Sink) throws -> Bool {
+    guard merge?.unsavedRecords.isEmpty == false else { return false }
+    try merge?.finish(into: &sink)
+    return true
+  }
+
+  /// Passes the values of the next records to a sink, without rows where the store can.
+  ///
+  /// - Returns: `false`, having passed nothing, at the end.
+  func next(into sink: any ValueSink) throws -> Bool {
+    let known = sink.count
+    if merge == nil, let cursor = cursor as? any ValueCursor {
+      if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled during a stream.") }
+      guard try cursor.next(into: sink) else {
+        self.cursor = nil
+        return false
+      }
+    } else {
+      var values = RecordValueSink(sink, context)
+      while sink.count == known { if try !next(into: &values) { return false } }
+    }
+    count += sink.count - known
+    return true
+  }
+
+  /// Ends the fetch before its end.
+  func close() {
+    cursor?.close()
+    cursor = nil
+    gathered = []
+  }
+}

@@ -1,0 +1,111 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import Foundation
+import TestSupport
+import Testing
+
+/// Streams with the smallest pool there can be: one connection to read, one to save.
+@Suite(.needsServer) struct StreamTests {
+  private let schema: TemporarySchema
+  private let coordinator: PersistentStoreCoordinator
+
+  private final class Person: ManagedObject, SnapshotProviding {
+    typealias Snapshot = Values
+    static let nameKey = AttributeKey<String?>("name")
+  }
+
+  private struct Values: EntitySnapshot {
+    typealias Object = Person
+    var objectID: ManagedObjectID?
+    var name: String?
+
+    static var fields: [SnapshotField] { [SnapshotField(Person.nameKey)] }
+    init(reading values: inout SnapshotReader) {
+      objectID = values.objectID
+      name = values.read()
+    }
+    func write(to values: inout SnapshotWriter) { values.write(name) }
+  }
+
+  private static let count = 50_000
+
+  init() throws {
+    schema = try TemporarySchema()
+    let model = try ManagedObjectModel {
+      Entity("Person", class: Person.self) { Attribute("name", .string, optional: true) }
+    }
+    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(
+      type: .postgreSQL, at: schema.url(with: ["application_name": schema.name]),
+      options: [
+        PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 2, PostgreSQLOption.poolTimeout: 20,
+      ])
+    let names = (0..<Self.count).map {
+      "A person with the long name \($0), so that the server cannot send all rows at once"
+    }
+    try context().performAndWait { context in
+      _ = try context.execute(
+        BatchInsertRequest(entityName: "Person", rows: names.map { ["name": .string($0)] }))
+    }
+  }
+
+  private func context() -> ManagedObjectContext {
+    ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  /// A request whose rows come by a COPY, and one whose rows come one by one.
+  private static func request(_ isCopied: Bool) -> FetchRequest<Person> {
+    var request = FetchRequest(Person.self)
+    if !isCopied { request.predicate = .comparison(.path(PropertyPath("name")), .notEqual, .value(.string("x"))) }
+    return request
+  }
+
+  private func countOfPeople() async throws -> Int {
+    try await context().perform { try $0.count(for: FetchRequest(Person.self)) }
+  }
+
+  @Test(arguments: [true, false])
+  func `a stream whose link breaks in the middle throws, and is not shortened`(isCopied: Bool) async throws {
+    var iterator = context().stream(Self.request(isCopied)).makeAsyncIterator()
+    for _ in 0..<10 { #expect(try await iterator.next() != nil) }
+    try schema.terminateConnections()
+    let error = await #expect(throws: CoherenceError.self) { while try await iterator.next() != nil {} }
+    #expect(error?.code == .connectionLost)
+    #expect(try await countOfPeople() == Self.count)
+  }
+
+  @Test(arguments: [true, false])
+  func `a stream that is left early gives its connection to the next reader`(isCopied: Bool) async throws {
+    for _ in 0..<3 {
+      for try await _ in context().stream(Self.request(isCopied)) { break }
+      #expect(try await countOfPeople() == Self.count)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a stream that is not read gives its connection to a waiting reader`(isCopied: Bool) async throws {
+    let stream = context().stream(Self.request(isCopied), unreadLimit: .milliseconds(100))
+    var iterator = stream.makeAsyncIterator()
+    #expect(try await iterator.next() != nil)
+    // Waits for the only connection to read.
+    #expect(try await countOfPeople() == Self.count)
+    let error = await #expect(throws: CoherenceError.self) { while try await iterator.next() != nil {} }
+    #expect(error?.code == .streamExpired)
+  }
+
+  @Test(arguments: [true, false])
+  func `a save passes while a stream has the only connection to read`(isCopied: Bool) async throws {
+    var iterator = context().stream(Self.request(isCopied)).makeAsyncIterator()
+    var count = 0
+    while try await iterator.next() != nil {
+      count += 1
+      guard count == 100 else { continue }
+      try await context().perform { context in
+        _ = try Person(context: context)
+        try context.save()
+      }
+    }
+    #expect(count == Self.count)
+    #expect(try await countOfPeople() == Self.count + 1)
+  }
+}
