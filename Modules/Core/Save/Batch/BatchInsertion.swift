@@ -64,7 +64,9 @@ struct BatchInsertion {
   // MARK: Writing
 
   func execute(by fallback: inout BatchFallback) throws -> Outcome {
-    if fallback.recording == nil, let constraint, let store = store as? any BatchUpserting,
+    // A store returns no owners that its changed rows had before.
+    if fallback.recording == nil, !store.environment.model.derivations.isConcerned(by: [entity], slots: nil),
+      let constraint, let store = store as? any BatchUpserting,
       rows.allSatisfy({ constraint.key(of: $0) != nil }),
       let outcome = try store.upsert(
         rows, of: entity, constraint: constraint.slots, compared: compared,
@@ -143,9 +145,9 @@ extension BatchFallback {
         RowUpdate(row: row, baseVersion: edit.row.version), of: entity, slots: edit.change.changed, base: edit.row)
     }
     context.lease.endForSave()
-    var request = SavePlan(changes).request
+    var saving = try DerivingSave(changes, of: context, in: store)
     // Batch requests do not validate, on any store.
-    request.memberCounts = []
-    try store.save(request)
+    saving.request.memberCounts = []
+    derived = try saving.run(in: store)
   }
 }
