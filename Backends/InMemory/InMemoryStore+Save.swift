@@ -1,21 +1,26 @@
 import CoherenceCore
 
 extension InMemoryStore {
-  func save(_ request: StoreSaveRequest) throws {
+  func save(_ request: StoreSaveRequest) throws { try save(request, derived: { _, _ in }) }
+
+  func save(_ request: StoreSaveRequest, derived committed: (StateChange?, [Row]) -> Void) throws {
     let content = try writableContent()
-    try content.change { state in
+    let derived = try content.change { state in
       let conflicts = state.conflicts(with: request)
       guard conflicts.isEmpty else { throw StoreConflict.Failure(conflicts: conflicts) }
       var transaction = InMemoryTransaction(state)
       for step in request.steps { try transaction.apply(step) }
-      let next = try transaction.finished()
+      var next = try transaction.finished()
       try request.checkMemberCounts(in: spaces) { relationship, owner in
         next.row(owner, of: relationship.entity.root).map { next.memberCount(of: relationship, from: $0) }
       }
+      let derived = try next.derive(request.derivations)
       state = next
       for (root, key) in request.lastInsertedKeys { content.retireKeys(through: key, of: root) }
+      return derived
     }
     content.signals.signal(request.signals)
+    committed(nil, derived)
   }
 }
 

@@ -35,14 +35,17 @@ extension PostgreSQLStore: WriterExcluding {
 
   /// Saves in the transaction that keeps other writers out.
   ///
+  /// - Returns: The new rows of the owners whose derived values changed.
   /// - Throws: As ``save(_:)``. The transaction is as before then, and stays open.
-  func save(_ request: StoreSaveRequest, excludingWritersOn connection: PostgreSQLConnection) throws {
+  func save(_ request: StoreSaveRequest, excludingWritersOn connection: PostgreSQLConnection) throws -> [Row] {
+    let derived: [Row]
     do {
-      try save(request, on: connection, in: .open)
+      derived = try save(request, on: connection, in: .open)
     } catch let refusal as SaveRefusal {
       throw try explanation(of: refusal, in: request, on: connection)
     }
     pool.endExclusion()
+    return derived
   }
 
   /// Runs a block in a writing transaction: in that of this thread's exclusion of other writers, which ends with it, or

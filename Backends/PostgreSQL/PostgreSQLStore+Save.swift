@@ -4,33 +4,40 @@ import CoherenceSQL
 import Logging
 
 extension PostgreSQLStore {
-  func save(_ request: StoreSaveRequest) throws {
+  func save(_ request: StoreSaveRequest) throws { try save(request, derived: { _, _ in }) }
+
+  func save(_ request: StoreSaveRequest, derived committed: (StateChange?, [Row]) -> Void) throws {
+    committed(nil, try saveReturningDerived(request))
+  }
+
+  private func saveReturningDerived(_ request: StoreSaveRequest) throws -> [Row] {
     try pool.checkIsOpen()
-    guard !request.steps.isEmpty else { return }
+    guard !request.steps.isEmpty else { return [] }
     if let connection = pool.ownExclusion { return try save(request, excludingWritersOn: connection) }
-    try write(endsReading: true) { connection in
+    return try write(endsReading: true) { connection in
       do {
-        try save(request, on: connection, in: .fresh)
+        return try save(request, on: connection, in: .fresh)
       } catch let refusal as SaveRefusal {
         throw try explanation(of: refusal, in: request, on: connection)
       }
     }
   }
 
+  /// - Returns: The new rows of the owners whose derived values changed.
   func save(
     _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in beginning: PostgreSQLTransaction.Beginning
-  ) throws {
-    func run(inBulk: Bool) throws {
+  ) throws -> [Row] {
+    func run(inBulk: Bool) throws -> [Row] {
       try PostgreSQLTransaction.run(on: connection, of: pool, in: beginning) { transaction in
         var save = PostgreSQLSave(request, store: self, connection: connection)
-        try save.take(in: &transaction, inBulk: inBulk)
+        return try save.take(in: &transaction, inBulk: inBulk)
       }
     }
     do {
-      try run(inBulk: true)
+      return try run(inBulk: true)
     } catch let refusal as SaveRefusal where refusal.subjects.isEmpty {
       // A statement for many rows does not say which of them it failed by. Row by row, it comes out.
-      try run(inBulk: false)
+      return try run(inBulk: false)
     }
   }
 }
@@ -66,6 +73,8 @@ private struct PostgreSQLSave {
   private var hasBegun = false
   /// The statements that the server has not answered.
   private var sent: [Sent] = []
+  /// The new rows of the owners whose derived values changed.
+  private var derived: [Row] = []
   /// From how many rows on a COPY is faster than statements.
   private static let copyThreshold = 500
   /// From how many rows on one update or delete is faster than many, and how many one takes at the most.
@@ -79,6 +88,8 @@ private struct PostgreSQLSave {
     /// Clears left-out references to deleted records.
     case clearing
     case count(MemberCountCheck)
+    /// Computes derived values.
+    case derivation(DerivationUpdate)
     /// Notifies the listeners of a channel.
     case notification
   }
@@ -89,7 +100,8 @@ private struct PostgreSQLSave {
     self.connection = connection
   }
 
-  mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws {
+  /// - Returns: The new rows of the owners whose derived values changed.
+  mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
       try transaction.sendBeginning()
       try sendLocks()
@@ -110,9 +122,11 @@ private struct PostgreSQLSave {
         }
       }
       try sendCounts()
+      try sendDerivations()
       try sendNotifications()
       try receive(in: &transaction)
     }
+    return derived
   }
 
   // MARK: Statements
@@ -205,6 +219,7 @@ private struct PostgreSQLSave {
         switch statement {
         case .lock, .clearing, .notification: _ = try connection.receive()
         case .count(let check): try receiveCounts(check, &failures)
+        case .derivation(let update): derived += try store.receiveDerived(update, on: connection)
         case .step(let step, let elements):
           let subjects = request.steps[step].subjects(at: elements)
           let count = try affectedCount(by: subjects)
@@ -225,6 +240,20 @@ private struct PostgreSQLSave {
     for channel in request.signals.sorted() {
       try connection.sendNotification(store.notificationName, channel)
       sent.append(.notification)
+    }
+  }
+
+  /// Locks, in statements of their own, the records that derived values depend on, and computes the values, all with the
+  /// steps in one pipeline.
+  private mutating func sendDerivations() throws {
+    let statements = DerivationStatements(schema: store.schema, dialect: PostgreSQLDialect())
+    for update in request.derivations {
+      for lock in try statements.locks(update) {
+        try connection.send(lock.rendered(by: PostgreSQLDialect()))
+        sent.append(.lock)
+      }
+      try connection.send(statements.update(update).rendered(by: PostgreSQLDialect()))
+      sent.append(.derivation(update))
     }
   }
 
@@ -357,16 +386,6 @@ extension SaveStep {
     case .update(_, _, let updates): .row(updates[index].row, baseVersion: updates[index].baseVersion)
     case .delete(_, let deletes): .delete(deletes[index])
     case .link(let table, let links), .unlink(let table, let links): .link(table, links[index])
-    }
-  }
-}
-
-extension MemberCountFailures {
-  /// Compares the numbers of members that a server counted, by the owner's key, with the bounds of a check.
-  mutating func note(_ result: PostgreSQLResult, of check: MemberCountCheck, in space: IDSpace) {
-    for row in 0..<result.rowCount {
-      guard let key = result.int(row, 0), let count = result.int(row, 1) else { continue }
-      note(Int(count), of: ManagedObjectID(space: space, key: key), in: check)
     }
   }
 }

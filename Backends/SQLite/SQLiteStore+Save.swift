@@ -4,14 +4,15 @@ import GRDBSQLite
 
 extension SQLiteStore {
   func save(_ request: StoreSaveRequest) throws {
-    try write { session in try save(request, session) {} }
+    try write { session in _ = try save(request, session) {} }
     sendSignals(of: request)
   }
 
   /// Saves on the connection that writes.
   ///
   /// - Parameter began: Called when no other connection can commit any more.
-  func save(_ request: StoreSaveRequest, _ session: SQLiteSession, began: () -> Void) throws {
+  /// - Returns: The new rows of the owners whose derived values changed.
+  func save(_ request: StoreSaveRequest, _ session: SQLiteSession, began: () -> Void) throws -> [Row] {
     try SQLiteSave(request, store: self, session: session).run(began)
   }
 }
@@ -37,12 +38,13 @@ struct SQLiteSave {
     self.session = session
   }
 
-  func run(_ began: () -> Void) throws {
+  func run(_ began: () -> Void) throws -> [Row] {
     do {
-      try session.inWriteTransaction {
+      return try session.inWriteTransaction {
         began()
         for step in request.steps { try take(step) }
         try session.check(request.memberCounts, store)
+        return try session.derive(request.derivations, store)
       }
     } catch let refusal as Refusal {
       throw try explanation(of: refusal)

@@ -4,13 +4,8 @@ extension SQLiteStore: StateMarking {
   func stateMark(of reader: any StoreReader) throws -> StateMark? { try (reader as? SQLiteReader)?.stateMark() }
 
   func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws {
-    guard let states else { return try save(request) }
-    try write { session in
-      var former: SQLiteLogState?
-      try save(request, session) { former = states.index.state }
-      if let change = states.change(since: former, hasWritten: request.writesRows) { committed(change) }
-    }
-    sendSignals(of: request)
+    guard states != nil else { return try save(request) }
+    try save(request, derived: { change, _ in if let change { committed(change) } })
   }
 
   /// Runs a block in a transaction that certainly writes, but changes no rows of records: kept rows stay as they are.
@@ -27,7 +22,7 @@ extension SQLiteStore: StateMarking {
 
 extension StoreSaveRequest {
   /// Whether the save certainly changes a row: versions rise with each change. Links may be there, or gone, already.
-  fileprivate var writesRows: Bool {
+  var writesRows: Bool {
     steps.contains { step in
       switch step {
       case .insert(_, let rows): !rows.isEmpty

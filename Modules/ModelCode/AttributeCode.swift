@@ -1,3 +1,4 @@
+import CoherenceCore
 import CoherenceModelFiles
 
 /// Writes the variable of an attribute.
@@ -136,9 +137,22 @@ struct AttributeCode {
       }
     }
     if expression == "now()", attribute.kind == .date { return [.text(".derived(.now)")] }
+    if let rule = DerivationText.derivation(expression), let path = rule.relationshipPath, hasType(of: rule) {
+      return [.text(".derived(.\(rule.ruleName)(\(SwiftName.literal(path))))")]
+    }
     result.warnings.append(
       "The attribute \(place) is an ordinary optional one: the framework does not derive values by '\(text)'.")
     return []
+  }
+
+  /// Whether the attribute has the type that a rule gives its values, if the rule gives one.
+  private func hasType(of rule: Derivation) -> Bool {
+    switch rule.type {
+    case nil: true
+    case .int64: attribute.kind == .int64
+    case .double: attribute.kind == .double
+    default: false
+    }
   }
 
   private func rules(_ result: inout CodePart) -> [SourceLine.Argument] {

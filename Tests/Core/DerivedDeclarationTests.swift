@@ -18,12 +18,80 @@ import Testing
     #expect(fault([Attribute("fold", .string, derived: .canonical("name"))]) == nil)
     let path = fault([Attribute("fold", .string, derived: .canonical("artist.name"))])
     #expect(path?.contains("'artist.name'") == true)
-    #expect(path?.contains("counts and sums are not supported") == true)
+    #expect(path?.contains("take it over by a path") == true)
     #expect(fault([Attribute("fold", .string, derived: .lowercase("length"))])?.contains("no text") == true)
     let chain = fault([
       Attribute("fold", .string, derived: .canonical("name")), Attribute("big", .string, derived: .uppercase("fold")),
     ])
     #expect(chain?.contains("derived itself") == true)
+  }
+
+  /// The fault of an attribute of albums, which have tracks and an artist; `nil` for none.
+  private func albumFault(_ attribute: Attribute, unique: [[String]] = []) -> String? {
+    do {
+      _ = try ManagedObjectModel {
+        Entity("Album", uniqueness: unique) {
+          attribute
+          Relationship("tracks", toMany: "Track", inverse: "album")
+          Relationship("artist", toOne: "Artist", inverse: "albums")
+        }
+        Entity("Track") {
+          Attribute("name", .string)
+          Attribute("length", .int32)
+          Attribute("data", .data)
+          Attribute("artistName", .string, derived: .path("album.artist.name"))
+          Relationship("album", toOne: "Album", inverse: "tracks")
+        }
+        Entity("Artist") {
+          Attribute("name", .string)
+          CompositeAttribute("birth", parts: [Attribute("year", .int32, optional: true)])
+          Relationship("albums", toMany: "Album", inverse: "artist")
+        }
+      }
+      return nil
+    } catch {
+      return (error as? CoherenceError)?.message
+    }
+  }
+
+  @Test(arguments: [
+    Attribute("x", .string, derived: .path("artist.name")), Attribute("x", .int32, derived: .path("artist.birth.year")),
+    Attribute("x", .int64, derived: .count("tracks")), Attribute("x", .int64, derived: .sum("tracks.length")),
+    Attribute("x", .int32, derived: .minimum("tracks.length")),
+    Attribute("x", .string, derived: .maximum("tracks.name")),
+    Attribute("x", .double, derived: .average("tracks.length")),
+  ])
+  func `an attribute is derived from other records by a path or from the members of a relationship`(
+    attribute: Attribute
+  ) {
+    #expect(albumFault(attribute) == nil)
+  }
+
+  @Test(arguments: [
+    (Attribute("x", .string, derived: .path("name")), "no path over relationships"),
+    (Attribute("x", .string, derived: .path("artist.nose")), "ends at no attribute of 'Artist'"),
+    (Attribute("x", .string, derived: .path("tracks.name")), "derive their number or their sum"),
+    (Attribute("x", .int64, derived: .path("artist.name")), "of type string"),
+    (Attribute("x", .int64, derived: .count("artist.albums")), "not one to-many relationship"),
+    (Attribute("x", .int64, derived: .count("artist")), "not one to-many relationship"),
+    (Attribute("x", .int64, derived: .count("tracks.length")), "name it alone"),
+    (Attribute("x", .int32, derived: .count("tracks")), "of type int64"),
+    (Attribute("x", .int32, derived: .sum("tracks.length")), "of type int64"),
+    (Attribute("x", .string, derived: .sum("tracks.name")), "use numbers"),
+    (Attribute("x", .data, derived: .maximum("tracks.data")), "use numbers"),
+    (Attribute("x", .int64, derived: .sum("tracks.album.length")), "not one to-many relationship"),
+    (Attribute("x", .string, derived: .minimum("tracks.artistName")), "derived from other records itself"),
+  ])
+  func `a rule that the members or the path do not fit is a fault that says what to do`(
+    attribute: Attribute, part: String
+  ) {
+    let message = albumFault(attribute)
+    #expect(message?.contains(part) == true && message?.contains("'Album.x'") == true, "\(message ?? "none")")
+  }
+
+  @Test func `an attribute derived from other records cannot be unique`() {
+    let message = albumFault(Attribute("x", .int64, derived: .count("tracks")), unique: [["x"]])
+    #expect(message?.contains("cannot be unique") == true)
   }
 
   @Test func `a derived attribute has the type of its rule and nothing that an assigned value needs`() {

@@ -43,6 +43,9 @@ struct GeneratedTextTests {
           @Attribute(.derived(.canonical("isrc"))) var codeFold: String?
           @Attribute(.derived(.now)) var changed: Date?
           var count: Int64?
+          @Attribute(.derived(.path("release.name"))) var releaseName: String?
+          @Attribute(.derived(.count("genres"))) var genreCount: Int64?
+          @Attribute(.derived(.sum("genres.weight"))) var total: Double?
           @Transient var isPlaying: Bool = false
           @Transient var position: Double?
           @Transient var device: Any?

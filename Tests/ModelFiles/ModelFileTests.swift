@@ -171,7 +171,7 @@ struct ModelFileTests {
       MusicFile.model(
         """
         <entity name="A">
-          <attribute name="n" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="bs.@count"/>
+          <attribute name="n" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="bs.bs.@count"/>
           <attribute name="t" optional="YES" attributeType="Transformable" versionHashModifier="2"/>
           <attribute name="old" optional="YES" attributeType="String" indexed="YES"/>
           <relationship name="bs" optional="YES" toMany="YES" minCount="2" deletionRule="Nullify" destinationEntity="A"/>

@@ -58,6 +58,12 @@ final class Track: ManagedObject {
   @Attribute(.derived(.lowercase("title"))) var lower: String?
   @Attribute(.derived(.uppercase("title"))) var upper: String?
   @Attribute(.derived(.now)) var savedAt: Date?
+  @Attribute(.derived(.path("release.name"))) var releaseName: String?
+  @Attribute(.derived(.count("genres"))) var genreCount: Int?
+  @Attribute(.derived(.sum("similar.plays"))) var playsOfSimilar: Int?
+  @Attribute(.derived(.maximum("similar.speed"))) var fastest: Double?
+  @Attribute(.derived(.minimum("similar.speed"))) var slowest: Double?
+  @Attribute(.derived(.average("similar.speed"))) var meanSpeed: Double?
   @Relationship(inverse: \Release.tracks, required: true, formerNames: ["album"]) var release: Release?
   @Relationship(deleteRule: .deny, maximumCount: 3, userInfo: ["order": "name"]) var genres: ToMany<Genre>
   @Relationship(inverse: "twin") var twin: Track?

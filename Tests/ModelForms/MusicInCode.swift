@@ -64,6 +64,12 @@ private let otherAttributes: [any PropertyDeclaration] = [
   Attribute("lower", .string, optional: true, derived: .lowercase("title")),
   Attribute("upper", .string, optional: true, derived: .uppercase("title")),
   Attribute("savedAt", .date, optional: true, derived: .now),
+  Attribute("releaseName", .string, derived: .path("release.name")),
+  Attribute("genreCount", .int64, derived: .count("genres")),
+  Attribute("playsOfSimilar", .int64, derived: .sum("similar.plays")),
+  Attribute("fastest", .double, derived: .maximum("similar.speed")),
+  Attribute("slowest", .double, derived: .minimum("similar.speed")),
+  Attribute("meanSpeed", .double, derived: .average("similar.speed")),
 ]
 
 private let relationships: [any PropertyDeclaration] = [

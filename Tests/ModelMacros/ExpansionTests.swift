@@ -76,6 +76,7 @@ import Testing
         @Attribute(.unique, .length(1...9), formerNames: ["code"]) var isrc: String
         @Attribute(.indexed, .minimum(0)) var stars: Int16? = 3
         @Attribute(.derived(.now)) var savedAt: Date?
+        @Attribute(.derived(.count("parts"))) var partCount: Int?
         @Relationship(inverse: \\Album.tracks, deleteRule: .cascade, required: true) var album: Album?
         @Relationship(inverse: nil, minimumCount: 1) var parts: OrderedToMany<Part>
         #Index<Track>([\\.album, \\.size.width])
@@ -95,6 +96,7 @@ import Testing
         CoherenceCore.Attribute("stars", Int16.attributeType, optional: true, default: 3 as Int16, \
         validation: [.minimum((0 as Int16).attributeValue)])
         CoherenceCore.Attribute("savedAt", Date.attributeType, optional: true, derived: .now)
+        CoherenceCore.Attribute("partCount", Int.attributeType, optional: true, derived: .count("parts"))
         CoherenceCore.Relationship("album", toOne: Album.entityName, inverse: "tracks", optional: false, \
         deleteRule: .cascade)
         CoherenceCore.Relationship("parts", toMany: Part.entityName, inverse: nil, ordered: true, minimumCount: 1)

@@ -201,6 +201,19 @@ import Testing
       ])
   }
 
+  @Test func `a derived attribute of another type than its rule's values is diagnosed and can get that type`() {
+    #expect(
+      complaints(about: "@Attribute(.derived(.count(\"tracks\"))) var tracksNumber: Int16?") == [
+        "2 | The rule of the derived attribute 'tracksNumber' has values of type 'Int'; declare the attribute as 'Int?'. "
+          + "| replace the type by 'Int?'"
+      ])
+    #expect(
+      corrected("@Attribute(.derived(.average(\"tracks.length\"))) var mean: Int?", by: "replace the type by 'Double?'")
+        == "@Attribute(.derived(.average(\"tracks.length\"))) var mean: Double?")
+    #expect(complaints(about: "@Attribute(.derived(.sum(\"tracks.length\"))) var length: Double?") == [])
+    #expect(complaints(about: "@Attribute(.derived(.path(\"album.title\"))) var albumTitle: String?") == [])
+  }
+
   @Test func `a default of a derived attribute is diagnosed and can be removed`() {
     #expect(
       complaints(about: "@Attribute(.derived(.now)) var saved: Date? = nil") == [

@@ -61,6 +61,7 @@ package struct SchemaMigration: Sendable {
     createTables(besides: rest)
     extendTables(rest)
     derive(rest)
+    deriveFromOthers(rest)
     createIndexes(besides: old)
   }
 
@@ -148,6 +149,33 @@ package struct SchemaMigration: Sendable {
         statements = []
       }
     }
+  }
+
+  /// Computes the values of existing records that are derived from other records, one statement for each column. Versions
+  /// stay, as for all that a migration fills in.
+  private mutating func deriveFromOthers(_ old: StoredSchema) {
+    let expression = DerivedExpression(schema: new, dialect: definition.dialect)
+    for table in new.tables {
+      guard let known = old.table(ofRoot: table.root.name) else { continue }
+      for column in table.columns {
+        guard case .attribute(let attribute) = column.slot, let derivation = attribute.relationshipDerivation,
+          known.column(column.key) == nil || isRederived(derivation),
+          let value = try? expression.value(of: derivation, owner: table.name)
+        else { continue }
+        let entities = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
+        statements.append(
+          """
+          UPDATE \(name: table.name) SET \(name: column.name) = \(value) \
+          WHERE \(name: SQLTable.entity) \(list: entities, as: .string)
+          """)
+      }
+    }
+  }
+
+  /// Whether the last model had an entity in another form that the values depend on.
+  private func isRederived(_ derivation: RelationshipDerivation) -> Bool {
+    let entities = [derivation.attribute.entity] + derivation.relationships.map(\.destination)
+    return entities.contains { entity in entity.hierarchy.contains { rederived.contains($0.name) } }
   }
 
   // MARK: Converting

@@ -234,11 +234,16 @@ final class RowCache: Sendable {
   func endSave(in cached: CachedStore) { content.withLock { _ in cached.saves -= 1 } }
 
   /// Moves the cached rows to the state that a save made.
-  func follow(_ step: StateChange, _ request: StoreSaveRequest, in cached: CachedStore) {
+  ///
+  /// - Parameter derived: The rows whose derived values the save has changed.
+  func follow(
+    _ step: StateChange, _ request: StoreSaveRequest, deriving derived: [Row] = [], in cached: CachedStore
+  ) {
     change { content in
       guard cached.isAttached, cached.mark != step.to else { return }
       if cached.mark == step.from {
         content.apply(request.steps, to: cached)
+        content.replace(derived, in: cached)
       } else {
         content.dropRows(of: cached)
       }
@@ -287,6 +292,10 @@ extension RowCache.Content {
       case .insert, .link, .unlink: break
       }
     }
+  }
+
+  fileprivate mutating func replace(_ rows: [Row], in cached: CachedStore) {
+    for row in rows { replace(row, in: cached) }
   }
 
   private mutating func replace(_ row: Row, in cached: CachedStore) {

@@ -63,14 +63,42 @@ extension PersistentStoreCoordinator {
   public var rowCacheStatistics: RowCacheStatistics { rowCache.statistics }
 
   /// Saves into a store, and signals the channels of the save. The row cache moves to the state that the save makes.
-  func save(_ request: StoreSaveRequest, in store: any PersistentStore) throws {
-    try saveOnly(request, in: store)
+  ///
+  /// - Returns: The rows whose derived values the store has computed.
+  func save(_ request: StoreSaveRequest, in store: any PersistentStore) throws -> [Row] {
+    let derived = try saveOnly(request, in: store)
     store.sendSignals(of: request)
+    return derived
   }
 
-  private func saveOnly(_ request: StoreSaveRequest, in store: any PersistentStore) throws {
-    guard let cached = rowCache.beginSave(in: store) else { return try store.save(request) }
+  private func saveOnly(_ request: StoreSaveRequest, in store: any PersistentStore) throws -> [Row] {
+    guard let cached = rowCache.beginSave(in: store) else { return try store.saveDeriving(request) }
     defer { rowCache.endSave(in: cached) }
-    try cached.store.save(request) { rowCache.follow($0, request, in: cached) }
+    guard !request.derivations.isEmpty else {
+      try cached.store.save(request) { rowCache.follow($0, request, in: cached) }
+      return []
+    }
+    return try store.saveDeriving(request) { rowCache.follow($0, request, deriving: $1, in: cached) }
+  }
+}
+
+extension PersistentStore {
+  /// Saves, with the derived values of the request.
+  ///
+  /// - Parameter committed: Called with the states before and after the save, if the store knows them, and with the result.
+  /// - Returns: The rows whose derived values the store has computed.
+  func saveDeriving(
+    _ request: StoreSaveRequest, committed: (StateChange, [Row]) -> Void = { _, _ in }
+  ) throws -> [Row] {
+    guard !request.derivations.isEmpty, let deriving = self as? any RelationshipDeriving else {
+      try save(request)
+      return []
+    }
+    var derived: [Row] = []
+    try deriving.save(request) { change, rows in
+      derived = rows
+      if let change { committed(change, rows) }
+    }
+    return derived
   }
 }

@@ -12,9 +12,15 @@ import Foundation
 /// assigned: the attempt is an ``ErrorCode/invalidValue``. A derived attribute is always optional,
 /// because a new object has no value before its first save.
 ///
-/// A value depends on the record's own attributes only. Counts and sums over relationships, and values over paths to
-/// other records, are no rules: an edit of another record would have to write this record too. Conditions compute them,
-/// as in `$0.tracks.count > 10`.
+/// The other rules read records that the record's relationships lead to:
+///
+/// ```swift
+/// Attribute("trackCount", .int64, derived: .count("tracks"))
+/// Attribute("length", .double, derived: .sum("tracks.length"))
+/// Attribute("artistName", .string, derived: .path("artist.name"))
+/// ```
+/// Such a value is computed in the transaction of every save that changes one of these records, whoever saves them: see
+/// ``RelationshipDerivation``. Whoever reads afterwards finds the new value, in the records of other saves too.
 ///
 /// A store with records that gets a derived attribute, or another rule for it, computes the values when it is attached.
 /// So does a store that a program with another model has opened in between.
@@ -29,17 +35,48 @@ public enum Derivation: Sendable, Hashable {
   /// The time of the last save that changed the record's own values. Missing in records that no save has written since
   /// the attribute was added to the store. Batch deletes, and changes of links alone, do not count.
   case now
+  /// The value of an attribute of another record, at the end of to-one relationships of any number: `artist.name`. Missing
+  /// where the path has no end.
+  case path(String)
+  /// The number of members of a to-many relationship.
+  case count(String)
+  /// The sum of a number of the members of a to-many relationship: `tracks.length`. Zero without members.
+  case sum(String)
+  /// The least value of an attribute of the members of a to-many relationship; missing without values.
+  case minimum(String)
+  /// The greatest value of an attribute of the members of a to-many relationship; missing without values.
+  case maximum(String)
+  /// The average of a number of the members of a to-many relationship, as a double; missing without values.
+  case average(String)
 
-  /// The name of the attribute that the value depends on; `nil` for none.
+  /// The name of the attribute of the same record that the value depends on; `nil` for none.
   public var source: String? {
     switch self {
     case .canonical(let name), .lowercase(let name), .uppercase(let name): name
-    case .now: nil
+    case .now, .path, .count, .sum, .minimum, .maximum, .average: nil
     }
   }
 
-  /// The type of the values.
-  package var type: AttributeType { source == nil ? .date : .string }
+  /// The path over relationships that the value depends on, such as `tracks.length`; `nil` for a rule that reads no other
+  /// record.
+  public var relationshipPath: String? {
+    switch self {
+    case .path(let path), .count(let path), .sum(let path), .minimum(let path), .maximum(let path), .average(let path):
+      path
+    case .canonical, .lowercase, .uppercase, .now: nil
+    }
+  }
+
+  /// The type of the values; `nil` for a rule whose values have the type of another attribute.
+  package var type: AttributeType? {
+    switch self {
+    case .canonical, .lowercase, .uppercase: .string
+    case .now: .date
+    case .count: .int64
+    case .average: .double
+    case .path, .sum, .minimum, .maximum: nil
+    }
+  }
 
   /// The value derived from a text; missing for a missing text.
   package func value(from text: AttributeValue) -> AttributeValue {
@@ -48,22 +85,31 @@ public enum Derivation: Sendable, Hashable {
     case .canonical: .string(text.folded([.caseInsensitive, .diacriticInsensitive]))
     case .lowercase: .string(text.lowercased())
     case .uppercase: .string(text.uppercased())
-    case .now: .null
+    default: .null
+    }
+  }
+
+  /// The name of the rule in code.
+  package var ruleName: String {
+    switch self {
+    case .canonical: "canonical"
+    case .lowercase: "lowercase"
+    case .uppercase: "uppercase"
+    case .now: "now"
+    case .path: "path"
+    case .count: "count"
+    case .sum: "sum"
+    case .minimum: "minimum"
+    case .maximum: "maximum"
+    case .average: "average"
     }
   }
 
   /// The rule in the text of version hashes.
-  var canonicalText: String {
-    switch self {
-    case .canonical(let name): "canonical(\(name))"
-    case .lowercase(let name): "lowercase(\(name))"
-    case .uppercase(let name): "uppercase(\(name))"
-    case .now: "now"
-    }
-  }
+  var canonicalText: String { (source ?? relationshipPath).map { "\(ruleName)(\($0))" } ?? ruleName }
 }
 
-/// A derived attribute of an entity, with the slots that a save needs.
+/// A derived attribute whose value depends on the record alone, with the slots that a save needs.
 struct DerivedSlot: Sendable {
   let slot: Int
   let derivation: Derivation
@@ -71,7 +117,7 @@ struct DerivedSlot: Sendable {
   let source: Int?
 
   init?(_ attribute: AttributeDescription, in entity: EntityDescription) {
-    guard let derivation = attribute.derivation else { return nil }
+    guard let derivation = attribute.derivation, derivation.relationshipPath == nil else { return nil }
     slot = attribute.slot
     self.derivation = derivation
     source = derivation.source.flatMap { entity.attribute(named: $0)?.slot }
@@ -89,7 +135,9 @@ extension AttributeDescription {
   /// - Throws: ``ErrorCode/invalidValue``.
   func checkIsAssignable() throws(CoherenceError) {
     guard let derivation else { return }
-    let advice = derivation.source.map { "assign '\($0)' instead" } ?? "each save sets the time"
+    let advice =
+      derivation.relationshipPath.map { "saves compute the value from '\($0)'" }
+      ?? derivation.source.map { "assign '\($0)' instead" } ?? "each save sets the time"
     throw CoherenceError(
       .invalidValue, "'\(entity.name).\(name)' is derived and cannot be assigned; \(advice).")
   }

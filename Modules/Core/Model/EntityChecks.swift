@@ -28,11 +28,18 @@ final class EntityChecks: Sendable {
   /// Whether the entity has slots of positions in ordered lists.
   let hasPositions: Bool
 
-  /// The derived attributes.
+  /// The derived attributes whose values depend on the record alone.
   let derived: [DerivedSlot]
+  /// The derived attributes whose values depend on other records, with the values of a record without any.
+  let related: [(slot: Int, initial: AttributeValue)]
+  /// Whether saves compute values of the records.
+  var isDerived: Bool { !derived.isEmpty || !related.isEmpty }
 
   init(_ entity: EntityDescription) {
     derived = entity.attributes.compactMap { DerivedSlot($0, in: entity) }
+    related = entity.attributes.filter { $0.derivation?.relationshipPath != nil }.map {
+      ($0.slot, RelationshipDerivation.initialValue($0))
+    }
     required = entity.slots.indices.filter { index in
       switch entity.slots[index] {
       case .attribute(let attribute): !attribute.isOptional

@@ -22,6 +22,8 @@ public final class ManagedObjectModel: Sendable {
   let members: [String: [EntityDescription]]
   /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
   let hasDerivedAttributes: Bool
+  /// The derived attributes that depend on other records, by what concerns them.
+  let derivations: DerivationIndex
   /// The declarations that the model was built from, with inferred inverses.
   let declarations: [Entity]
   /// The warnings of the reader of the declarations, without the model's own.
@@ -72,7 +74,8 @@ public final class ManagedObjectModel: Sendable {
     self.notes = notes
     self.entities = linked
     self.entitiesByName = byName
-    self.hasDerivedAttributes = linked.contains { !$0.checked.derived.isEmpty }
+    self.hasDerivedAttributes = linked.contains { !$0.checked.derived.isEmpty || !$0.checked.related.isEmpty }
+    self.derivations = DerivationIndex(linked)
     self.versionIdentifiers = versionIdentifiers
     self.entitiesByClass = Dictionary(grouping: linked) { ObjectIdentifier($0.objectClass) }
     self.members = configurations.mapValues { names in

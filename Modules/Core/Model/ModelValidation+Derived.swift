@@ -14,20 +14,18 @@ extension ModelValidation {
     guard let derivation = attribute.derived else { return [] }
     let path = "'\(entity.name).\(attribute.name)'"
     var faults: [String] = []
-    if attribute.type != derivation.type {
-      faults.append(
-        "\(path) is derived as a value of type \(derivation.type.canonicalName); declare it as one, not as "
-          + "\(attribute.type.canonicalName).")
-    }
+    if let type = derivation.type, attribute.type != type { faults.append(typeFault(path, type, attribute)) }
     if !attribute.defaultValue.isNull || !attribute.validation.isEmpty || attribute.conversion != nil {
       faults.append("\(path) is derived and can have no default, no validation and no conversion; remove them.")
+    }
+    if let related = derivation.relationshipPath {
+      return faults + relatedFaults(attribute, derivation, related, path, of: entity)
     }
     guard let source = derivation.source else { return faults }
     guard let text = attributes(entity).first(where: { $0.name == source }) else {
       faults.append(
-        "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; paths to other records, "
-          + "counts and sums are not supported, because an edit of another record would have to write this one; compute "
-          + "the value in a condition, such as 'tracks.@count > 10'.")
+        "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; derive the text where it is "
+          + "declared, and take it over by a path such as 'artist.nameFold'.")
       return faults
     }
     if text.type.storage != .string || text.type == .codable {
@@ -39,8 +37,14 @@ extension ModelValidation {
     return faults
   }
 
+  /// The sentence for a derived attribute of another type than its values.
+  func typeFault(_ path: String, _ type: AttributeType, _ attribute: Attribute) -> String {
+    "\(path) is derived as a value of type \(type.canonicalName); declare it as one, not as "
+      + "\(attribute.type.canonicalName)."
+  }
+
   /// The attributes of an entity, with inherited ones and the parts of composites, by their full names.
-  private func attributes(_ entity: Entity) -> [Attribute] {
+  func attributes(_ entity: Entity) -> [Attribute] {
     allProperties(entity).flatMap { property -> [Attribute] in
       if let attribute = property as? Attribute { return [attribute] }
       return ((property as? CompositeAttribute)?.parts ?? []).map { part in

@@ -1,7 +1,7 @@
 /// Finds all faults of the declarations of a model.
 struct ModelValidation {
-  private let entities: [Entity]
-  private let byName: [String: Entity]
+  let entities: [Entity]
+  let byName: [String: Entity]
   private let configurations: [String: [String]]
 
   init(_ entities: [Entity], configurations: [String: [String]]) {

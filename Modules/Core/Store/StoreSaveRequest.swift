@@ -8,6 +8,9 @@ public struct StoreSaveRequest: Sendable {
   /// The numbers of members to check once the steps are taken, in the same transaction, so that concurrent saves cannot
   /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
+  /// The derived values to compute once the steps are taken, in the same transaction. Empty for a store that is not a
+  /// ``RelationshipDeriving``.
+  public var derivations: [DerivationUpdate] = []
   /// The channels to signal with the commit. Only a ``StoreSignaling`` store signals them; Core does for other stores.
   public var signals: Set<String> = []
 

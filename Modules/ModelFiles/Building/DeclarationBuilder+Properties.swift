@@ -72,10 +72,17 @@ extension DeclarationBuilder {
   /// Marks an attribute as derived. The value of a derived attribute needs no default and no rules.
   private mutating func derive(_ attribute: inout Attribute, _ expression: String, path: String) {
     attribute.isOptional = true
-    guard let derivation = DerivationText.derivation(expression), attribute.type == derivation.type else {
+    guard let derivation = DerivationText.derivation(expression) else {
       warnings.append(
-        "Attribute '\(path)' is not derived by '\(expression)': the framework derives values from texts of the same "
-          + "record and from the time of the save, and the attribute is an ordinary optional one.")
+        "Attribute '\(path)' is not derived by '\(expression)', and is an ordinary optional one: the framework derives "
+          + "values from texts of the same record, the time of the save, paths of to-one relationships, and the members "
+          + "of one to-many relationship.")
+      return
+    }
+    if let type = derivation.type, attribute.type != type {
+      warnings.append(
+        "Attribute '\(path)' is not derived by '\(expression)', and is an ordinary optional one: the values are of type "
+          + "\(type.canonicalName); declare the attribute as one.")
       return
     }
     if !attribute.defaultValue.isNull || !attribute.validation.isEmpty {

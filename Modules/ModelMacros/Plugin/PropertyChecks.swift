@@ -157,7 +157,15 @@ struct PropertyChecks {
 
   private func derivedProblems(_ derived: AttributeOptions.Option) -> [Diagnostic] {
     var problems = options.options.filter { AttributeOptions.kinds.contains($0.name) }.map {
-      conflict("derived", $0, "derived values are texts and dates")
+      conflict("derived", $0, "the rule decides the type of a derived value")
+    }
+    if let types = Self.types(of: derived), !types.contains(property.shape.wrapped.trimmedDescription) {
+      problems.append(
+        Problem(
+          "derivedType",
+          "The rule of the derived attribute '\(property.name)' has values of type '\(types[0])'; declare the attribute as "
+            + "'\(types[0])?'."
+        ).diagnostic(at: typeNode, fixes: [replacingType(by: "\(types[0])?", "replace the type by '\(types[0])?'")]))
     }
     if let value = binding.initializer {
       problems.append(
@@ -165,6 +173,19 @@ struct PropertyChecks {
           .diagnostic(at: value, fixes: [removingValue]))
     }
     return problems
+  }
+
+  /// The names of the Swift types that a rule's values can have; `nil` for a rule whose text does not say.
+  private static func types(of derived: AttributeOptions.Option) -> [String]? {
+    guard let call = derived.arguments.first?.as(FunctionCallExprSyntax.self),
+      let rule = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text
+    else { return nil }
+    return switch rule {
+    case "count": ["Int", "Int64"]
+    case "average": ["Double"]
+    case "canonical", "lowercase", "uppercase": ["String"]
+    default: nil
+    }
   }
 
   private func conflict(_ first: String, _ second: AttributeOptions.Option, _ reason: String) -> Diagnostic {

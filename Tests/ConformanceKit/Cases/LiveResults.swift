@@ -100,7 +100,7 @@ extension ConformanceSubject {
 }
 
 /// A controller, and the list that its changes keep.
-private final class FollowedList: FetchedResultsControllerDelegate {
+final class FollowedList: FetchedResultsControllerDelegate {
   private let context: ManagedObjectContext
   private let controller: FetchedResultsController<ManagedObject>
   private var ids: [ManagedObjectID]

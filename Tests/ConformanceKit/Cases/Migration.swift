@@ -7,6 +7,7 @@ extension ConformanceSubject {
     addedRelationships
     rules
     derivedMigrations
+    derivedRelationMigrations
   }
 
   // MARK: The model before

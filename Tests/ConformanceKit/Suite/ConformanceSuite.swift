@@ -15,6 +15,7 @@ public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
     .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .structuredValues, .derivedAttributes,
+    .derivedRelations,
     .vanishedObjects, .relationships,
     .orderedRelationships, .walks, .membersInStore,
     .listConflicts, .listMixtures, .memberCounts,

@@ -237,8 +237,10 @@ extension ManagedObjectContext {
     for relationship in outdated { storage.invalidateLists(of: relationship) }
   }
 
+  /// Refreshes the object of a record from its new row, under the object's own changes.
+  ///
   /// - Parameter relinked: The relationships of the record with members that the save changed.
-  private final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
+  final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
     if let object = storage.registry.object(for: row.id) {
       object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {

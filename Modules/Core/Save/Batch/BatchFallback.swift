@@ -7,6 +7,8 @@ struct BatchFallback {
   let recording: SaveRecording?
   /// The records that participants added.
   fileprivate(set) var added = ParticipantRecords()
+  /// The rows whose derived values the request changed.
+  var derived: [Row] = []
 
   init(_ context: ManagedObjectContext, _ store: any PersistentStore, _ recording: SaveRecording?) {
     self.context = context
@@ -125,13 +127,13 @@ struct BatchFallback {
     unit.links = try gatherer.links(of: unit)
     context.lease.endForSave()
     if let recording { added = try recording.records(addedTo: unit, in: store, comparesValues: true) }
-    var request = SavePlan(unit.rows.adding(added)).request
+    var saving = try DerivingSave(unit.rows.adding(added), of: context, in: store)
     // Batch requests do not validate, on any store.
-    request.memberCounts = []
+    saving.request.memberCounts = []
     try PersistentStoreCoordinator.checkChannels(added.signals)
-    request.signals = added.signals
-    try store.save(request)
-    store.sendSignals(of: request)
+    saving.request.signals = added.signals
+    derived = try saving.run(in: store)
+    store.sendSignals(of: saving.request)
   }
 
   /// Repeats a batch request when another writer changes a record between the reading and the writing.
@@ -139,6 +141,7 @@ struct BatchFallback {
     for attempt in 1...attempts {
       // A repeated attempt may find nothing to save.
       added = ParticipantRecords()
+      derived = []
       do {
         return try body(&self)
       } catch is StoreConflict.Failure {

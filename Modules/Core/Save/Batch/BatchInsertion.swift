@@ -103,7 +103,10 @@ struct BatchInsertion {
 
   func execute(by fallback: inout BatchFallback) throws -> Outcome {
     try checkTargets(by: fallback.context)
-    if !comparesPositions, fallback.recording == nil, let constraint, let store = store as? any BatchUpserting,
+    // A store returns no owners that its changed rows had before.
+    if !comparesPositions, fallback.recording == nil,
+      !store.environment.model.derivations.isConcerned(by: [entity], slots: nil),
+      let constraint, let store = store as? any BatchUpserting,
       rows.allSatisfy({ constraint.key(of: $0) != nil }),
       let outcome = try store.upsert(
         rows, of: entity, constraint: constraint.slots, compared: compared,
@@ -207,9 +210,9 @@ extension BatchFallback {
         RowUpdate(row: row, baseVersion: edit.row.version), of: entity, slots: edit.change.changed, base: edit.row)
     }
     context.lease.endForSave()
-    var request = SavePlan(changes).request
+    var saving = try DerivingSave(changes, of: context, in: store)
     // Batch requests do not validate, on any store.
-    request.memberCounts = []
-    try store.save(request)
+    saving.request.memberCounts = []
+    derived = try saving.run(in: store)
   }
 }

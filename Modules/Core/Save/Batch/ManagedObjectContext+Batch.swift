@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it, unless a
   /// ``SaveParticipant`` observes the records: their changes are then shown to the participant as those of a save. A
   /// ``BatchCalculating`` store adds a constant to an integer, subtracts it, or multiplies by it, in place; Core reads the
-  /// records of any other calculation. Concurrent calculations never lose each other's result, and report no conflict. To be
+  /// records of any other calculation, and of attributes that ``RelationshipDerivation`` computes values of other records from. Concurrent calculations never lose each other's result, and report no conflict. To be
   /// called inside the context.
   ///
   /// - Returns: The identifiers of the changed records.
@@ -29,15 +29,17 @@ extension ManagedObjectContext {
       var added = ParticipantRecords()
       let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
-        let native = recording == nil ? try assignments.execute(query, in: store) : nil
-        let ids = try native ?? fallback.update(query, values: assignments.values)
-        changes.refreshed += ids
+        let isDirect = recording == nil && !concernsDerivations(entity, query, slots: assignments.changedSlots)
+        let ids = isDirect ? try assignments.execute(query, in: store) : nil
+        changes.refreshed += try ids ?? fallback.update(query, values: assignments.values)
+        changes.updated += fallback.derived
         added.append(fallback.added)
       }
       changes.inserted = added.rows
       publishBatch(changes)
       listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
       listed.add(added)
+      listed.add(derived: changes.updated, besides: changes.refreshed)
       if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
       return changes.refreshed
     }
@@ -62,8 +64,10 @@ extension ManagedObjectContext {
       var added = ParticipantRecords()
       let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
         var fallback = BatchFallback(self, store, recording)
-        let batch = recording == nil ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
+        let isDirect = recording == nil && !concernsDerivations(entity, query, slots: nil)
+        let batch = isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
         let outcome = try batch ?? fallback.delete(query)
+        changes.updated += fallback.derived
         changes.deleted += outcome.deleted
         changes.refreshed += outcome.updated
         added.append(fallback.added)
@@ -73,9 +77,19 @@ extension ManagedObjectContext {
       listed.add(batch: changes.refreshed, as: .updated)
       listed.add(batch: changes.deleted, of: entity, as: .deleted)
       listed.add(added)
+      listed.add(derived: changes.updated, besides: changes.refreshed)
       if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
       return changes.deleted
     }
+  }
+
+  /// Whether a batch request changes records that values of other records are derived from, so that Core reads and saves
+  /// its records: the former owners of changed members are known from the records alone.
+  ///
+  /// - Parameter slots: The changed slots; `nil` for deletes.
+  final func concernsDerivations(_ entity: EntityDescription, _ query: StoreQuery, slots: SlotSet?) -> Bool {
+    guard let index = persistentStoreCoordinator?.managedObjectModel.derivations, !index.isEmpty else { return false }
+    return index.isConcerned(by: query.entities, slots: slots)
   }
 
   /// The recording of a batch request; `nil` when no participant has to be shown its changes.

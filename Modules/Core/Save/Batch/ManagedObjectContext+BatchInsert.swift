@@ -39,10 +39,12 @@ extension ManagedObjectContext {
       var changes = ChangeSet()
       changes.inserted = outcome.rows + fallback.added.rows
       changes.refreshed = outcome.updated
+      changes.updated = fallback.derived
       publishBatch(changes)
       listed.add(inserted: outcome.rows, of: entity)
       listed.add(batch: outcome.updated, of: entity, as: .updated)
       listed.add(fallback.added)
+      listed.add(derived: fallback.derived, besides: outcome.rows.map(\.id) + outcome.updated)
       return BatchInsertResult(inserted: outcome.rows.map(\.id), updated: outcome.updated)
     }
   }

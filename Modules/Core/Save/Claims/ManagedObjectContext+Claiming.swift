@@ -88,8 +88,10 @@ extension ManagedObjectContext {
         guard query.limit != 0 else { break }
         var fallback = BatchFallback(self, store, recording)
         do {
-          let rows = recording == nil ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
+          let isDirect = recording == nil && !concernsDerivations(entity, query, slots: SlotSet(values.keys))
+          let rows = isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
           changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
+          changes.updated += fallback.derived
         } catch  where !changes.refreshed.isEmpty {
           break
         }
@@ -99,6 +101,7 @@ extension ManagedObjectContext {
       publishBatch(changes)
       listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
       listed.add(added)
+      listed.add(derived: changes.updated, besides: changes.refreshed)
       return changes.refreshed
     }
   }

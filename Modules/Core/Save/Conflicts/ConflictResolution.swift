@@ -5,6 +5,8 @@ struct ConflictResolution {
   private(set) var unit: UnitOfWork
   /// The records that participants add in the present attempt.
   var added = ParticipantRecords()
+  /// The rows whose derived values the last attempt changed.
+  var derived: [Row] = []
   private let context: ManagedObjectContext
   private let permanentIDs: PermanentIDs
   private var discarded: [DiscardedChange] = []
@@ -21,7 +23,8 @@ struct ConflictResolution {
   /// The unit as the store has committed it.
   var committed: CommittedUnit {
     CommittedUnit(
-      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships, added: added)
+      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships, added: added,
+      derived: derived)
   }
 
   /// Resolves the conflicts that the store reported.
@@ -48,6 +51,10 @@ struct ConflictResolution {
         kept.append(change)
         continue
       }
+      if let rebased = rebasedOntoDerived(change, storeRow) {
+        kept.append(rebased)
+        continue
+      }
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
@@ -69,6 +76,25 @@ struct ConflictResolution {
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
     return kept
+  }
+
+  /// A change on top of a row that differs from the change's base in derived values alone, which no policy has to decide
+  /// about: nobody edited the record. `nil` for any other row.
+  ///
+  /// A change of the record's ordered lists is left to the policy, because another version may be another order of a list.
+  private func rebasedOntoDerived(_ change: RecordChange, _ storeRow: Row?) -> RecordChange? {
+    guard let storeRow, let base = change.ancestor, !change.changesLists, change.kind != .inserted,
+      storeRow.entity === change.entity, !store.environment.model.derivations.isEmpty
+    else { return nil }
+    let related = SlotSet(change.entity.checked.related.lazy.map(\.slot))
+    guard (0..<base.count).allSatisfy({ related.contains($0) || base[$0] == storeRow[$0] }) else { return nil }
+    if change.kind == .deleted {
+      return RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed)
+    }
+    guard let mine = change.row else { return nil }
+    var values = storeRow.values
+    for slot in change.changed where !related.contains(slot) { values[slot] = mine[slot] }
+    return rebased(change, onto: storeRow, values, changesLists: false)
   }
 
   /// Makes the unit anew from resolved changes, with the links that they add and remove.

@@ -9,6 +9,8 @@ struct CommittedUnit {
   let mergedLists: Set<RelationshipDescription>
   /// The records that participants added.
   let added: ParticipantRecords
+  /// The rows whose derived values the save changed, with those of the unit among them, at their new versions.
+  let derived: [Row]
 }
 
 /// The changes of a record that a merge policy discards.

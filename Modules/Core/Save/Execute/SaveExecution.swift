@@ -55,11 +55,11 @@ struct SaveExecution {
   /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
   private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
     if let recording { attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store) }
-    var request = SavePlan(attempted.unit.rows.adding(attempted.added)).request
-    guard !request.steps.isEmpty else { return true }
-    request.signals = try context.signals(addedTo: attempted.added.signals)
+    var saving = try DerivingSave(attempted.unit.rows.adding(attempted.added), of: context, in: attempted.store)
+    guard !saving.request.steps.isEmpty else { return true }
+    saving.request.signals = try context.signals(addedTo: attempted.added.signals)
     do {
-      try coordinator.save(request, in: attempted.store)
+      attempted.derived = try saving.run(in: attempted.store, by: coordinator)
       return true
     } catch let failure as StoreConflict.Failure {
       // The policy may wait for others, and so may the turn.

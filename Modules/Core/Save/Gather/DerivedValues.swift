@@ -10,13 +10,17 @@ struct DerivedValues {
     time = Timestamp(Date()) ?? Timestamp(microseconds: 0)
   }
 
-  /// Computes the derived values of the records that a save writes.
+  /// Computes the derived values of the records that a save writes. Values that depend on other records follow from the
+  /// whole save, see ``DerivingSave``: a fresh record has the value of a record without others until then.
   ///
   /// A record whose edits a save writes without those of its parents is left out: ``derive(_:changing:over:)`` computes
   /// from the row that the save writes, which the parents' edits are no part of.
   func derive(_ gathered: GatheredRecords) {
-    for (index, record) in gathered.records.enumerated() where !record.entity.checked.derived.isEmpty {
+    for (index, record) in gathered.records.enumerated() where record.entity.checked.isDerived {
       guard record.isCurrent, record.isWritten, gathered.bases.isEmpty || gathered.bases[index] == nil else { continue }
+      if record.kind == .inserted {
+        for related in record.entity.checked.related { record.set(related.initial, at: related.slot) }
+      }
       let movesOnly = record.kind == .updated && record.changesPositionsOnly
       for derived in record.entity.checked.derived where derived.source != nil || !movesOnly {
         record.set(derived.value(in: { record[$0] }, savedAt: time), at: derived.slot)
@@ -42,6 +46,7 @@ struct DerivedValues {
   static func revert(_ records: [PendingRecord]) {
     for record in records where record.isCurrent && record.kind != .deleted {
       for derived in record.entity.checked.derived { record.set(record.base?[derived.slot] ?? .null, at: derived.slot) }
+      for related in record.entity.checked.related { record.set(record.base?[related.slot] ?? .null, at: related.slot) }
     }
   }
 
@@ -74,6 +79,8 @@ extension EntityDescription {
   ///   - stored: The row that the store has; `nil` for none.
   ///   - changesLists: Whether the save changes ordered lists of the record.
   func derive(_ values: inout [AttributeValue], mine: Row?, over stored: Row?, changesLists: Bool) {
+    // Values that depend on other records follow from the save, not from its changes of this record.
+    for related in checked.related { values[related.slot] = stored?[related.slot] ?? related.initial }
     guard !checked.derived.isEmpty else { return }
     let slots = Set(checked.derived.map(\.slot))
     // The time stays when no change remains, and when only positions in lists of other records do.

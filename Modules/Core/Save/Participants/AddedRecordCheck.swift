@@ -83,5 +83,6 @@ extension DerivedValues {
       let value = derived.value(in: { values[$0] }, savedAt: time)
       values[derived.slot] = value
     }
+    for related in entity.checked.related { values[related.slot] = related.initial }
   }
 }

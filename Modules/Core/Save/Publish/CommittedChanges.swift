@@ -14,6 +14,23 @@ struct CommittedChanges {
     list?.add(committed.unit)
     changes?.add(committed.unit)
     add(committed.added)
+    if !committed.derived.isEmpty { add(derived: committed.derived, besides: committed.unit.kept.map(\.id)) }
+  }
+
+  /// Adds the rows whose derived values a save changed.
+  ///
+  /// - Parameter ids: Records that the list has already.
+  mutating func add(derived rows: [Row], besides ids: [ManagedObjectID] = []) {
+    guard !rows.isEmpty else { return }
+    if list != nil {
+      let known = Set(ids)
+      for (_, rows) in Dictionary(grouping: rows.filter { !known.contains($0.id) }, by: { $0.entity.position })
+        .sorted(by: { $0.key < $1.key })
+      {
+        list?.add(rows.map(\.id), of: rows[0].entity, as: .updated)
+      }
+    }
+    changes?.add(derived: rows)
   }
 
   /// Adds the records that participants added.
@@ -48,6 +65,21 @@ struct CommittedChanges {
 }
 
 extension StoreChanges {
+  /// Adds rows whose derived values a save changed: to the changes of their records, or as changes of their own.
+  fileprivate mutating func add(derived rows: [Row]) {
+    var indices: [ManagedObjectID: Int] = [:]
+    for (index, record) in records.enumerated() where record.kind != .deleted { indices[record.id] = index }
+    for row in rows {
+      let slots = SlotSet(row.entity.checked.related.lazy.map(\.slot))
+      if let index = indices[row.id] {
+        records[index].row = row
+        records[index].slots = records[index].slots.map { $0.union(slots) }
+      } else {
+        records.append(Record(id: row.id, entity: row.entity, kind: .updated, slots: slots, row: row))
+      }
+    }
+  }
+
   fileprivate mutating func add(inserted rows: [Row]) {
     records += rows.map { Record(id: $0.id, entity: $0.entity, kind: .inserted, row: $0) }
   }

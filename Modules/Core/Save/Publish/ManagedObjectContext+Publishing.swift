@@ -30,6 +30,17 @@ extension ManagedObjectContext {
     for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
     adopt(committed.added, into: &changes)
+    publish(derived: committed.derived, into: &changes)
+  }
+
+  /// Shows derived values that a save changed in the objects of this context.
+  ///
+  /// - Parameter changes: Receives the rows in the form in which they travel to other contexts.
+  private final func publish(derived rows: [Row], into changes: inout ChangeSet) {
+    guard !rows.isEmpty else { return }
+    Row.enter(rows[...])
+    for row in rows { refresh(from: row, isNew: false, relinked: []) }
+    changes.updated += rows
   }
 
   /// Makes the objects of committed changes clean, some at a time, so that the memory that one step touched is still in

@@ -60,6 +60,49 @@ struct StructuredValuesGuideTests {
     }
   }
 
+  @Entity final class Collection: ManagedObject {
+    var title: String
+    @Relationship(inverse: \Item.collection) var items: ToMany<Item>
+    @Relationship(inverse: \Owner.collections) var owner: Owner?
+    @Attribute(.derived(.count("items")), .indexed) var itemCount: Int?
+    @Attribute(.derived(.sum("items.weight"))) var weight: Double?
+    @Attribute(.derived(.path("owner.name"))) var ownerName: String?
+  }
+
+  @Entity final class Item: ManagedObject {
+    var weight = 0.0
+    @Relationship(inverse: \Collection.items) var collection: Collection?
+  }
+
+  @Entity final class Owner: ManagedObject {
+    var name: String
+    @Relationship(inverse: \Collection.owner) var collections: ToMany<Collection>
+  }
+
+  @Test func `a collection has the number and the weight of its items, and the name of its owner`() async throws {
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Collections", managedObjectModel: try ManagedObjectModel(Collection.self, Item.self, Owner.self))
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await container.performBackgroundTask { context in
+      let collection = try Collection(context: context)
+      collection.title = "Stones"
+      collection.owner = try Owner(context: context)
+      collection.owner?.name = "Ann"
+      for weight in [1.5, 2] {
+        let item = try Item(context: context)
+        item.weight = weight
+        item.collection = collection
+      }
+      #expect(collection.itemCount == nil)
+      try context.save()
+      #expect(collection.itemCount == 2)
+      #expect(collection.weight == 3.5)
+      #expect(collection.ownerName == "Ann")
+      let large = FetchRequest(Collection.self).filter { $0.itemCount > 1 }.sort(\.ownerName)
+      #expect(try context.fetch(large).count == 1)
+    }
+  }
+
   @Test func `a poster has a size, tags and a derived title`() async throws {
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(
       name: "Posters", managedObjectModel: try ManagedObjectModel(Poster.self))

@@ -1,0 +1,19 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLStore: RelationshipDeriving {
+  /// The new rows of the owners whose derived values a statement changed.
+  ///
+  /// - Throws: ``ErrorCode/arithmeticOverflow``, and errors of the link.
+  func receiveDerived(_ update: DerivationUpdate, on connection: PostgreSQLConnection) throws -> [Row] {
+    do {
+      return try rowQuery(update.entity.root).decoder.rows(try connection.receive())
+    } catch let error as CoherenceError {
+      guard (error.underlying as? PostgreSQLFailure)?.sqlState == Self.outOfRange else { throw error }
+      throw update.overflow
+    }
+  }
+
+  /// The code of a number that its type cannot hold.
+  private static let outOfRange = "22003"
+}

@@ -1,0 +1,178 @@
+package import CoherenceCore
+
+/// The statements of a save that compute values derived from other records.
+package struct DerivationStatements: Sendable {
+  private let schema: SQLSchema
+  private let dialect: any SQLDialect
+  private let expression: DerivedExpression
+
+  package init(schema: SQLSchema, dialect: any SQLDialect) {
+    self.schema = schema
+    self.dialect = dialect
+    expression = DerivedExpression(schema: schema, dialect: dialect)
+  }
+
+  private static let owner = "$o"
+  private static let derived = "$d"
+
+  /// Writes the derived values, and the next version, of the owners that have other values, and returns their new rows in
+  /// the layout of ``QueryPlanner/rows(of:)``.
+  package func update(_ update: DerivationUpdate) throws -> SQLFragment {
+    let table = try schema.requireTable(for: update.entity)
+    let columns = update.derivations.map { table.column($0.attribute.slot, of: update.entity) }
+    func value(_ index: Int) -> SQLFragment { .column("$\(index)", of: Self.derived) }
+    var selection: [SQLFragment] = ["\(.column(SQLTable.id, of: Self.owner)) AS \(name: "$key")"]
+    for (index, derivation) in update.derivations.enumerated() {
+      selection.append("\(try expression.value(of: derivation, owner: Self.owner)) AS \(name: "$\(index)")")
+    }
+    let assignments = columns.enumerated().map { "\(name: $1.name) = \(value($0))" as SQLFragment }
+    let differences = columns.enumerated().map { index, column in
+      "\(.column(column.name, of: table.name)) \(dialect.nullSafeDifferent) \(value(index))" as SQLFragment
+    }
+    let version = SQLFragment.column(SQLTable.version, of: table.name)
+    let layout = RowLayout(table, entities: table.root.concreteEntities)
+    return """
+      UPDATE \(name: table.name) SET \(assignments.joined(separator: ", ")), \
+      \(name: SQLTable.version) = \(version) + 1 \
+      FROM (SELECT \(selection.joined(separator: ", ")) FROM \(name: table.name) AS \(name: Self.owner) \
+      WHERE \(try condition(update))) AS \(name: Self.derived) \
+      WHERE \(.column(SQLTable.id, of: table.name)) = \(.column("$key", of: Self.derived)) \
+      AND (\(differences.joined(separator: " OR "))) RETURNING \(layout.selection(alias: table.name))
+      """
+  }
+
+  /// Parts of an update that each bind a limited number of keys.
+  package static func parts(of update: DerivationUpdate, keys limit: Int) -> [DerivationUpdate] {
+    let count = update.owners.count + update.routes.values.reduce(0) { $0 + $1.count }
+    if count <= limit { return [update] }
+    var parts: [DerivationUpdate] = []
+    func add(_ keys: Set<Int64>, _ change: (inout DerivationUpdate, ArraySlice<Int64>) -> Void) {
+      let keys = keys.sorted()
+      for start in stride(from: 0, to: keys.count, by: limit) {
+        var part = DerivationUpdate(of: update.entity)
+        for derivation in update.derivations { part.add(derivation) }
+        change(&part, keys[start..<min(start + limit, keys.count)])
+        parts.append(part)
+      }
+    }
+    guard let derivation = update.derivations.first else { return [] }
+    add(update.owners) { $0.add(owners: $1, of: derivation) }
+    for (route, keys) in update.routes { add(keys) { $0.add($1, by: route, of: derivation) } }
+    return parts
+  }
+
+  // MARK: Owners
+
+  /// The condition for the owners of an update.
+  private func condition(_ update: DerivationUpdate) throws -> SQLFragment {
+    var conditions: [SQLFragment] = []
+    let owner = SQLFragment.column(SQLTable.id, of: Self.owner)
+    if !update.owners.isEmpty { conditions.append("\(owner) \(Self.list(update.owners))") }
+    for (route, keys) in update.routes {
+      switch route {
+      case .path(let steps): conditions.append(try path(steps[...], Self.owner, keys))
+      case .members(let relationship): conditions.append("\(owner) IN (\(try owners(of: relationship, keys)))")
+      }
+    }
+    return conditions.isEmpty ? dialect.boolean(false) : conditions.joined(separator: " OR ")
+  }
+
+  private static func list(_ keys: Set<Int64>) -> SQLFragment {
+    "\(list: keys.sorted().map(AttributeValue.int), as: .int64)"
+  }
+
+  /// Whether the to-one relationships of a row lead to one of the keys.
+  private func path(
+    _ steps: ArraySlice<RelationshipDescription>, _ alias: String, _ keys: Set<Int64>
+  ) throws -> SQLFragment {
+    guard let step = steps.first else { return dialect.boolean(false) }
+    let reference = SQLFragment.column(try expression.column(of: step).name, of: alias)
+    let rest = steps.dropFirst()
+    if rest.isEmpty { return "\(reference) \(Self.list(keys))" }
+    let table = try schema.requireTable(for: step.destination)
+    let next = "$w\(rest.count)"
+    return """
+      \(reference) IN (SELECT \(.column(SQLTable.id, of: next)) FROM \(name: table.name) AS \(name: next) \
+      WHERE \(try path(rest, next, keys)))
+      """
+  }
+
+  /// The query for the keys of the owners of members.
+  private func owners(of relationship: RelationshipDescription, _ keys: Set<Int64>) throws -> SQLFragment {
+    switch relationship.storage {
+    case .column: return "NULL"
+    case .inverseColumn(let inverse, _):
+      let table = try schema.requireTable(for: inverse.entity)
+      return """
+        SELECT \(name: try expression.column(of: inverse).name) FROM \(name: table.name) \
+        WHERE \(name: SQLTable.id) \(Self.list(keys))
+        """
+    case .links(let links, let isForward):
+      let table = try schema.requireLinkTable(links)
+      return """
+        SELECT \(name: isForward ? table.source : table.target) FROM \(name: table.name) \
+        WHERE \(name: isForward ? table.target : table.source) \(Self.list(keys))
+        """
+    }
+  }
+
+  // MARK: Locks
+
+  /// The statements that order concurrent saves before the values are computed, for an engine with several writers.
+  ///
+  /// Each statement sees what others committed while it, or an earlier one, waited for a lock; one statement alone would
+  /// compute from the state at its own beginning. The owners are locked first, so that of two saves that change the members
+  /// of one owner, the later computes with the members of both. Then the records that values are read from and that know
+  /// nothing of the owner are locked against changes: a save that changes one of them either waits, and finds the owner
+  /// then, or is waited for, and its values are read.
+  package func locks(_ update: DerivationUpdate) throws -> [SQLFragment] {
+    let table = try schema.requireTable(for: update.entity)
+    let key = SQLFragment.column(SQLTable.id, of: Self.owner)
+    let source: SQLFragment = """
+      FROM \(name: table.name) AS \(name: Self.owner) WHERE \(try condition(update))
+      """
+    var statements: [SQLFragment] = ["SELECT \(key) \(source) ORDER BY \(key) FOR NO KEY UPDATE OF \(name: Self.owner)"]
+    var known: Set<DerivationUpdate.Route> = []
+    for derivation in update.derivations {
+      switch derivation.rule {
+      case .count: break
+      case .path(let steps, _):
+        for index in steps.indices where known.insert(.path(Array(steps[...index]))).inserted {
+          statements.append(try shareLock(on: steps[index].destination, try targets(steps[...index], source)))
+        }
+      case .members(_, let relationship, _):
+        guard case .links(let links, let isForward) = relationship.storage,
+          known.insert(.members(relationship)).inserted
+        else { break }
+        let table = try schema.requireLinkTable(links)
+        let members: SQLFragment = """
+          SELECT \(name: isForward ? table.target : table.source) FROM \(name: table.name) \
+          WHERE \(name: isForward ? table.source : table.target) IN (SELECT \(key) \(source))
+          """
+        statements.append(try shareLock(on: relationship.destination, members))
+      }
+    }
+    return statements
+  }
+
+  /// The query for the keys of the records at the end of to-one relationships of the owners.
+  private func targets(_ steps: ArraySlice<RelationshipDescription>, _ owners: SQLFragment) throws -> SQLFragment {
+    guard let step = steps.last else { return "NULL" }
+    let column = try expression.column(of: step)
+    if steps.count == 1 { return "SELECT \(.column(column.name, of: Self.owner)) \(owners)" }
+    let table = try schema.requireTable(for: step.entity)
+    return """
+      SELECT \(name: column.name) FROM \(name: table.name) \
+      WHERE \(name: SQLTable.id) IN (\(try targets(steps.dropLast(), owners)))
+      """
+  }
+
+  private func shareLock(on entity: EntityDescription, _ keys: SQLFragment) throws -> SQLFragment {
+    let table = try schema.requireTable(for: entity)
+    let key = SQLFragment.column(SQLTable.id, of: "$s")
+    return """
+      SELECT \(key) FROM \(name: table.name) AS \(name: "$s") WHERE \(key) IN (\(keys)) ORDER BY \(key) \
+      FOR SHARE OF \(name: "$s")
+      """
+  }
+}

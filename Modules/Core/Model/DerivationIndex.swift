@@ -1,0 +1,93 @@
+/// The derived attributes of a model that depend on other records, by the entities and the slots whose changes concern
+/// them.
+struct DerivationIndex: Sendable {
+  /// The changes of the records of one entity that concern derived values.
+  struct Triggers: Sendable {
+    /// A path that begins with a reference of the record, in a slot.
+    var paths: [(derivation: RelationshipDerivation, slot: Int)] = []
+    /// A value computed from members that refer to their owner, in a slot. The value slot is `nil` for a count.
+    var memberships: [(derivation: RelationshipDerivation, ownerSlot: Int, valueSlot: Int?)] = []
+    /// A value computed from linked members, whose values are in a slot.
+    var linkedValues: [(derivation: RelationshipDerivation, valueSlot: Int)] = []
+    /// A path that leads over the record, or ends at it: the relationships up to the record, and the slot that is read there.
+    var passages: [(derivation: RelationshipDerivation, steps: [RelationshipDescription], slot: Int)] = []
+  }
+
+  /// The triggers by entity. An entity without any has no entry.
+  private(set) var triggers: [ObjectIdentifier: Triggers] = [:]
+  /// The derived values that depend on the links of a table, and whether their owners are the sources.
+  private(set) var links: [LinkTable: [(derivation: RelationshipDerivation, isForward: Bool)]] = [:]
+  /// Whether no attribute of the model depends on other records.
+  var isEmpty: Bool { triggers.isEmpty && links.isEmpty }
+
+  init(_ entities: [EntityDescription]) {
+    for entity in entities {
+      for attribute in entity.attributes where attribute.entity === entity {
+        if let derivation = RelationshipDerivation(attribute) { add(derivation) }
+      }
+    }
+  }
+
+  /// The triggers of an entity; `nil` for none.
+  subscript(entity: EntityDescription) -> Triggers? { triggers[ObjectIdentifier(entity)] }
+
+  /// Whether changes of records concern derived values of other records, or values derived from other records.
+  ///
+  /// - Parameter slots: The changed slots; `nil` for inserts and deletes.
+  func isConcerned(by entities: [EntityDescription], slots: SlotSet?) -> Bool {
+    entities.contains { entity in
+      guard let triggers = self[entity] else { return false }
+      guard let slots else { return true }
+      return triggers.readSlots.contains(where: slots.contains)
+    }
+  }
+
+  private mutating func add(_ derivation: RelationshipDerivation) {
+    switch derivation.rule {
+    case .path(let steps, let attribute):
+      for entity in derivation.attribute.entity.hierarchy {
+        change(entity) { $0.paths.append((derivation, steps[0].slot ?? 0)) }
+      }
+      for (index, step) in steps.enumerated() {
+        let slot = index + 1 < steps.count ? steps[index + 1].slot ?? 0 : attribute.slot
+        for entity in step.destination.hierarchy {
+          change(entity) { $0.passages.append((derivation, Array(steps[...index]), slot)) }
+        }
+      }
+    case .count(let relationship): add(derivation, relationship, nil)
+    case .members(_, let relationship, let attribute): add(derivation, relationship, attribute.slot)
+    }
+  }
+
+  private mutating func add(
+    _ derivation: RelationshipDerivation, _ relationship: RelationshipDescription, _ valueSlot: Int?
+  ) {
+    switch relationship.storage {
+    case .column: break
+    case .inverseColumn(let inverse, _):
+      for entity in relationship.destination.hierarchy {
+        change(entity) { $0.memberships.append((derivation, inverse.slot ?? 0, valueSlot)) }
+      }
+    case .links(let table, let isForward):
+      links[table, default: []].append((derivation, isForward))
+      // A deleted member loses its links, which a batch request of its own would not note.
+      for entity in relationship.destination.hierarchy {
+        change(entity) { triggers in
+          if let valueSlot { triggers.linkedValues.append((derivation, valueSlot)) }
+        }
+      }
+    }
+  }
+
+  private mutating func change(_ entity: EntityDescription, _ body: (inout Triggers) -> Void) {
+    body(&triggers[ObjectIdentifier(entity), default: Triggers()])
+  }
+}
+
+extension DerivationIndex.Triggers {
+  /// The slots whose changes concern derived values.
+  fileprivate var readSlots: [Int] {
+    paths.map(\.slot) + memberships.map(\.ownerSlot) + memberships.compactMap(\.valueSlot)
+      + linkedValues.map(\.valueSlot) + passages.map(\.slot)
+  }
+}

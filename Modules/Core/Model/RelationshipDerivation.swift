@@ -1,0 +1,103 @@
+import Foundation
+
+/// A derived attribute whose value depends on other records, resolved in a model.
+///
+/// **Where the value is computed.** In the transaction of the save, after its writes, from the records that the store has
+/// then. Two processes that add one member each to an owner cannot both count without the member of the other: the owner
+/// is locked, or its version compared, before the members are read.
+///
+/// **The owner's version.** A new value is a new version of the owner's row, so that other contexts, caches and processes
+/// notice it by the same means as any change. It is no edit: a save of the owner that meets a newer row whose other values
+/// are those it was read with goes on top of that row, under every merge policy. So nobody's edit of a title is a conflict
+/// because somebody else added a track.
+public struct RelationshipDerivation: Sendable, Hashable {
+  /// The rule, with the descriptions that its path names.
+  public enum Rule: Sendable, Hashable {
+    /// The value of the attribute of the record at the end of the to-one relationships, of which there is one at least.
+    case path([RelationshipDescription], AttributeDescription)
+    /// The number of members of a to-many relationship.
+    case count(RelationshipDescription)
+    /// A value computed from an attribute of the members of a to-many relationship.
+    case members(Function, RelationshipDescription, AttributeDescription)
+  }
+
+  /// A function of the values of members. Missing values do not take part.
+  public enum Function: String, Sendable, Hashable {
+    /// The sum; zero without values.
+    case sum
+    /// The least value; missing without values.
+    case minimum
+    /// The greatest value; missing without values.
+    case maximum
+    /// The sum divided by the number of values; missing without values.
+    case average
+  }
+
+  /// The derived attribute. Its entity and the subentities of that are the owners of the values.
+  public let attribute: AttributeDescription
+  /// The rule.
+  public let rule: Rule
+
+  /// - Returns: `nil` for an attribute that is not derived from other records.
+  init?(_ attribute: AttributeDescription) {
+    guard let derivation = attribute.derivation, let path = derivation.relationshipPath,
+      let rule = Rule(derivation, path.split(separator: ".").map(String.init)[...], from: attribute.entity)
+    else { return nil }
+    self.attribute = attribute
+    self.rule = rule
+  }
+
+  /// The relationships that lead from the owner to the records that the value is computed from.
+  public var relationships: [RelationshipDescription] {
+    switch rule {
+    case .path(let steps, _): steps
+    case .count(let relationship), .members(_, let relationship, _): [relationship]
+    }
+  }
+
+  /// The value of an owner without members, or without a target.
+  static func initialValue(_ attribute: AttributeDescription) -> AttributeValue {
+    switch attribute.derivation {
+    case .count: .int(0)
+    case .sum:
+      switch attribute.type.storage {
+      case .double: .double(0)
+      case .decimal: .decimal(0)
+      default: .int(0)
+      }
+    default: .null
+    }
+  }
+}
+
+extension AttributeDescription {
+  /// The derivation from other records, resolved; `nil` for an attribute without one. Resolved anew at each call.
+  public var relationshipDerivation: RelationshipDerivation? { RelationshipDerivation(self) }
+}
+
+extension RelationshipDerivation.Rule {
+  fileprivate init?(_ derivation: Derivation, _ names: ArraySlice<String>, from entity: EntityDescription) {
+    var (names, entity) = (names, entity)
+    var steps: [RelationshipDescription] = []
+    while let name = names.first, let relationship = entity.relationships.first(where: { $0.name == name }) {
+      steps.append(relationship)
+      entity = relationship.destination
+      names = names.dropFirst()
+      if relationship.isToMany { break }
+    }
+    guard let last = steps.last else { return nil }
+    if case .count = derivation {
+      self = .count(last)
+      return
+    }
+    guard let attribute = entity.attribute(named: names.joined(separator: ".")) else { return nil }
+    switch derivation {
+    case .path: self = .path(steps, attribute)
+    case .sum: self = .members(.sum, last, attribute)
+    case .minimum: self = .members(.minimum, last, attribute)
+    case .maximum: self = .members(.maximum, last, attribute)
+    case .average: self = .members(.average, last, attribute)
+    case .canonical, .lowercase, .uppercase, .now, .count: return nil
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/// The derived values that the changes of a save in one store concern. A pure function of the changes and the model.
+///
+/// An owner is found by its key where the changes know it: the owner of a member before and after the change. Where they do
+/// not, such as the records whose path ends at a changed record, the changed records and the way back to the owners are
+/// noted, and the store follows it.
+struct AffectedDerivations {
+  private let index: DerivationIndex
+  private let environment: StoreEnvironment
+  /// The entities that the store holds, once a change concerns a derived value.
+  private lazy var held = Set(environment.entities.map { ObjectIdentifier($0) })
+  private var byEntity: [ObjectIdentifier: DerivationUpdate] = [:]
+
+  /// Returns the derived values to compute, by entity; none for changes that concern no derived value.
+  ///
+  /// A model without values derived from other records costs one comparison, and a group of changed records one look-up.
+  static func updates(of changes: RowChanges, in environment: StoreEnvironment) -> [DerivationUpdate] {
+    let index = environment.model.derivations
+    guard !index.isEmpty else { return [] }
+    var affected = AffectedDerivations(index, environment)
+    for group in changes.inserts { affected.note(group) }
+    for group in changes.updates { affected.note(group) }
+    for group in changes.deletes { affected.note(group) }
+    affected.note(changes.links)
+    return affected.byEntity.values.sorted { $0.entity.position < $1.entity.position }
+  }
+
+  private init(_ index: DerivationIndex, _ environment: StoreEnvironment) {
+    self.index = index
+    self.environment = environment
+  }
+
+  private mutating func change(_ derivation: RelationshipDerivation, _ body: (inout DerivationUpdate) -> Void) {
+    let held = self.held
+    // A store that does not hold the other records has no value for their owner.
+    guard derivation.relationships.allSatisfy({ held.contains(ObjectIdentifier($0.destination)) }) else { return }
+    let entity = derivation.attribute.entity
+    body(&byEntity[ObjectIdentifier(entity), default: DerivationUpdate(of: entity)])
+  }
+
+  private mutating func note(owners keys: Set<Int64>, of derivation: RelationshipDerivation) {
+    if !keys.isEmpty { change(derivation) { $0.add(owners: keys, of: derivation) } }
+  }
+
+  // MARK: Rows
+
+  private mutating func note(_ group: RowChanges.Inserts) {
+    if let triggers = index[group.entity] {
+      for path in triggers.paths {
+        note(owners: Set(group.rows.lazy.filter { !$0[path.slot].isNull }.map(\.key)), of: path.derivation)
+      }
+      for membership in triggers.memberships {
+        note(owners: group.rows.targets(membership.ownerSlot), of: membership.derivation)
+      }
+      // No fresh record has records that lead to it, but for those of the save, which lead to their owners themselves.
+      note(triggers.passages, through: group.restoredKeys)
+    }
+    guard !group.restoredKeys.isEmpty, !group.entity.checked.related.isEmpty else { return }
+    // Records that were members of a restored record may be so again.
+    for derivation in group.entity.attributes.compactMap(\.relationshipDerivation) {
+      note(owners: group.restoredKeys, of: derivation)
+    }
+  }
+
+  private mutating func note(_ group: RowChanges.Updates) {
+    guard let triggers = index[group.entity] else { return }
+    let slots = group.slots
+    let rows = group.updates.lazy.map(\.row)
+    for path in triggers.paths where slots.contains(path.slot) {
+      note(owners: Set(rows.map(\.key)), of: path.derivation)
+    }
+    for membership in triggers.memberships {
+      let isMoved = slots.contains(membership.ownerSlot)
+      guard isMoved || membership.valueSlot.map(slots.contains) == true else { continue }
+      var owners = rows.targets(membership.ownerSlot)
+      if isMoved { owners.formUnion(group.bases.lazy.compactMap(\.self).targets(membership.ownerSlot)) }
+      note(owners: owners, of: membership.derivation)
+    }
+    for linked in triggers.linkedValues where slots.contains(linked.valueSlot) {
+      guard let relationship = linked.derivation.relationships.first else { continue }
+      change(linked.derivation) { $0.add(rows.map(\.key), by: .members(relationship), of: linked.derivation) }
+    }
+    let passages = triggers.passages.filter { slots.contains($0.slot) }
+    if !passages.isEmpty { note(passages, through: Set(rows.map(\.key))) }
+  }
+
+  private mutating func note(_ group: RowChanges.Deletes) {
+    guard let triggers = index[group.entity] else { return }
+    for membership in triggers.memberships {
+      note(owners: group.bases.lazy.compactMap(\.self).targets(membership.ownerSlot), of: membership.derivation)
+    }
+    // References that a delete clears are changes of the records that refer; other references dangle.
+    let dangling = triggers.passages.filter { $0.steps.last?.isConstrained == false }
+    if !dangling.isEmpty { note(dangling, through: Set(group.deletes.lazy.map(\.id.key))) }
+  }
+
+  private mutating func note(
+    _ passages: [(derivation: RelationshipDerivation, steps: [RelationshipDescription], slot: Int)],
+    through keys: Set<Int64>
+  ) {
+    guard !keys.isEmpty else { return }
+    for passage in passages {
+      change(passage.derivation) { $0.add(keys, by: .path(passage.steps), of: passage.derivation) }
+    }
+  }
+
+  // MARK: Links
+
+  private mutating func note(_ links: LinkChanges) {
+    guard !links.isEmpty else { return }
+    for (table, derivations) in index.links {
+      let ends = Array(links.added[table, default: [:]].keys) + links.removed[table, default: []]
+      for (derivation, isForward) in derivations {
+        note(owners: Set(ends.lazy.map { isForward ? $0.source : $0.target }), of: derivation)
+      }
+    }
+  }
+}
+
+extension Sequence<Row> {
+  /// The keys of the records that a slot of the rows refers to.
+  fileprivate func targets(_ slot: Int) -> Set<Int64> {
+    var keys: Set<Int64> = []
+    for row in self { if case .reference(let target) = row[slot] { keys.insert(target.key) } }
+    return keys
+  }
+}

@@ -1,0 +1,83 @@
+import CoherenceCore
+
+// Values derived from other records, in stores that migrate.
+
+extension ConformanceSubject {
+  /// A library whose books have the number of their tags and the name of their author, and whose authors have numbers of
+  /// their books.
+  private static func deriving(_ pages: Derivation = .sum("books.pages")) -> Library {
+    base.changed {
+      $0.book.append(Attribute("authorName", .string, derived: .path("author.name")))
+      $0.book.append(Attribute("tagCount", .int64, derived: .count("tags")))
+      $0.author.append(Attribute("bookCount", .int64, derived: .count("books")))
+      $0.author.append(Attribute("pages", .int64, optional: true, derived: pages))
+    }
+  }
+
+  /// An author with two books, one of which has two tags.
+  private static func fillShelf(_ context: ManagedObjectContext) throws {
+    let author = try context.make("Author", ["name": "Snorri"])
+    let books = try ["Edda", "Egla"].map { try context.make("Book", ["title": $0, "pages": 100]) }
+    for book in books { try book.setObject(author, for: "author") }
+    try books[0].setObjects(["old", "verse"].map { try context.make("Tag", ["name": $0]) }, for: "tags")
+  }
+
+  private static func expectShelf(_ stack: ConformanceStack, books: Int, pages: Int, name: String = "Snorri") throws {
+    try stack.read { context in
+      let author = try context.one("Author")
+      try expectValue(author, "bookCount", books)
+      try expectValue(author, "pages", pages)
+      try expectEqual(try context.number(of: "Book", where: equal("authorName", name)), books)
+      try expectEqual(try context.names("Book", where: equal("tagCount", 2)), ["Edda"])
+    }
+  }
+
+  @CasesBuilder static var derivedRelationMigrations: [Case] {
+    Case("attributes derived from other records that are added get their values in existing records") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillShelf)
+      try stack.write { _ = try $0.make("Author", ["name": "Nobody"]) }
+      try stack.reopen(model: try deriving().model)
+      try stack.read { context in
+        let nobody = try context.one("Author", where: equal("name", "Nobody"))
+        try expectValue(nobody, "bookCount", 0)
+        try expectValue(nobody, "pages", 0)
+        try expectEqual(nobody.version, 1)
+      }
+      try stack.write { $0.delete(try $0.one("Author", where: equal("name", "Nobody"))) }
+      try expectShelf(stack, books: 2, pages: 200)
+      try stack.write { $0.delete(try $0.one("Book", where: equal("title", "Egla"))) }
+      try expectShelf(stack, books: 1, pages: 100)
+    }
+    Case("another rule over other records replaces the values of existing records") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try deriving().model)
+      try stack.write(fillShelf)
+      try expectShelf(stack, books: 2, pages: 200)
+      try stack.reopen(model: try deriving(.count("books")).model)
+      try expectShelf(stack, books: 2, pages: 2)
+    }
+    Case("records that a program without values derived from other records wrote are counted") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try deriving().model)
+      try stack.write(fillShelf)
+      try stack.reopen(model: try base.model)
+      try stack.write { context in
+        let book = try context.make("Book", ["title": "Heimskringla", "pages": 50])
+        try book.setObject(try context.one("Author"), for: "author")
+        try context.one("Author").setValue("Sturluson", for: "name")
+      }
+      try stack.reopen(model: try deriving().model)
+      try expectShelf(stack, books: 3, pages: 250, name: "Sturluson")
+    }
+    Case("a change of the members' attributes keeps values derived from them") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try deriving().model)
+      try stack.write(fillShelf)
+      let wider = deriving().changed {
+        Library.replace("pages", in: &$0.book, by: Attribute("pages", .int64, optional: true))
+      }
+      try stack.reopen(model: try wider.model)
+      try expectShelf(stack, books: 2, pages: 200)
+      try stack.write { try $0.one("Book", where: equal("title", "Edda")).setValue(1, for: "pages") }
+      try expectShelf(stack, books: 2, pages: 101)
+    }
+  }
+}

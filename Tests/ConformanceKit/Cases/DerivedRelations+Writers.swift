@@ -1,0 +1,173 @@
+import CoherenceCore
+import Foundation
+
+// Batch requests, and several writers.
+
+extension ConformanceSubject {
+  @CasesBuilder static var derivedRelationBatches: [Case] {
+    deriving("batch requests keep derived values right, in stores and in objects") { stack in
+      try fill(stack)
+      try fill(stack, [10], record: "B")
+      try stack.read { context in
+        let owner = try record(context)
+        let target = try record(context, "B").objectID
+        try context.execute(BatchUpdateRequest(entityName: "Song", values: ["length": 4]))
+        try expectValue(owner, "length", 8)
+        try checkDerived(stack)
+        let rows: [[String: AttributeValue]] = [
+          ["name": .string("x"), "code": .string("x"), "length": .int(1), "record": .reference(owner.objectID)],
+          ["name": .string("y"), "code": .string("y"), "length": .int(2), "record": .reference(owner.objectID)],
+        ]
+        try context.execute(BatchInsertRequest(entityName: "Song", rows: rows))
+        try expectValue(owner, "songCount", 4)
+        try checkDerived(stack)
+        let moved: [[String: AttributeValue]] = [
+          ["name": .string("x"), "code": .string("x"), "length": .int(7), "record": .reference(target)],
+          ["name": .string("z"), "code": .string("z"), "length": .int(9), "record": .reference(target)],
+        ]
+        try context.execute(BatchInsertRequest(entityName: "Song", rows: moved, onDuplicate: .update(by: ["code"])))
+        try expectValue(owner, "songCount", 3)
+        try checkDerived(stack)
+        try context.execute(BatchUpdateRequest(entityName: "Singer", values: ["name": "New"]))
+        try expectValue(owner, "singerName", "New")
+        try checkDerived(stack)
+        try context.execute(BatchDeleteRequest(entityName: "Song", predicate: equal("name", "y")))
+        try expectValue(owner, "songCount", 2)
+        try checkDerived(stack)
+        try context.execute(BatchDeleteRequest(entityName: "Singer"))
+        try expectValue(owner, "singerName", String?.none)
+        try checkDerived(stack)
+      }
+    }
+    deriving("a batch delete of linked members, and a claim, keep derived values right") { stack in
+      try fill(stack)
+      try stack.write { context in
+        let labels = try [1.0, 2.0].map { try context.make("Label", ["name": "\($0)", "weight": $0]) }
+        try record(context).setObjects(labels, for: "labels")
+      }
+      try stack.read { context in
+        try context.execute(BatchDeleteRequest(entityName: "Label", predicate: equal("name", "1.0")))
+        try checkDerived(stack)
+        try expectValue(try record(context), "labelWeight", 2.0)
+        let request = FetchRequest<ManagedObject>(entityName: "Song")
+        try context.claim(request, limit: 1, set: ["length": Int32(50)])
+        try checkDerived(stack)
+      }
+    }
+  }
+
+  // MARK: Writers
+
+  @CasesBuilder static var derivedWriters: [Case] {
+    deriving("an edit and a delete of an owner are no conflicts because others added members") { stack in
+      try fill(stack)
+      for isDelete in [false, true] {
+        let late = stack.context(.error)
+        try late.performAndWait {
+          let owner = try record(late)
+          try owner.load()
+          if isDelete { _ = try owner.objects(for: "songs") }
+          try stack.write { try addSong("other\(isDelete)", 5, to: isDelete ? nil : try record($0), $0) }
+          if isDelete {
+            try stack.write { try $0.one("Singer").setValue("renamed", for: "name") }
+            late.delete(owner)
+          } else {
+            try owner.setValue("code", for: "code")
+          }
+          try late.save()
+          if !isDelete { try expectValue(owner, "songCount", 3) }
+        }
+        try checkDerived(stack)
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Record"), 0) }
+    }
+    deriving("an edit of an owner's property by another writer is still a conflict") { stack in
+      try fill(stack)
+      let late = stack.context(.error)
+      try late.performAndWait {
+        let owner = try record(late)
+        try owner.load()
+        try stack.write { context in
+          let owner = try record(context)
+          try addSong("other", 5, to: owner, context)
+          try owner.setValue("theirs", for: "code")
+        }
+        try owner.setValue("mine", for: "code")
+        try expectThrows(.versionConflict) { try late.save() }
+        late.rollback()
+      }
+      try checkDerived(stack)
+    }
+    deriving("policies that write an owner's whole row keep its derived values") { stack in
+      let policies: [(String, MergePolicy)] = [("X", .storeTrumps), ("Y", .objectTrumps), ("Z", .overwrite)]
+      for (name, policy) in policies {
+        try fill(stack, [1], record: name)
+        let late = stack.context(policy)
+        try late.performAndWait {
+          let owner = try record(late, name)
+          try owner.load()
+          try stack.write { context in
+            let owner = try record(context, name)
+            try addSong("other", 5, to: owner, context)
+            try owner.setValue("theirs \(name)", for: "code")
+          }
+          try owner.setValue("mine \(name)", for: "code")
+          try late.save()
+        }
+        try checkDerived(stack)
+      }
+    }
+    deriving("writers that add members to one owner at the same time count the members of all") { stack in
+      try fill(stack)
+      let coordinators = [stack.coordinator] + (try (1...2).map { _ in try stack.anotherCoordinator() })
+      let rounds = 8
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (number, coordinator) in coordinators.enumerated() {
+          group.addTask {
+            let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+            for round in 0..<rounds {
+              try await context.perform {
+                try addSong("\(number)-\(round)", Int32(round), to: try record(context), context)
+                try context.save()
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try stack.reopen()
+      try checkDerived(stack)
+      try stack.read { try expectValue(try record($0), "songCount", 2 + coordinators.count * rounds) }
+    }
+    deriving("a rename at the end of a path and records that take the path at the same time agree") { stack in
+      try fill(stack)
+      let other = try stack.anotherCoordinator()
+      let coordinator = stack.coordinator
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+          for round in 0..<12 {
+            try await context.perform {
+              let song = try addSong("n\(round)", nil, to: nil, context)
+              try song.setObject(try record(context), for: "record")
+              try context.save()
+            }
+          }
+        }
+        group.addTask {
+          let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: other)
+          context.mergePolicy = .objectTrumps
+          for round in 0..<12 {
+            try await context.perform {
+              try context.one("Singer").setValue("S\(round)", for: "name")
+              try context.save()
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try stack.reopen()
+      try checkDerived(stack)
+    }
+  }
+}
