@@ -34,6 +34,23 @@ import Testing
     #expect(try store.reading { try $0.all(query) }.map(\.id) == [row.id])
   }
 
+  @Test func `a statement for many rows has at most 4,096 of them, and no more texts than a message takes`() throws {
+    let store = try #require(store as? PostgreSQLStore)
+    let person = store.entity("Person")
+    let slot = try #require(person.attribute(named: "name")).slot
+    let statement = try PostgreSQLBulkStatement.update(person, slots: SlotSet([slot]), in: store.schema)
+    func parts(_ texts: [String]) -> [Range<Int>] {
+      statement.parts(of: texts.count) { index, parameter in
+        if case .slot = parameter { .string(texts[index]) } else { .int(0) }
+      }
+    }
+    #expect(parts(Array(repeating: "a", count: 10_000)) == [0..<4_096, 4_096..<8_192, 8_192..<10_000])
+    let large = String(repeating: "a", count: 1 << 24)
+    #expect(parts(["a", large, large, large, "a"]) == [0..<2, 2..<4, 4..<5])
+    #expect(parts([large + large + large, "a"]) == [0..<1, 1..<2])
+    #expect(parts([]).isEmpty)
+  }
+
   @Test func `a connection with many statements prepared begins and ends any transaction`() throws {
     let pool = try #require(store as? PostgreSQLStore).pool
     func prepareMany() throws {
