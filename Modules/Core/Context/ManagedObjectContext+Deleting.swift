@@ -68,7 +68,7 @@ extension ManagedObjectContext {
       guard object.pending?.kind == .deleted else { return false }
       let targets = try targets(of: relationship, from: object)
       if storage.recordsUndo, relationship.isToMany {
-        storage.undo?.record(targets.map(\.recordID), of: relationship, object)
+        storage.undo?.record(try object.changedMemberIDs(of: relationship), of: relationship, object)
       }
       for target in targets {
         switch relationship.deleteRule {

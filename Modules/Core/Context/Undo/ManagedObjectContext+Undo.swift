@@ -76,7 +76,8 @@ extension ManagedObjectContext {
     }
   }
 
-  private final func isPresent(_ object: ManagedObject) -> Bool {
+  /// Whether a recorded object still belongs to the context and is not deleted.
+  final func isPresent(_ object: ManagedObject) -> Bool {
     object.storage === storage && !object.flags.contains(.detached) && object.pending?.kind != .deleted
   }
 

@@ -69,7 +69,9 @@ extension ManagedObjectContext {
       for id in ids {
         let id = history.present(id, in: self)
         // The record of a member may be gone.
-        guard (try? fault(for: id, of: id.entity).loadRow()) != nil else { continue }
+        guard let member = try? fault(for: id, of: id.entity), (try? member.loadRow()) != nil, isPresent(member) else {
+          continue
+        }
         changes.add(id, comesLast: true)
       }
       storage.withPending { record.members[relationship] = changes }

@@ -16,12 +16,14 @@ enum UndoStep {
     if case .value(let known, let knownSlot, _) = self { known === object && knownSlot == slot } else { false }
   }
 
-  /// The temporary identifiers in the state before the change, and of the member.
+  /// The temporary identifiers in the state before the change, of the member, and of the records that a deleted record
+  /// refers to.
   var temporaryIDs: [ManagedObjectID] {
     switch self {
     case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id):
       id.isTemporaryID ? [id] : []
     case .list(_, _, let ids): ids.filter(\.isTemporaryID)
+    case .deleted(let deleted): deleted.record.partners.filter(\.isTemporaryID)
     default: []
     }
   }
