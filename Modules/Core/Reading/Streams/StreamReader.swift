@@ -8,7 +8,7 @@ import Synchronization
 /// the stream ends. The streamed context is entered once, for the delete rules, and a second time if temporary
 /// identifiers are shown.
 final class StreamReader: @unchecked Sendable {
-  // Sendable: `state`, `lastRead` and `observation` are used in `reading` alone.
+  // Sendable: `state`, `lastRead`, `isAwaited` and `observation` are used in `reading` alone.
 
   typealias Planner = @Sendable (ManagedObjectContext) throws -> FetchPlan
 
@@ -26,6 +26,8 @@ final class StreamReader: @unchecked Sendable {
   private let unreadLimit: Duration
   private var state = State.new
   private var lastRead = ContinuousClock.now
+  /// Whether a read is under way, which may take as long as it needs.
+  private var isAwaited = false
   private var observation: (any StackObservation)?
 
   /// - Parameters:
@@ -50,7 +52,7 @@ final class StreamReader: @unchecked Sendable {
   func next<T: Sendable>(_ read: @escaping @Sendable (StreamedFetch) throws -> T?) async throws -> T? {
     do {
       try Task.checkCancellation()
-      if try await reading.perform({ self.isNew }) { try await begin() }
+      if try await reading.perform({ self.noteCall() }) { try await begin() }
       return try await reading.perform { try self.advance(read) }
     } catch {
       let failure = Self.typed(error)
@@ -73,7 +75,13 @@ final class StreamReader: @unchecked Sendable {
     error is CancellationError ? CoherenceError(.cancelled, "The task was cancelled during a stream.") : error
   }
 
-  private var isNew: Bool { if case .new = state { true } else { false } }
+  /// Notes that a read begins.
+  ///
+  /// - Returns: Whether the fetch has to begin first.
+  private func noteCall() -> Bool {
+    isAwaited = true
+    return if case .new = state { true } else { false }
+  }
 
   private func advance<T>(_ read: (StreamedFetch) throws -> T?) throws -> T? {
     switch state {
@@ -83,6 +91,7 @@ final class StreamReader: @unchecked Sendable {
       do {
         let batch = try read(fetch)
         if batch == nil { finish(.ended) }
+        isAwaited = false
         lastRead = .now
         return batch
       } catch {
@@ -194,7 +203,7 @@ final class StreamReader: @unchecked Sendable {
 
   private func endIfUnread() {
     guard case .open = state else { return }
-    let rest = unreadLimit - (ContinuousClock.now - lastRead)
+    let rest = isAwaited ? unreadLimit : unreadLimit - (ContinuousClock.now - lastRead)
     if rest > .zero { return watch(for: rest) }
     finish(
       .failed(
