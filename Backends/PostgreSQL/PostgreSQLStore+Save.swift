@@ -208,7 +208,9 @@ private struct PostgreSQLSave {
   /// Has the server respond to the queued statements, and looks at every response.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
-    try connection.timed(["save, \(sent.count) statements"]) {
+    // The message is made at the end, when no statement is left.
+    let count = sent.count
+    try connection.timed(["save, \(count) statements"]) {
       try connection.synchronize()
       if !hasBegun { try transaction.receiveBeginning() }
       hasBegun = true
@@ -222,8 +224,8 @@ private struct PostgreSQLSave {
         case .derivation(let update): derived += try store.receiveDerived(update, on: connection)
         case .step(let step, let elements):
           let subjects = request.steps[step].subjects(at: elements)
-          let count = try affectedCount(by: subjects)
-          guard count != elements.count, request.steps[step].looksAtVersions else { continue }
+          let affected = try affectedCount(by: subjects)
+          guard affected != elements.count, request.steps[step].looksAtVersions else { continue }
           isUntold = isUntold || subjects.isEmpty
           outdated += subjects
         }

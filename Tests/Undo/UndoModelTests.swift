@@ -15,7 +15,8 @@ import Testing
     var run = UndoRun(stack, SeededRandom(seed: seed))
     for _ in 0..<60 { try run.step("COHERENCE_SEED=\(seed)") }
     try stack.save()
-    #expect(try stack.storedGraph() == stack.graph(), "COHERENCE_SEED=\(seed)")
+    let (stored, shown) = (try stack.storedGraph(), try stack.graph())
+    #expect(stored.lines == shown.lines, "COHERENCE_SEED=\(seed)")
   }
 }
 
