@@ -13,16 +13,22 @@ struct CallTrace: Sendable {
       // The capture reads whatever the frames point to. The outer frames of a thread are those of libraries without frame
       // pointers, and may point outside of the stack.
       let count = Int(coherence_frame_count(64)) - Self.margin
-      guard count > 0, let trace = try? Backtrace.capture(algorithm: .fast, limit: count, top: 0) else { return nil }
+      guard count > 0,
+        let trace = try? Backtrace.capture(algorithm: .fast, limit: count, top: 0, images: Self.images)
+      else { return nil }
       self.trace = trace
     }
+
+    /// The images of the program, found once. The search reads the head of every mapped file, and a file that is unmapped
+    /// meanwhile would end the process.
+    private static let images = ImageMap.capture()
 
     /// The number of counted frames that a trace leaves out: a capture reads ahead of its limit.
     private static let margin = 3
 
     /// The file and line of the innermost call outside of the framework; the function where the line is not known.
     var location: String? {
-      guard let frames = trace.symbolicated()?.frames else { return nil }
+      guard let frames = trace.symbolicated(with: Self.images)?.frames else { return nil }
       for frame in frames {
         guard let symbol = frame.symbol, !Self.isOfFramework(symbol.rawName) else { continue }
         // Accessors that the compiler and macros make have no line.
