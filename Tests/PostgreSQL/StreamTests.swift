@@ -66,7 +66,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `a stream whose link breaks in the middle throws, and is not shortened`(isCopied: Bool) async throws {
-    var iterator = context().stream(Self.request(isCopied)).makeAsyncIterator()
+    var iterator = context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)).makeAsyncIterator()
     for _ in 0..<10 { #expect(try await iterator.next() != nil) }
     try schema.terminateConnections()
     let error = await #expect(throws: CoherenceError.self) { while try await iterator.next() != nil {} }
@@ -77,7 +77,7 @@ import Testing
   @Test(arguments: [true, false])
   func `a stream that is left early gives its connection to the next reader`(isCopied: Bool) async throws {
     for _ in 0..<3 {
-      for try await _ in context().stream(Self.request(isCopied)) { break }
+      for try await _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) { break }
       #expect(try await countOfPeople() == Self.count)
     }
   }
@@ -95,7 +95,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `a save passes while a stream has the only connection to read`(isCopied: Bool) async throws {
-    var iterator = context().stream(Self.request(isCopied)).makeAsyncIterator()
+    var iterator = context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)).makeAsyncIterator()
     var count = 0
     while try await iterator.next() != nil {
       count += 1

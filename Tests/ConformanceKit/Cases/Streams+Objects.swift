@@ -9,7 +9,7 @@ extension ConformanceSubject {
       let context = stack.context()
       let expected = try await context.perform { try $0.fetch(streamed()).map(\.objectID) }
       let seen = Mutex<(ids: [ManagedObjectID], most: Int)>(([], 0))
-      try await context.forEachBatch(of: streamed(), batchSize: 500) { objects in
+      try await context.forEachBatch(of: streamed(), batchSize: 500, unreadLimit: .seconds(3600)) { objects in
         let registered = objects.first?.managedObjectContext?.registeredObjects.count ?? 0
         seen.withLock {
           $0.ids += objects.map(\.objectID)
@@ -22,7 +22,7 @@ extension ConformanceSubject {
     Case("batches of objects can be changed and saved while their stream continues") { stack in
       try fillStreamed(stack)
       let context = stack.context()
-      try await context.forEachBatch(of: streamed(), batchSize: 400) { objects in
+      try await context.forEachBatch(of: streamed(), batchSize: 400, unreadLimit: .seconds(3600)) { objects in
         for track in objects { track[Track.lengthKey] += 10_000 }
         try objects.first?.managedObjectContext?.save()
       }
@@ -38,7 +38,7 @@ extension ConformanceSubject {
         context.delete(try context.one("Track", where: equal("length", 6)))
       }
       let lengths = Mutex<[Int32]>([])
-      try await context.forEachBatch(of: streamed(), batchSize: 10) { objects in
+      try await context.forEachBatch(of: streamed(), batchSize: 10, unreadLimit: .seconds(3600)) { objects in
         lengths.withLock { $0 += objects.map { $0[Track.lengthKey] } }
         guard let context = objects.first?.managedObjectContext else { return }
         for track in try context.fetch(streamed(equal("length", 50))) { context.delete(track) }
@@ -52,7 +52,7 @@ extension ConformanceSubject {
     }
     Case("objects are not streamed where their context cannot be used") { stack in
       try fillStreamed(stack, count: 3)
-      let stream = stack.context().streamObjects(streamed())
+      let stream = stack.context().streamObjects(streamed(), unreadLimit: .seconds(3600))
       try await expectFailure(.wrongContext) { for try await _ in stream {} }
     }
   }
@@ -60,7 +60,7 @@ extension ConformanceSubject {
   @MainActor private static func lengthsOnMain(_ stack: ConformanceStack) async throws -> Int {
     let context = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: stack.coordinator)
     var sum = 0
-    for try await objects in context.streamObjects(streamed(), batchSize: 700) {
+    for try await objects in context.streamObjects(streamed(), batchSize: 700, unreadLimit: .seconds(3600)) {
       for track in objects { sum += Int(track[Track.lengthKey]) }
     }
     return sum

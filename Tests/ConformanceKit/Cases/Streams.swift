@@ -40,7 +40,7 @@ extension ConformanceSubject {
   /// Fails unless the stream of a request has the snapshots that a fetch finds.
   private static func expectStream(_ request: FetchRequest<Track>, in context: ManagedObjectContext) async throws {
     let expected = try await context.perform { try $0.snapshots(of: request) }
-    let found = try await collect(context.stream(request))
+    let found = try await collect(context.stream(request, unreadLimit: .seconds(3600)))
     try expectEqual(found.count, expected.count, "the number of streamed snapshots")
     try expect(found == expected, "the snapshots of the fetch, in their order")
   }
@@ -91,18 +91,18 @@ extension ConformanceSubject {
       try fillStreamed(stack, count: 6_000)
       let interposition = try stack.interpose()
       guard try streamsInBatches(stack) else { return }
-      var iterator = stack.context().stream(streamed()).makeAsyncIterator()
+      var iterator = stack.context().stream(streamed(), unreadLimit: .seconds(3600)).makeAsyncIterator()
       try expectEqual(try await iterator.next()?.length, 5_999, "the first length")
       try expect(interposition.rowCount <= 2_048, "at most 2,048 rows for the first record")
     }
     Case("a stream that does not fit its request throws when it is read") { stack in
-      let unknown = stack.context().stream(streamed(equal("colour", 1)))
+      let unknown = stack.context().stream(streamed(equal("colour", 1)), unreadLimit: .seconds(3600))
       try await expectFailure(.unknownProperty) { _ = try await collect(unknown) }
       var negative = streamed()
       negative.fetchLimit = -1
-      let limited = stack.context().stream(negative)
+      let limited = stack.context().stream(negative, unreadLimit: .seconds(3600))
       try await expectFailure(.invalidFetchRequest) { _ = try await collect(limited) }
-      let mismatch = stack.context().stream(streamed(), as: PerformerValues.self)
+      let mismatch = stack.context().stream(streamed(), as: PerformerValues.self, unreadLimit: .seconds(3600))
       try await expectFailure(.snapshotMismatch) { _ = try await collect(mismatch) }
     }
   }
@@ -111,7 +111,7 @@ extension ConformanceSubject {
     Case("a stream shows the moment of its beginning while others save") { stack in
       try fillStreamed(stack)
       let before = try stack.read { try $0.snapshots(of: streamed()) }
-      var iterator = stack.context().stream(streamed()).makeAsyncIterator()
+      var iterator = stack.context().stream(streamed(), unreadLimit: .seconds(3600)).makeAsyncIterator()
       var found = [try unwrap(try await iterator.next())]
       try stack.write { context in
         for index in 0..<100 { try context.make("Track", ["title": "Late", "length": index]) }
@@ -135,7 +135,7 @@ extension ConformanceSubject {
           }
           return try context.snapshots(of: request)
         }
-        var iterator = context.stream(request).makeAsyncIterator()
+        var iterator = context.stream(request, unreadLimit: .seconds(3600)).makeAsyncIterator()
         var found = [try unwrap(try await iterator.next())]
         try await context.perform { try $0.save() }
         while let next = try await iterator.next() { found.append(next) }
@@ -160,7 +160,7 @@ extension ConformanceSubject {
       var saved = streamed(equal("album.title", "Debut"))
       saved.includesPendingChanges = false
       try await expectStream(saved, in: context)
-      let tracks = try await collect(context.stream(saved))
+      let tracks = try await collect(context.stream(saved, unreadLimit: .seconds(3600)))
       try expect(!tracks.isEmpty, "the tracks of the saved title")
     }
     Case("a stream of a child context shows the unsaved changes of its parent") { stack in
@@ -180,12 +180,13 @@ extension ConformanceSubject {
     Case("a stream that was left early, read to its end or failed releases its reader") { stack in
       try fillStreamed(stack)
       let interposition = try stack.interpose()
-      for try await track in stack.context().stream(streamed()) where track.length < 2_000 { break }
+      for try await track in stack.context().stream(streamed(), unreadLimit: .seconds(3600)) where track.length < 2_000
+      { break }
       await released(interposition)
-      for try await _ in stack.context().stream(streamed()) {}
+      for try await _ in stack.context().stream(streamed(), unreadLimit: .seconds(3600)) {}
       try expectEqual(interposition.openCursorCount, 0, "the number of open cursors after the last record")
       interposition.afterBatch { throw CoherenceError(.inputOutput, "The disk failed.") }
-      let failing = stack.context().stream(streamed())
+      let failing = stack.context().stream(streamed(), unreadLimit: .seconds(3600))
       try await expectFailure(.inputOutput) { _ = try await collect(failing) }
       try expectEqual(interposition.openCursorCount, 0, "the number of open cursors after a failure")
     }
@@ -193,7 +194,7 @@ extension ConformanceSubject {
       try fillStreamed(stack)
       let interposition = try stack.interpose()
       guard try streamsInBatches(stack) else { return }
-      var iterator = stack.context().stream(streamed()).makeAsyncIterator()
+      var iterator = stack.context().stream(streamed(), unreadLimit: .seconds(3600)).makeAsyncIterator()
       _ = try await iterator.next()
       interposition.afterBatch { throw CoherenceError(.connectionLost, "The link broke.") }
       try await expectFailure(.connectionLost) { while try await iterator.next() != nil {} }
@@ -201,7 +202,7 @@ extension ConformanceSubject {
     Case("a stream in a cancelled task throws at its next record and releases its reader") { stack in
       try fillStreamed(stack)
       let interposition = try stack.interpose()
-      let stream = stack.context().stream(streamed())
+      let stream = stack.context().stream(streamed(), unreadLimit: .seconds(3600))
       let task = Task {
         for try await _ in stream { withUnsafeCurrentTask { $0?.cancel() } }
       }
@@ -211,7 +212,7 @@ extension ConformanceSubject {
     Case("a stream whose store is detached throws") { stack in
       try fillStreamed(stack)
       guard try streamsInBatches(stack) else { return }
-      var iterator = stack.context().stream(streamed()).makeAsyncIterator()
+      var iterator = stack.context().stream(streamed(), unreadLimit: .seconds(3600)).makeAsyncIterator()
       _ = try await iterator.next()
       try stack.close()
       try await expectFailure(.storeDetached) { while try await iterator.next() != nil {} }

@@ -39,7 +39,7 @@ extension ManagedObjectContext {
   ///   ``ErrorCode/streamExpired``; ``ErrorCode/storeDetached`` when the store was detached; ``ErrorCode/connectionLost``
   ///   when a link to a server breaks. A stream that fails has thrown: it never ends early without an error.
   @inlinable public final func stream<S: EntitySnapshot, R: ManagedObject>(
-    _ request: FetchRequest<R>, as type: S.Type, unreadLimit: Duration = .seconds(20)
+    _ request: FetchRequest<R>, as type: S.Type, unreadLimit: Duration = .seconds(60)
   ) -> RecordStream<S> {
     // The loop over the records stays in the module of the snapshot type, so that the compiler specialises it.
     snapshotStream(request, as: type, unreadLimit) { read in
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
 
   /// Returns a stream of snapshots of the records that a request finds: see `stream(_:as:unreadLimit:)`.
   @inlinable public final func stream<R: SnapshotProviding>(
-    _ request: FetchRequest<R>, unreadLimit: Duration = .seconds(20)
+    _ request: FetchRequest<R>, unreadLimit: Duration = .seconds(60)
   ) -> RecordStream<R.Snapshot> {
     stream(request, as: R.Snapshot.self, unreadLimit: unreadLimit)
   }

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   ///   - batchSize: The number of objects of a batch, at least 1. The last batch may have fewer.
   ///   - unreadLimit: The time after which an unread stream releases its connections and fails.
   public final func streamObjects<Object: ManagedObject>(
-    _ request: FetchRequest<Object>, batchSize: Int = 512, unreadLimit: Duration = .seconds(20)
+    _ request: FetchRequest<Object>, batchSize: Int = 512, unreadLimit: Duration = .seconds(60)
   ) -> ObjectStream<Object> {
     ObjectStream(context: self) { [self] in objectBatches(request, batchSize, unreadLimit) }
   }
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
   ///   - unreadLimit: The time that a block may take before the stream releases its connections and fails.
   /// - Throws: The block's error, which ends the stream; the errors of `stream(_:)`.
   public final func forEachBatch<Object: ManagedObject>(
-    of request: FetchRequest<Object>, batchSize: Int = 512, unreadLimit: Duration = .seconds(20),
+    of request: FetchRequest<Object>, batchSize: Int = 512, unreadLimit: Duration = .seconds(60),
     _ body: @escaping @Sendable ([Object]) throws -> Void
   ) async throws {
     let batches = objectBatches(request, batchSize, unreadLimit)
