@@ -12,10 +12,12 @@ extension ManagedObject {
   @inline(never) final func recordUndo(of edit: MemberEdit, _ relationship: RelationshipDescription) throws {
     guard let history = storage?.undo else { return }
     if relationship.isOrdered { return try recordList(of: relationship, by: history) }
+    let known = pending?.members[relationship]
     switch edit {
-    case .add(let id): history.record(.added(self, relationship, id))
-    case .remove(let id): history.record(.removed(self, relationship, id))
-    case .order, .replace: break
+    // A repeated edit changes nothing: an assignment and a delete rule may both remove a member.
+    case .add(let id) where known?.contains(id) != true: history.record(.added(self, relationship, id))
+    case .remove(let id) where known?.contains(id) != false: history.record(.removed(self, relationship, id))
+    case .add, .remove, .order, .replace: break
     }
   }
 
