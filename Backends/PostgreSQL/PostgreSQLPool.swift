@@ -8,7 +8,8 @@ import Logging
 /// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
 /// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
 /// its connection, gets another connection beyond the size of the pool; so does a thread that excludes other writers,
-/// because all other connections may wait for it. So no thread with a connection waits forever.
+/// because all other connections may wait for it. The connections of streams do not count, so that a loop over a stream
+/// can read. So no thread with a connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
 /// thread starves. A returned connection wakes only the thread that gets it.
@@ -283,7 +284,9 @@ final class PostgreSQLPool: @unchecked Sendable {
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
-    guard exclusions[callingThread] != nil || holdsState(reader, purpose) else { return nil }
+    guard exclusions[callingThread] != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
+      return nil
+    }
     count += 1
     if purpose == .reading { readers += 1 }
     return Slot(connection: nil)
@@ -305,9 +308,23 @@ final class PostgreSQLPool: @unchecked Sendable {
       throw exhausted
     }
     seen += leases.values.compactMap(\.reader)
+    if isBesideStreams(waiter.purpose) {
+      waiters.removeAll { $0 === waiter }
+      count += 1
+      readers += 1
+      return Slot(connection: nil)
+    }
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
     _ = reclaim(where: isIdle)
     return nil
+  }
+
+  /// Whether a reader has to have a connection beyond the size of the pool, because streams have connections that other
+  /// readers would wait for. Called under the lock.
+  private func isBesideStreams(_ purpose: Purpose) -> Bool {
+    guard purpose == .reading else { return false }
+    let streams = leases.values.count { $0.reader?.hold?.isLasting == true }
+    return streams > 0 && readers - streams < options.poolSize - 1
   }
 
   private func freeSlot(for purpose: Purpose) -> Slot? {

@@ -80,10 +80,9 @@ struct ReadLease {
     let cacheStep = RowCache.stepCount
     let reader = try store.makeReader()
     let yielding = reader as? any YieldingReader
-    let hold = StateHold()
+    let hold = StateHold(isLasting: isLasting)
     if operations > 0 { hold.take() }
-    // A reader without a hold always stays in its state.
-    if !isLasting { yielding?.hold = hold }
+    yielding?.hold = hold
     readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
     return readers.count - 1
   }

@@ -30,13 +30,21 @@ extension YieldingReader {
 ///
 /// Only the context's owner takes and releases it; any thread may read it.
 public final class StateHold: Sendable {
-  private let isTaken = Atomic<Bool>(false)
+  private let isTaken: Atomic<Bool>
+  /// Whether the hold lasts as long as the reader, beyond the units of work: for a stream, whose reader may stay open for
+  /// long and is of no thread. Other readers must not wait for it.
+  public let isLasting: Bool
 
   /// Makes a hold that is not taken.
-  public init() {}
+  ///
+  /// - Parameter isLasting: Whether the hold is taken now, and never released.
+  public init(isLasting: Bool = false) {
+    self.isLasting = isLasting
+    isTaken = Atomic(isLasting)
+  }
 
   /// Whether the reader may continue in a later state.
-  public var isFree: Bool { !isTaken.load(ordering: .acquiring) }
+  public var isFree: Bool { !isLasting && !isTaken.load(ordering: .acquiring) }
 
   // A store asks under the lock that each read takes, so that a hold taken after the question protects the next read.
   func take() { isTaken.store(true, ordering: .releasing) }

@@ -71,12 +71,12 @@ struct StructuredValuesGuideTests {
 
   @Entity final class Item: ManagedObject {
     var weight = 0.0
-    @Relationship(inverse: \Collection.items) var collection: Collection?
+    var collection: Collection?
   }
 
   @Entity final class Owner: ManagedObject {
     var name: String
-    @Relationship(inverse: \Collection.owner) var collections: ToMany<Collection>
+    var collections: ToMany<Collection>
   }
 
   @Test func `a collection has the number and the weight of its items, and the name of its owner`() async throws {

@@ -16,7 +16,7 @@ struct UndoGuideTests {
 
     let history = UndoHistory(groupLimit: 100)
     context.undoHistory = history
-    try context.performAndWait {
+    context.performAndWait {
       album.title = "Pastel Blues (Remastered)"
       history.nameGroup("Rename Album")
     }
