@@ -169,6 +169,10 @@ extension ManagedObjectContext {
   private final func members<Member>(
     of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>, _ asked: FetchPlan
   ) throws -> [ManagedObject] {
+    let isLoaded = owner.loadedList(of: relationship) != nil
+    // A child context does not keep the list, which later edits of its parent would not reach. Neither does a store that
+    // finds the members itself.
+    defer { if parent != nil, !isLoaded { owner.collections?[relationship] = nil } }
     let ids = try owner.memberIDs(of: relationship)
     guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
     if request.predicate == nil {

@@ -19,10 +19,10 @@ extension ManagedObjectContext {
   ///
   /// ## What a stream holds
   ///
-  /// While it runs, a stream has a reader of each store of the entity: one connection and one open transaction. Of a
-  /// pool of PostgreSQL connections this is one of those for reading, so that a loop that reads the same store in other
-  /// ways needs a pool of three or more. The end of the stream, an error, a cancellation of the task and a loop that is
-  /// left early release the readers. A stream that is not read for `unreadLimit` releases them too; the next read
+  /// While it runs, a stream has a reader of each store of the entity: one connection and one open transaction. Other
+  /// readers do not wait for it: a PostgreSQL store opens connections beyond its pool while streams have those for
+  /// reading. The end of the stream, an error, a cancellation of the task and a loop that is left early release the
+  /// readers. A stream that is not read for `unreadLimit` releases them too; the next read
   /// throws ``ErrorCode/streamExpired`` then.
   ///
   /// ## Cost
