@@ -71,12 +71,12 @@ struct StructuredValuesGuideTests {
 
   @Entity final class Item: ManagedObject {
     var weight = 0.0
-    var collection: Collection?
+    @Relationship var collection: Collection?
   }
 
   @Entity final class Owner: ManagedObject {
     var name: String
-    var collections: ToMany<Collection>
+    @Relationship var collections: ToMany<Collection>
   }
 
   @Test func `a collection has the number and the weight of its items, and the name of its owner`() async throws {
