@@ -93,6 +93,10 @@ extension ConformanceSubject {
         _ = try context.execute(
           BatchInsertRequest(entityName: "Seat", rows: (0..<9_000).map { ["number": AttributeValue.int($0)] }))
         let rows = (0..<4_500).map { ["number": .int($0), "name": .string("a")] as [String: AttributeValue] }
+        let before = interposition.rowCount
+        _ = try context.one("Seat", where: equal("number", 0))
+        // A store that leaves predicates to Core returns all records for each read.
+        guard interposition.rowCount - before <= 1 else { return }
         let known = interposition.rowCount
         try expectEqual(try context.execute(upsert(rows, by: ["number"])).updated.count, 4_500)
         try expectEqual(interposition.rowCount - known, 4_500)

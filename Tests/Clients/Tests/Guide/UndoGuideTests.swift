@@ -11,7 +11,8 @@ struct UndoGuideTests {
   }
 
   @Test func `a renamed album gets its former title back`() async throws {
-    let context = try await Catalogue.filledContainer().viewContext
+    let container = try await Catalogue.filledContainer()
+    let context = container.viewContext
     let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)
 
     let history = UndoHistory(groupLimit: 100)
@@ -27,7 +28,8 @@ struct UndoGuideTests {
   }
 
   @Test func `tracks that are added in one group leave together`() async throws {
-    let context = try await Catalogue.filledContainer().viewContext
+    let container = try await Catalogue.filledContainer()
+    let context = container.viewContext
     let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)
     let history = UndoHistory()
     context.undoHistory = history
