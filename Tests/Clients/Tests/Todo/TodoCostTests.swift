@@ -82,7 +82,7 @@ struct TodoCostTests {
     #expect(few.dropLast() == many.dropLast())
     #expect(many[1][.fetch] ?? 0 <= 3)
     #expect(many[2] == [.fetch: 1, .save: 1] || many[2] == [.save: 1])
-    #expect(many[4][.fetch, default: 0] + many[4][.save, default: 0] <= 24)
+    #expect(many[4][.fetch, default: 0] + many[4][.save, default: 0] <= 60)
   }
 
   @Test(arguments: TodoStore.available)
