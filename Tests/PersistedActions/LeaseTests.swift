@@ -18,12 +18,12 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let events = stopped.events
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     #expect(try await other.runDueActions() == 0)
     time.advance(by: Self.lease)
@@ -44,11 +44,11 @@ import Testing
   func `work of a worker whose action was taken over is not committed`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -68,11 +68,11 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     try stack.enqueue(HoldAndCommit(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let first = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -93,12 +93,12 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let time = TestTime()
+    let time = ManualClock()
     let living = try stack.worker(time)
     let attempt = Task { try await living.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let othersTime = TestTime()
+    let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
     for year in 1...3 {
       // A sign of life: the worker sleeps again once it is saved.
@@ -121,11 +121,11 @@ import Testing
   func `an action that stops its workers is parked when its attempts are used up`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -143,14 +143,14 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let events = worker.events
     try await worker.start()
     let handle = try stack.enqueue(Hold(board: stack.boardName))
     try await stack.board.until("begin hold 1")
 
     // The worker gives no sign of life, and another one that cannot run the action has it wait again.
-    let time = TestTime()
+    let time = ManualClock()
     let other = try PersistedActionWorker(
       stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
       clock: time.workerClock)
@@ -172,7 +172,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try PersistedActionWorker(
       stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
       clock: time.workerClock)
@@ -182,7 +182,7 @@ import Testing
     let claims = worker.statistics.claims
     while worker.statistics.claims == claims {
       // The timer of the worker begins to sleep at a moment of its own.
-      if time.hasSleeper { time.advance(by: Self.lease) }
+      if time.sleeperCount > 0 { time.advance(by: Self.lease) }
       await Task.yield()
     }
     time.advance(by: Self.lease)
@@ -195,7 +195,7 @@ import Testing
     }
     // The worker has looked, and left the action that only the other worker knows.
     _ = try await stack.actions.untilFinished(mark)
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
     while try await stack.state(of: hold) == .running {
@@ -215,12 +215,12 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let idleTime = TestTime()
+    let idleTime = ManualClock()
     let idle = try stack.worker(idleTime)
     try await idle.start()
     #expect(try stack.workerCount() == 1)
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     for passed in [0, 1] {
       time.advance(by: Self.lease * passed)
@@ -254,8 +254,8 @@ import Testing
     }
     let stranger = try stack.makeStranger()
     let workers = [
-      try stack.worker(TestTime()) { $0.maximumClaimedAhead = 16 },
-      try stack.worker(on: stranger, TestTime()) { $0.maximumClaimedAhead = 16 },
+      try stack.worker(ManualClock()) { $0.maximumClaimedAhead = 16 },
+      try stack.worker(on: stranger, ManualClock()) { $0.maximumClaimedAhead = 16 },
     ]
     for worker in workers { try await worker.start() }
     for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
@@ -270,7 +270,7 @@ import Testing
     let handles = try stack.saving { context in
       try (0..<40).map { try context.enqueue(WriteNote(text: "\($0)")) }
     }
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     try await worker.start()
     for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
     await worker.stop()

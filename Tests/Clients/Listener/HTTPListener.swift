@@ -1,13 +1,12 @@
-import Foundation
+package import Foundation
 
 /// Listens on the loopback interface. Each connection has one request, and a thread of its own.
-final class HTTPListener: Sendable {
-  let url: URL
+package final class HTTPListener: Sendable {
+  package let url: URL
   private let socket: Int32
 
-  /// - Parameter answer: Takes the target of a request and its header fields in lower case, and returns all bytes of
-  ///   the reply.
-  init(_ answer: @escaping @Sendable (_ target: String, _ fields: [String: String]) -> Data) throws {
+  /// - Parameter answer: Returns all bytes of the reply; `nil` closes the connection without a reply.
+  package init(_ answer: @escaping @Sendable (HTTPListenerRequest) -> Data?) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     let (socket, port) = try Self.listen()
@@ -17,7 +16,9 @@ final class HTTPListener: Sendable {
     Thread.detachNewThread {
       while case let connection = accept(socket, nil, nil), connection >= 0 {
         Thread.detachNewThread {
-          if let (target, fields) = Self.receive(from: connection) { Self.send(answer(target, fields), to: connection) }
+          if let request = Self.receive(from: connection), let reply = answer(request) {
+            Self.send(reply, to: connection)
+          }
           shutdown(connection, Int32(SHUT_RDWR))
           close(connection)
         }
@@ -43,7 +44,7 @@ final class HTTPListener: Sendable {
     let status = withUnsafeMutablePointer(to: &address) { pointer in
       // Safety of `withMemoryRebound`: every address of a socket begins with the fields of `sockaddr`.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard bind(listener, address, size) == 0, Foundation.listen(listener, 64) == 0 else { return Int32(-1) }
+        guard bind(listener, address, size) == 0, Foundation.listen(listener, 256) == 0 else { return Int32(-1) }
         return getsockname(listener, address, &size)
       }
     }
@@ -51,24 +52,31 @@ final class HTTPListener: Sendable {
     return (listener, UInt16(bigEndian: address.sin_port))
   }
 
-  /// Reads the head of a request, which has no body here.
-  private static func receive(from connection: Int32) -> (target: String, fields: [String: String])? {
+  private static func receive(from connection: Int32) -> HTTPListenerRequest? {
     var bytes = Data()
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while bytes.range(of: Data("\r\n\r\n".utf8)) == nil {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    func more() -> Bool {
       let count = read(connection, &buffer, buffer.count)
-      guard count > 0 else { return nil }
-      bytes += buffer[..<count]
+      if count > 0 { bytes += buffer[..<count] }
+      return count > 0
     }
-    let lines = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n")
+    let end = Data("\r\n\r\n".utf8)
+    while bytes.range(of: end) == nil { guard more() else { return nil } }
+    guard let head = bytes.range(of: end) else { return nil }
+    let lines = String(decoding: bytes[..<head.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
     let words = lines[0].split(separator: " ")
-    guard words.count == 3 else { return nil }
+    guard words.count == 3, let components = URLComponents(string: String(words[1])) else { return nil }
     var fields: [String: String] = [:]
     for line in lines.dropFirst() {
       let parts = line.split(separator: ":", maxSplits: 1)
       if parts.count == 2 { fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces) }
     }
-    return (String(words[1]), fields)
+    let length = fields["content-length"].flatMap { Int($0) } ?? 0
+    while bytes.count < head.upperBound + length { guard more() else { return nil } }
+    let items = (components.queryItems ?? []).map { ($0.name, $0.value ?? "") }
+    return HTTPListenerRequest(
+      method: String(words[0]), path: components.path, query: Dictionary(items) { $1 }, fields: fields,
+      body: Data(bytes[head.upperBound...]))
   }
 
   private static func send(_ data: Data, to connection: Int32) {
