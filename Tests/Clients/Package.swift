@@ -53,6 +53,11 @@ let package = Package(
     .executableTarget(
       name: "coherence-sync", dependencies: ["Listener", coherence, modelMacros, http, httpTypes], path: "Sync",
       swiftSettings: strict),
+    // A music library: questions, walks, and a list that follows the changes.
+    .target(name: "MusicClient", dependencies: [coherence, modelMacros], path: "Music", swiftSettings: strict),
+    .testTarget(
+      name: "MusicTests", dependencies: ["MusicClient", coherence, modelMacros, postgreSQL], path: "Tests/Music",
+      swiftSettings: strict),
     // An offline client of to-do lists, and its server.
     .target(
       name: "Todo",
