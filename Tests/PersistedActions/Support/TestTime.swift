@@ -2,7 +2,7 @@ import CoherencePersistedActions
 import Foundation
 import Synchronization
 
-/// A clock and a date that a test advances.
+/// A manual clock and date, which only the test advances.
 final class TestTime: Clock, Sendable {
   struct Instant: InstantProtocol {
     var offset = Duration.zero
@@ -26,7 +26,7 @@ final class TestTime: Clock, Sendable {
     var watchers: [CheckedContinuation<Void, Never>] = []
   }
 
-  /// The date at the beginning: later than the date of the system, so that enqueued actions are due.
+  /// The initial date. It is later than the system's date, with which `enqueue` dates actions, so that they are due.
   static let firstDate = Date(timeIntervalSince1970: 4_102_444_800)
 
   private let state = Mutex(State())
@@ -34,13 +34,13 @@ final class TestTime: Clock, Sendable {
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }
 
-  /// The date, which may be set back and forward without the clock.
+  /// The date. A test may set it without advancing the clock.
   var date: Date {
     get { state.withLock { $0.date } }
     set { state.withLock { $0.date = newValue } }
   }
 
-  /// The time as a worker takes it.
+  /// This clock and date for the initializer of a worker.
   var workerClock: PersistedActionClock { PersistedActionClock(self) { self.date } }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -55,7 +55,7 @@ final class TestTime: Clock, Sendable {
     }
   }
 
-  /// Advances the clock and the date, and wakes the tasks whose time has come.
+  /// Advances the clock and the date, and wakes the tasks whose deadlines are reached.
   func advance(by duration: Duration) {
     let woken = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -67,10 +67,10 @@ final class TestTime: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Whether a task sleeps.
+  /// Whether a task sleeps on this clock.
   var hasSleeper: Bool { state.withLock { !$0.sleepers.isEmpty } }
 
-  /// Waits until a task sleeps.
+  /// Waits until a task sleeps on this clock.
   func untilSleeping() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
