@@ -84,7 +84,7 @@ struct DropEntries: ReportingCommand {
     let entries = try await store.entries(ids.ids)
     var count = 0
     for entry in entries {
-      // An earlier entry of the list may have taken this one along.
+      // The change of an earlier entry in the list may have removed this entry too.
       do { count += try await store.outbox.drop(entry.id) } catch ErrorCode.objectNotFound where count > 0 {}
     }
     try output.write(["dropped": .number(count)]) {
