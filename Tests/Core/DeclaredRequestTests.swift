@@ -57,7 +57,7 @@ import Testing
     #expect(try names(releases) == ["Abbey"])
   }
 
-  @Test func `a fetch refuses a property of a subclass that is not stored`() throws {
+  @Test func `a fetch refuses a computed property of a subclass`() throws {
     let request = FetchRequest(Single.self).filter { $0.rank == -3 }
     try context.performAndWait {
       let error = #expect(throws: CoherenceError.self) { try context.fetch(request) }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Testing
 
-/// The faults of derived attributes and of defaults that cannot be stored, and the descriptions of both.
+/// The errors of invalid derived attributes and defaults, and the descriptions of valid ones.
 @Suite struct DerivedDeclarationTests {
   private func fault(_ properties: [any PropertyDeclaration]) -> String? {
     var entity = Entity("Track")
@@ -116,7 +116,7 @@ import Testing
     #expect(try hash(.canonical("name")) == hashes[1])
   }
 
-  @Test func `a default that cannot be encoded is a fault of the model`() {
+  @Test func `a model refuses a default that cannot be encoded`() {
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [.nan])])?.contains("'Track.numbers'") == true)
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [1])]) == nil)
   }

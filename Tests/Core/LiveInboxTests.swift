@@ -14,7 +14,7 @@ import Testing
     func turnEnded(in context: ManagedObjectContext) {}
   }
 
-  @Test func `a change that is posted while the context takes another one leads to a turn`() throws {
+  @Test func `a change that arrives while the inbox is processed leads to another turn`() throws {
     let context = ManagedObjectContext()
     let counter = TurnCounter()
     context.performAndWait { context.turnObserver = counter }

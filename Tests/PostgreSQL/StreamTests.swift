@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a stream that is left early gives its connection to the next reader`(isCopied: Bool) async throws {
+  func `a stream that ends early returns its connection to the pool`(isCopied: Bool) async throws {
     for _ in 0..<3 {
       for try await _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) { break }
       #expect(try await countOfPeople() == Self.count)

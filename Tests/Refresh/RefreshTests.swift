@@ -304,7 +304,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a list that is registered beside a stop does not run after the stop`() async throws {
+  @Test func `a list registered during a stop does not run after the stop`() async throws {
     let program = try Place().program()
     for round in 0..<100 {
       await program.refresher.start()

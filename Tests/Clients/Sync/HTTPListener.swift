@@ -5,8 +5,8 @@ final class HTTPListener: Sendable {
   let url: URL
   private let socket: Int32
 
-  /// - Parameter answer: Takes the target of a request and its header fields in lower case, and returns all bytes of
-  ///   the reply.
+  /// - Parameter answer: Receives the target of a request and its header fields in lower case. Returns all bytes of the
+  ///   reply.
   init(_ answer: @escaping @Sendable (_ target: String, _ fields: [String: String]) -> Data) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)

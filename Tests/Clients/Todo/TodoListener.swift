@@ -21,7 +21,7 @@ final class TodoListener: Sendable {
   let port: UInt16
   private let socket: Int32
 
-  /// - Parameter answer: Returns the reply; `nil` closes the connection without a reply.
+  /// - Parameter answer: Called for each request. Returns the reply; `nil` closes the connection without a reply.
   init(_ answer: @escaping @Sendable (TodoRequest) -> TodoReply?) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)

@@ -1,8 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// Entities with attributes that are derived from other records: paths, counts, sums, and extremes, over relationships of
-/// every storage.
+/// Entities with attributes derived from other records: paths, counts, sums, and extremes, over relationships of every
+/// storage.
 enum Charts {
   static let model = soundModel { entities }
 

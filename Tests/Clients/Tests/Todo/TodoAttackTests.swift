@@ -102,7 +102,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `a page that is older than an accepted edit does not take the edit back`(store: TodoStore) async throws {
+  func `a page from before an accepted edit does not revert the edit`(store: TodoStore) async throws {
     let stage = try TodoStage(on: store)
     let client = try await stage.client("first")
     try await client.start()
@@ -128,7 +128,7 @@ struct TodoAttackTests {
     try await client.close()
   }
 
-  /// Repeats a save that lost a race to the answer of the server.
+  /// Repeats a save that conflicts with the reply to an earlier edit.
   private static func repeating(_ body: () async throws -> Void) async throws {
     while true {
       do { return try await body() } catch ErrorCode.versionConflict {}
@@ -136,7 +136,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `a list that is deleted while its insert is in flight leaves nothing on the server`(
+  func `deleting a list during the sending of its insert leaves nothing on the server`(
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
@@ -151,7 +151,8 @@ struct TodoAttackTests {
     try await client.delete(home)
     gate.open()
     #expect(try await client.outbox.flush() == 0)
-    // An insert whose answer came too late is repeated under its key, so that the delete has the key of the server.
+    // The reply to the insert arrived after the deletion. The insert is repeated under its key, so that the delete
+    // knows the record's key at the server.
     #expect(stage.server.documents(.lists).isEmpty && stage.server.documents(.tasks).isEmpty)
     #expect(stage.server.requests.contains("DELETE /lists/1") && !stage.server.requests.contains("POST /tasks"))
     #expect(try await client.lines().isEmpty)

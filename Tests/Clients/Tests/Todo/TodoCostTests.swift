@@ -67,8 +67,9 @@ struct TodoCostTests {
     try client.outbox.start()
     client.connectivity.isOnline = true
     let forward = try await counts.measure("\(title), forwarding of one edit") { try await client.outbox.flush() }
-    // The edit costs five fetches, and each search for ready edits six; another search may be under way. The start, the flush, the network, the store's
-    // signal, and the changes of entry, claim and answer each ask for a search; several requests may be one search.
+    // The edit costs five fetches, and each search for ready edits costs six. One more search may run. The start, the
+    // flush, the network, the store's signal, and the changes of entry, claim and reply each request a search. One
+    // search may serve several requests.
     let searches = client.outbox.statistics.scans
     #expect(searches <= 7)
     #expect(forward[.fetch, default: 0] <= 6 * (searches + 1) + 5 && forward[.save] == 3)
