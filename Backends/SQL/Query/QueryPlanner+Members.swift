@@ -86,7 +86,7 @@ extension QueryPlanner {
     return "SELECT COUNT(*) FROM \(parts.scope.tables)\(parts.filter.clause)"
   }
 
-  /// The statement for owners and their numbers of members, without owners that have none.
+  /// The statement for owners and their numbers of members, without owners of no members.
   package func memberCounts(of relationship: RelationshipDescription, owners: [Int64]) throws -> SQLFragment {
     guard let source = try source(of: relationship) else {
       throw CoherenceError(

@@ -1,7 +1,7 @@
 package import CoherenceCore
 import Foundation
 
-/// The SQL of values that are derived from other records.
+/// The SQL expressions of values derived from other records.
 package struct DerivedExpression: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
