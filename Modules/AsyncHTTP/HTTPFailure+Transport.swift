@@ -19,7 +19,7 @@ extension HTTPFailure {
     case NIOHTTPDecompression.DecompressionError.limit: return bodyTooLarge(limit)
     case let error as HTTPClientError: return broken(by: error)
     case let error as NIOConnectionError: return broken(by: error)
-    case is HTTPParserError: return broken("the connection ended within the reply, or the reply is no HTTP")
+    case is HTTPParserError: return broken("the connection ended within the reply, or the reply is not HTTP")
     case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
       return broken("the compressed body is damaged")
     case is ChannelError: return broken("the connection closed")
@@ -49,7 +49,7 @@ extension HTTPFailure {
     if let attempt = error.connectionErrors.last?.error as? IOError {
       return broken(String(cString: strerror(attempt.errnoCode)))
     }
-    return broken(error.connectionErrors.isEmpty ? "the name of the host has no address" : "no connection came about")
+    return broken(error.connectionErrors.isEmpty ? "the host name has no address" : "no connection could be made")
   }
 
   private static let timeLimits: [HTTPClientError] = [

@@ -105,7 +105,7 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     let permit = try await queue.admit(to: hop.request.url.flatMap(HTTPOrigin.init))
     do {
       let reply = try await connections.client.execute(request, deadline: .distantFuture)
-      guard let response = HTTPResponse(reply) else { throw failure.broken("its status is no number of HTTP") }
+      guard let response = HTTPResponse(reply) else { throw failure.broken("its status is not an HTTP status code") }
       let body = ReplyBody(reply, to: hop.request, limit: maximumBodySize)
       if body.isAnnouncedTooLarge { throw failure.bodyTooLarge(maximumBodySize) }
       // The task retains the connections, because a program may release the client while it reads a body.

@@ -112,6 +112,6 @@ package struct DerivedExpression: Sendable {
 
   private static func noMembers(_ relationship: RelationshipDescription) -> CoherenceError {
     CoherenceError(
-      .unsupported, "'\(relationship.name)' is no to-many relationship, and has no members to derive a value from.")
+      .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no members to derive a value from.")
   }
 }

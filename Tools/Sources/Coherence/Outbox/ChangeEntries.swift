@@ -4,7 +4,7 @@ import CoherenceOutbox
 
 struct RetryEntries: ReportingCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry", abstract: "Has entries sent again as soon as their turn comes.",
+    commandName: "retry", abstract: "Retries entries, in their order.",
     discussion: "The tool sends nothing itself: a program with a started outbox does.")
 
   @OptionGroup var store: StoreArguments

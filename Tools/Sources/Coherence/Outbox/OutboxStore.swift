@@ -64,7 +64,7 @@ struct OutboxStore {
   func cursor(_ text: String) throws -> OutboxCursor {
     let parts = text.split(separator: "-").map { Int64($0) }
     guard parts.count == 2, let sequence = parts[0], let key = parts[1] else {
-      throw UsageError("'\(text)' is no position in the outbox; take the text after 'More: --after' of a page.")
+      throw UsageError("'\(text)' is not a position in the outbox; use the text after 'More: --after' of a page.")
     }
     let store = store.coordinator.persistentStores.first?.identifier.rawValue ?? ""
     let data = try JSONEncoder().encode(CursorParts(sequence: sequence, key: key, store: store))
