@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 extension Workbench {
-  /// All rows, one after the other, every attribute read and none kept.
+  /// Streams all rows, and reads every attribute without keeping the rows.
   func streamMeasure() -> Measure {
     Measure(
       name: "stream", title: "Stream everything as snapshots and read every attribute", items: people.count,
