@@ -2,7 +2,7 @@ import CoherenceRefresh
 import Foundation
 import Synchronization
 
-/// A wall clock that a test sets.
+/// A manual wall clock, which only the test sets.
 final class RefreshTestClock: RefreshClock {
   private struct Sleeper {
     let id: Int
@@ -27,10 +27,10 @@ final class RefreshTestClock: RefreshClock {
   private let state = Mutex(State())
 
   var now: Date { state.withLock { $0.now } }
-  /// The dates that tasks wait for.
+  /// The dates for which tasks wait.
   var dates: [Date] { state.withLock { $0.sleepers.map(\.end) } }
 
-  /// Sets the clock forward, and wakes the tasks whose time has come.
+  /// Advances the clock, and wakes the tasks whose dates are reached.
   func advance(by seconds: Double) {
     let woken = state.withLock { state in
       state.now += seconds
@@ -41,7 +41,7 @@ final class RefreshTestClock: RefreshClock {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Sets the clock forward without the passing of time. Waiting tasks wait on.
+  /// Sets the clock forward like a user, without passing time. Waiting tasks continue to wait.
   func setForward(by seconds: Double) {
     state.withLock { state in
       state.now += seconds
@@ -49,10 +49,10 @@ final class RefreshTestClock: RefreshClock {
     }
   }
 
-  /// Sets the clock back. Waiting tasks wait on.
+  /// Sets the clock back. Waiting tasks continue to wait.
   func setBack(by seconds: Double) { state.withLock { $0.now -= seconds } }
 
-  /// Waits until a number of tasks wait.
+  /// Waits until a number of tasks wait on this clock.
   func untilWaiting(_ count: Int = 1) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -64,7 +64,7 @@ final class RefreshTestClock: RefreshClock {
     }
   }
 
-  /// Waits at once, so that ``dates`` has the date.
+  /// Waits for the whole date in one step instead of minute by minute, so that ``dates`` has the date.
   func wait(until date: Date) async throws { try await wait(for: .seconds(max(date.timeIntervalSince(now), 0))) }
 
   func wait(for duration: Duration) async throws {
@@ -102,7 +102,7 @@ final class RefreshTestClock: RefreshClock {
   }
 }
 
-/// A clock that waits for dates as every clock does by default.
+/// A clock with the default implementation of waiting for a date.
 struct PlainRefreshClock: RefreshClock {
   let base: RefreshTestClock
   var now: Date { base.now }

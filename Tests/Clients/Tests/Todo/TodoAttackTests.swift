@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A to-do client under attack", .timeLimit(.minutes(15)))
 struct TodoAttackTests {
-  /// The ways in which the first two requests of each address go wrong.
+  /// The faults of the first two requests to each address.
   enum Misbehaviour: String, CaseIterable {
     case stall, status500, broken, lostReply, garbage, redirect, conflictWithoutBody, tooMany
   }
@@ -113,7 +113,7 @@ struct TodoAttackTests {
     stage.server.setFault { request in request.method == "GET" && request.path == "/lists" ? .late(gate) : nil }
     let pull = Task { try await client.refresher.refresh(TodoList.self) }
     await gate.arrival()
-    // The server accepts two edits while its page is on the way.
+    // The server accepts two edits while it delays the older page.
     try await client.change(home, as: TodoList.self) { $0.name = "House" }
     try await client.outbox.flush()
     try await client.change(home, as: TodoList.self) { $0.name = "My house" }
@@ -194,7 +194,8 @@ struct TodoAttackTests {
     try await client.change(milk, as: TodoTask.self) { $0.title = "Oat milk" }
     stage.server.remove(.lists, 1)
     try await client.pull()
-    // The delete rule of the merged deletion has deleted the tasks here; their entries stay.
+    // The merged deletion of the list has deleted its tasks by its delete rule. The outbox still has the tasks'
+    // entries.
     #expect(try await client.lines().isEmpty)
     #expect(try await client.outbox.counts().pending == 2)
     client.connectivity.isOnline = true

@@ -38,7 +38,7 @@ final class TodoCounts: StackObserver {
 
 @Suite("The costs of a to-do client", .timeLimit(.minutes(15)))
 struct TodoCostTests {
-  /// The operations of the everyday steps of a client with that number of tasks.
+  /// Measures the operations of the everyday steps of a client with a number of tasks.
   private func operations(_ count: Int, on store: TodoStore) async throws -> [[StackOperation.Kind: Int]] {
     let stage = try TodoStage(on: store, pageSize: 100_000)
     let list = stage.server.add(.lists, ["name": .text("Home")])
@@ -84,7 +84,7 @@ struct TodoCostTests {
   ) async throws {
     let few = try await operations(20, on: store)
     let many = try await operations(1000, on: store)
-    // The number of searches of the forwarder varies, so that its operations are bounded by them.
+    // The number of the forwarder's searches varies. The limit of its operations therefore depends on this number.
     #expect(few.dropLast() == many.dropLast())
     #expect(many[1][.fetch] ?? 0 <= 3)
     #expect(many[2] == [.fetch: 1, .save: 1] || many[2] == [.save: 1])
