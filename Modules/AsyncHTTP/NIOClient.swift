@@ -14,9 +14,9 @@ import NIOHTTPCompression
 /// memory without a size limit; a reply compressed by gzip or deflate is decompressed; cookies and replies are not stored.
 /// `retrying`, `limited(to:)`, `download(_:body:to:)` and the recorders of `CoherenceHTTP` work with this client too.
 ///
-/// No server can end the program: a connection that ends at any byte of a reply, in its head too, is an
-/// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, stops the process if a connection
-/// ends inside of a reply's head, or if a chunked body has trailers.
+/// No server can crash the program: a connection that ends at any byte of a reply, even in its head, is an
+/// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, crashes if a connection ends
+/// inside of a reply's head, or if a chunked body has trailers.
 ///
 /// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The client
 /// reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the server waits
@@ -35,14 +35,15 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
   private let maximumBodySize: Int
   private let queue: TransferQueue
 
-  /// Makes a client with connections of its own.
+  /// Makes a client with its own connections.
   ///
   /// - Parameters:
   ///   - maximumBodySize: The maximum number of bytes in a body, after decompression. A larger body throws
   ///     `httpBodyTooLarge`.
   ///   - configuration: Time limits, TLS, a proxy, and the maximum number of connections to one origin
   ///     (`connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit`). Further requests wait in order, and the time
-  ///     limits count from their admission. The client sets redirects, decompression and repeated connecting itself.
+  ///     limits count from their admission. The client overrides the settings of redirects, decompression and repeated
+  ///     connecting.
   ///   - redirects: The rules for redirects.
   public init(
     maximumBodySize: Int = .max,

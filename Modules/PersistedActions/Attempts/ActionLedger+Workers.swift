@@ -20,7 +20,7 @@ struct ObservedWorker: Sendable, Hashable {
   let beats: Int64
 }
 
-/// The store's row of a running action of this worker.
+/// A running action of this worker, as read from the store.
 struct OwnAction: Sendable {
   let recordID: ManagedObjectID
   let lease: UUID?
@@ -46,7 +46,8 @@ extension ActionLedger {
       let record = try ActionWorkerRecord(context: context)
       record.identifier = ledger.worker
       record.name = ledger.workerName
-      // A new record must not have the number of a deleted record: an observer would take the two for no heartbeat.
+      // A new record must not repeat a number of a deleted record: an observer that reads both would miss the
+      // heartbeat.
       record.beats = Int64.random(in: 0..<1 << 48)
       record.startedDate = date
       record.beatDate = date
@@ -101,8 +102,8 @@ extension ActionLedger {
       return Set(
         running.compactMap { record in
           record.lease.map { lease in
-            // This worker has lost a claim in its own name, for example because the reply to the commit did not arrive.
-            // The heartbeats of the worker must not keep such a claim alive.
+            // The store can have a claim of this worker that the worker does not know, for example because the reply to
+            // the commit was lost. The worker's heartbeats must not keep such a claim alive.
             let isOwn = record.worker == worker
             return ObservedLease(
               lease: lease, worker: record.worker,
@@ -112,8 +113,8 @@ extension ActionLedger {
     }
   }
 
-  /// Returns the actions of claims to the waiting actions, or parks actions without attempts left, and deletes the
-  /// records of their workers.
+  /// Moves the actions of claims back to the waiting state, or parks actions without attempts left. Deletes the records
+  /// of their workers.
   ///
   /// - Returns: An event for each action.
   func rescue(_ leases: Set<ObservedLease>, at date: Date) async throws -> [PersistedActionEvent] {

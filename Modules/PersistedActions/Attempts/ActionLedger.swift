@@ -82,7 +82,7 @@ struct ActionLedger: Sendable {
 
   // MARK: Scheduled actions
 
-  /// Moves scheduled actions to the waiting actions once their dates are reached.
+  /// Moves the scheduled actions with reached dates to the waiting state.
   ///
   /// - Returns: The earliest date of the remaining scheduled actions; `nil` without such an action.
   func promoteScheduled(at date: Date) async throws -> Date? {

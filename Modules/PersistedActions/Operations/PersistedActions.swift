@@ -13,7 +13,7 @@ public struct PersistedActions: Sendable {
 
   var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-  /// Makes the access to the actions of a container.
+  /// Makes a value for the actions of a container.
   ///
   /// - Parameters:
   ///   - container: The container of the stores.
@@ -48,7 +48,7 @@ public struct PersistedActions: Sendable {
   ///   - name: The name of the actions; `nil` for all.
   ///   - queue: The queue; `nil` for all.
   ///   - limit: The maximum number of actions in the page.
-  ///   - last: The last action of the page before; `nil` for the first page.
+  ///   - last: The last action of the previous page; `nil` for the first page.
   public func actions(
     in states: Set<PersistedActionState> = [], named name: String? = nil, queue: String? = nil, limit: Int = 100,
     after last: PersistedActionInfo? = nil
@@ -107,7 +107,7 @@ public struct PersistedActions: Sendable {
     }
   }
 
-  /// Returns the number of actions in each state, without the states of no action.
+  /// Returns the number of actions in each state, without zeros.
   public func counts() async throws -> [PersistedActionState: Int] {
     try await inContext { try PersistedActionRecord.counts(in: $0) }
   }

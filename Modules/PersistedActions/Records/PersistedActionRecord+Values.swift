@@ -71,7 +71,7 @@ extension PersistedActionRecord {
   /// Returns the unique key of a schedule's recurring record.
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
 
-  /// Counts the actions in each state, without the states of no action.
+  /// Counts the actions in each state, without zeros.
   static func counts(in context: ManagedObjectContext) throws -> [PersistedActionState: Int] {
     var counts: [PersistedActionState: Int] = [:]
     for state in PersistedActionState.allCases {

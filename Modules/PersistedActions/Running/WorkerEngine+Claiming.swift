@@ -43,8 +43,8 @@ extension WorkerEngine {
 
   // MARK: Looking
 
-  /// Moves due actions to the waiting actions, and takes over the actions of stopped workers. Also prunes and measures
-  /// when their intervals have passed.
+  /// Reads the store: moves due actions to the waiting state, and takes over the actions of stopped workers. Also
+  /// prunes finished actions and reports the numbers of actions, each after its interval.
   ///
   /// - Returns: Whether this worker or another worker has moved the action with the earliest due date.
   @discardableResult
@@ -146,6 +146,8 @@ extension WorkerEngine {
 
   /// Sets the timer to the next time at which the worker has to read the store without a signal: a due date, or the
   /// next observation of other workers. Sets no timer if the worker expects neither.
+  ///
+  /// - Parameter limit: The longest delay, for the retry after an error; `nil` otherwise.
   private func setTimer(atMost limit: Duration? = nil) {
     timer?.cancel()
     timer = nil

@@ -36,7 +36,8 @@ extension WorkerEngine {
       }
     }
     if buffer.isEmpty { await measureWhenIdle() }
-    // `buffer` is read again: the measurement suspends, and `startSlots` counts on this slot for actions claimed since.
+    // `buffer` may have actions again, because the measurement suspends. They need this slot: `startSlots` starts no
+    // slot for them while this slot is counted.
     guard let claim = buffer.popLast() else {
       slotCount -= 1
       if !isDry, phase == .started { bell.ring(looking: false) }
@@ -88,7 +89,7 @@ extension WorkerEngine {
     counters.withLock { $0.attempts += 1 }
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
-    // An immediate task saves a change of threads: the action runs on the slot's thread up to its first suspension.
+    // An immediate task avoids a change of threads: the action runs on the slot's thread up to its first suspension.
     let task = Task.immediateDetached { [coordinator = ledger.coordinator] in
       try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
     }

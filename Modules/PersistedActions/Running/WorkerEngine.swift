@@ -132,7 +132,7 @@ actor WorkerEngine {
     resumeIdleWaiters()
   }
 
-  /// Returns claimed actions to the waiting actions, for other workers.
+  /// Moves claimed actions back to the waiting state, for other workers.
   func handBack(_ claims: [ActionClaim]) async {
     guard !claims.isEmpty else { return }
     let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }

@@ -22,7 +22,7 @@ public struct RefreshRequest: Sendable {
 extension RefreshRequest {
   /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
   ///
-  /// Refreshes from `register(changesOf:)` call this method themselves.
+  /// A refresh with `register(changesOf:)` calls this method for each of its pages.
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.

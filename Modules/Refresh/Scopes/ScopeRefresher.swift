@@ -3,15 +3,15 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 
-/// Refreshes one scope: begins attempts when a timer, a fetch or a call asks for one, and runs at most one attempt at a
-/// time.
+/// Refreshes one scope. A start, a timer, a fetch, a regained connection or a call begins an attempt; only one attempt
+/// runs at a time.
 actor ScopeRefresher {
   /// The end of an attempt.
   enum Outcome {
     case refreshed(RefreshStatus)
     /// No attempt began, because the data is not stale, or because the delay after a failure has not passed.
     case unneeded(RefreshStatus?)
-    /// Another process refreshes the scope.
+    /// No attempt began, because another process is refreshing the scope.
     case leased
   }
 
@@ -126,7 +126,8 @@ actor ScopeRefresher {
     let task = Task {
       defer {
         current = nil
-        // After `current` is reset: a timer for a past date fires at once, and would ignore its date during an attempt.
+        // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
+        // attempt.
         setTimer(to: dueDate)
         resume()
       }
