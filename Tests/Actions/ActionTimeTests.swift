@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Timeouts of actions")

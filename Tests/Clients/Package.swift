@@ -48,17 +48,20 @@ let package = Package(
     .executableTarget(
       name: "coherence-start", dependencies: [coherence, modelFiles], path: "Start",
       resources: [.copy("MyModelName.xcdatamodeld")], swiftSettings: strict),
+    // The sockets of the servers in the programs and tests.
+    .target(name: "Listener", path: "Listener", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-sync", dependencies: [coherence, modelMacros, http, httpTypes], path: "Sync",
+      name: "coherence-sync", dependencies: ["Listener", coherence, modelMacros, http, httpTypes], path: "Sync",
       swiftSettings: strict),
     // An offline client of to-do lists, and its server.
     .target(
-      name: "Todo", dependencies: [coherence, modelMacros, outbox, refresh, persistedActions, http, httpTypes],
+      name: "Todo",
+      dependencies: ["Listener", coherence, modelMacros, outbox, refresh, persistedActions, http, httpTypes],
       path: "Todo", swiftSettings: strict),
     .testTarget(
       name: "TodoTests",
       dependencies: [
-        "Todo", coherence, modelMacros, outbox, refresh, persistedActions, postgreSQL, http, httpTypes,
+        "Listener", "Todo", coherence, modelMacros, outbox, refresh, persistedActions, postgreSQL, http, httpTypes,
       ],
       path: "Tests/Todo", swiftSettings: strict),
     // The programs of the tutorial: after its second step, and at its end.
@@ -105,7 +108,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "chores", "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
-        "coherence-structures", "coherence-sync", "shelf", "shelf-first", coherence, modelMacros,
+        "coherence-structures", "coherence-sync", "shelf", "shelf-first", "Listener", coherence, modelMacros,
       ],
       path: "Tests/Client", swiftSettings: strict),
   ]

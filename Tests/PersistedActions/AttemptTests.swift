@@ -13,7 +13,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(Fail(board: stack.boardName, times: 2), retry: Self.twice)
     #expect(try await worker.runDueActions() == 1)
@@ -35,7 +35,7 @@ import Testing
   @Test func `the stored text of a failure contains no values from the error`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Fail(board: stack.boardName, times: 9), retry: .never)
-    try await stack.worker(TestTime()).runDueActions()
+    try await stack.worker(ManualClock()).runDueActions()
     let failures = try #require(try await stack.actions.action(handle)).failures
     #expect(failures.map(\.text) == ["Failure.broken"])
   }
@@ -44,14 +44,14 @@ import Testing
   func `an action whose error is final is parked at once`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Fail(board: stack.boardName, times: 1, isFinal: true))
-    #expect(try await stack.worker(TestTime()).runDueActions() == 1)
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
     #expect(try await stack.state(of: handle) == .parked)
   }
 
   @Test(arguments: Backend.available)
   func `an action chooses the delay of its retry, a later date, or its parking`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time)
     let later = try stack.enqueue(Leave(board: stack.boardName + "later", way: .later))
     let postponed = try stack.enqueue(
@@ -78,7 +78,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(Walk(board: stack.boardName, steps: 4, stumblesBefore: 3), retry: Self.twice)
     #expect(try await worker.runDueActions() == 1)
@@ -99,7 +99,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let handle = try stack.enqueue(WriteNote(text: "once", failsAfterwards: true))
     #expect(try await worker.runDueActions() == 1)
     #expect(try await worker.runDueActions() == 0)
@@ -111,7 +111,7 @@ import Testing
   func `the result of an action can be read after its end`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Answer(number: 42))
-    try await stack.worker(TestTime()).runDueActions()
+    try await stack.worker(ManualClock()).runDueActions()
     #expect(try await stack.actions.result(of: handle, as: [String: Int].self) == ["number": 42])
     #expect(try await stack.actions.action(handle)?.progress?.fractionCompleted == 0.5)
   }
@@ -133,7 +133,7 @@ import Testing
     let unreadable = try stack.enqueue(Mark(board: stack.boardName))
     let unknown = try stack.enqueue(Answer(number: 1))
     let worker = try PersistedActionWorker(
-      stack.container, actions: [Changed.self], clock: TestTime().workerClock)
+      stack.container, actions: [Changed.self], clock: ManualClock().workerClock)
     try await worker.runDueActions()
 
     let parked = try #require(try await stack.actions.action(unreadable))
@@ -143,7 +143,7 @@ import Testing
 
     // A worker of a later program knows both types again.
     try await stack.actions.retry(unreadable)
-    try await stack.worker(TestTime()).runDueActions()
+    try await stack.worker(ManualClock()).runDueActions()
     #expect(stack.board.marks == ["mark"])
   }
 
@@ -154,7 +154,7 @@ import Testing
     let handle = try stack.enqueue(Answer(number: 1))
     let worker = try PersistedActionWorker(
       stack.container, actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
-      clock: TestTime().workerClock)
+      clock: ManualClock().workerClock)
     #expect(try await worker.runDueActions() == 0)
     #expect(try await stack.state(of: handle) == .waiting)
   }
@@ -170,7 +170,7 @@ import Testing
     let stack = try ActionStack()
     let handle = try stack.enqueue(Answer(number: 5))
     let worker = try PersistedActionWorker(
-      stack.container, actions: [Renamed.self], clock: TestTime().workerClock)
+      stack.container, actions: [Renamed.self], clock: ManualClock().workerClock)
     try await worker.runDueActions()
     #expect(try await stack.actions.result(of: handle, as: Int.self) == 5)
   }

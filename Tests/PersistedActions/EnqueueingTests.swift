@@ -16,7 +16,7 @@ import Testing
     }
     #expect(try await stack.state(of: handle) == .waiting)
 
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     #expect(try await worker.runDueActions() == 1)
     #expect(try await worker.runDueActions() == 0)
     #expect(stack.board.marks == ["payload ö"])
@@ -35,14 +35,14 @@ import Testing
       context.rollback()
       try context.save()
     }
-    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 0)
     #expect(try await stack.actions.counts() == [:])
   }
 
   @Test(arguments: Backend.available)
   func `an action with a date runs once the worker's clock has reached the date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(60))
     let worker = try stack.worker(time)
     #expect(try await worker.runDueActions() == 0)
@@ -55,7 +55,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `setting the worker's date back delays only actions with a date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     try stack.enqueue(Mark(board: stack.boardName, text: "dated"), at: time.date)
     try stack.enqueue(Mark(board: stack.boardName, text: "undated"))
     time.date -= 86_400 * 365
@@ -78,7 +78,7 @@ import Testing
     try stack.enqueue(Mark(board: stack.boardName, text: "3"), key: "album 8")
     try stack.enqueue(Fail(board: stack.boardName, times: 0), key: "album 7")
 
-    let worker = try stack.worker(TestTime()) { $0.concurrency = 1 }
+    let worker = try stack.worker(ManualClock()) { $0.concurrency = 1 }
     #expect(try await worker.runDueActions() == 3)
     #expect(stack.board.marks == ["1", "3", "attempt 1"])
 
@@ -110,7 +110,7 @@ import Testing
     }
 
     #expect(try stack.notes() == ["mine", "other"])
-    #expect(try await stack.worker(TestTime()).runDueActions() == 1)
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
     #expect(stack.board.marks == ["mine"])
     // The second save has omitted its action, so its handle finds the action of the first save.
     #expect(try await stack.actions.action(handles[1])?.handle == handles[0])

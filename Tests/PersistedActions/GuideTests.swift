@@ -82,7 +82,7 @@ struct Post: Sendable {
     let stack = try ActionStack()
     try stack.enqueue(ImportPages(pages: 2))
     let worker = try PersistedActionWorker(
-      stack.container, actions: [CountNotes.self, ImportPages.self], clock: TestTime().workerClock)
+      stack.container, actions: [CountNotes.self, ImportPages.self], clock: ManualClock().workerClock)
     try await worker.runDueActions()
     try stack.enqueue(CountNotes())
     #expect(try await worker.runDueActions() == 1)

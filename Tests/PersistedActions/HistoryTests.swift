@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `pruning deletes finished actions whose retention has expired`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time)
     let old = try stack.enqueue(Mark(board: stack.boardName))
     let parked = try stack.enqueue(Fail(board: stack.boardName, times: 1), retry: .never)
@@ -29,7 +29,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `a worker prunes while it has work`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time) { $0.retention = PersistedActionRetention(succeeded: .seconds(60)) }
     let old = try stack.enqueue(Mark(board: stack.boardName))
     try await worker.runDueActions()
@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `with a retention of zero, the success of an action deletes its record`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let worker = try stack.worker(TestTime()) { $0.retention = PersistedActionRetention(succeeded: .zero) }
+    let worker = try stack.worker(ManualClock()) { $0.retention = PersistedActionRetention(succeeded: .zero) }
     let marked = try stack.enqueue(Mark(board: stack.boardName))
     let committed = try stack.enqueue(WriteNote(text: "note"))
     try stack.enqueue(Fail(board: stack.boardName, times: 1), retry: .never)
@@ -76,7 +76,7 @@ import Testing
   func `the record of an action can be deleted unless the action is running`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let running = try stack.enqueue(Hold(board: stack.boardName))
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let attempt = Task { try await worker.runDueActions() }
     try await stack.board.until("begin hold 1")
     let waiting = try stack.enqueue(Mark(board: stack.boardName))
@@ -92,7 +92,7 @@ import Testing
   @Test func `a worker sends events for the start, the progress and the end of an attempt, in this order`() async throws
   {
     let stack = try ActionStack()
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let stream = worker.events
     let handle = try stack.enqueue(Answer(number: 1))
     try await worker.runDueActions()
@@ -113,7 +113,7 @@ import Testing
     let handles = try stack.saving { context in
       try (0..<300).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)")) }
     }
-    let worker = try stack.worker(TestTime()) {
+    let worker = try stack.worker(ManualClock()) {
       $0.concurrency = 2
       $0.maximumClaimedAhead = 128
     }

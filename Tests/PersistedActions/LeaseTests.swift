@@ -9,7 +9,7 @@ import Testing
 
 /// Workers that stop, and workers that take over their actions.
 ///
-/// Each container simulates a process with a store of its own. A worker whose `TestTime` never advances simulates a
+/// Each container simulates a process with a store of its own. A worker whose `ManualClock` never advances simulates a
 /// suspended process: the worker sends no heartbeat, and does not notice that its lease has expired.
 @Suite(.timeLimit(.minutes(15))) struct LeaseTests {
   private static let lease = PersistedActionOptions().leaseLength
@@ -20,12 +20,12 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let events = stopped.events
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     #expect(try await other.runDueActions() == 0)
     time.advance(by: Self.lease)
@@ -46,11 +46,11 @@ import Testing
   func `a worker that has lost its lease cannot commit the work of the action`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -70,11 +70,11 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     try stack.enqueue(HoldAndCommit(board: stack.boardName))
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let first = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -95,12 +95,12 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let time = TestTime()
+    let time = ManualClock()
     let living = try stack.worker(time)
     let attempt = Task { try await living.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let othersTime = TestTime()
+    let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
     for year in 1...3 {
       // The worker sleeps until its next heartbeat, saves the heartbeat, and sleeps again.
@@ -123,11 +123,11 @@ import Testing
   func `an action that stops its workers is parked after its last attempt`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     try await other.runDueActions()
     time.advance(by: Self.lease)
@@ -145,7 +145,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let events = worker.events
     try await worker.start()
     let handle = try stack.enqueue(Hold(board: stack.boardName))
@@ -153,7 +153,7 @@ import Testing
 
     // The worker sends no heartbeat. The other worker takes the action over, but does not know its type and leaves the
     // action waiting, so that the first worker claims it again.
-    let time = TestTime()
+    let time = ManualClock()
     let other = try PersistedActionWorker(
       stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
       clock: time.workerClock)
@@ -175,7 +175,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try PersistedActionWorker(
       stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
       clock: time.workerClock)
@@ -185,7 +185,7 @@ import Testing
     let claims = worker.statistics.claims
     while worker.statistics.claims == claims {
       // The worker sets its timer in a task of its own, so that the loop has to wait for the sleep.
-      if time.hasSleeper { time.advance(by: Self.lease) }
+      if time.sleeperCount > 0 { time.advance(by: Self.lease) }
       await Task.yield()
     }
     time.advance(by: Self.lease)
@@ -198,7 +198,7 @@ import Testing
     }
     // The end of the mark shows that the worker has read the store. It left the `Hold`, whose type it does not know.
     _ = try await stack.actions.untilFinished(mark)
-    let stopped = try stack.worker(TestTime())
+    let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
     try await stack.board.until("begin hold 1")
     while try await stack.state(of: hold) == .running {
@@ -218,12 +218,12 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let idleTime = TestTime()
+    let idleTime = ManualClock()
     let idle = try stack.worker(idleTime)
     try await idle.start()
     #expect(try stack.workerCount() == 1)
 
-    let time = TestTime()
+    let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     for passed in [0, 1] {
       time.advance(by: Self.lease * passed)
@@ -257,8 +257,8 @@ import Testing
     }
     let stranger = try stack.makeStranger()
     let workers = [
-      try stack.worker(TestTime()) { $0.maximumClaimedAhead = 16 },
-      try stack.worker(on: stranger, TestTime()) { $0.maximumClaimedAhead = 16 },
+      try stack.worker(ManualClock()) { $0.maximumClaimedAhead = 16 },
+      try stack.worker(on: stranger, ManualClock()) { $0.maximumClaimedAhead = 16 },
     ]
     for worker in workers { try await worker.start() }
     for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
@@ -273,7 +273,7 @@ import Testing
     let handles = try stack.saving { context in
       try (0..<40).map { try context.enqueue(WriteNote(text: "\($0)")) }
     }
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     try await worker.start()
     for handle in handles { #expect(try await stack.actions.untilFinished(handle).state == .succeeded) }
     await worker.stop()

@@ -15,8 +15,8 @@ import Testing
     let stack = try ActionStack(backend)
     for _ in 0..<2 { try stack.enqueue(Mark(board: stack.boardName), queue: "mail") }
     try stack.enqueue(Mark(board: stack.boardName))
-    try stack.enqueue(Mark(board: stack.boardName), at: TestTime.firstDate + 60, queue: "mail")
-    try await stack.worker(TestTime()).runDueActions()
+    try stack.enqueue(Mark(board: stack.boardName), at: ManualClock.firstDate + 60, queue: "mail")
+    try await stack.worker(ManualClock()).runDueActions()
     #expect(
       try await stack.actions.queues() == ["mail": [.waiting: 2, .scheduled: 1], "default": [.succeeded: 1]])
   }
@@ -42,7 +42,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `schedules are listed by name, each with its finished runs`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let action = Mark(board: stack.boardName)
     let schedules = [
       PersistedSchedule("nightly", .every(.seconds(86_400)), action),
@@ -59,7 +59,7 @@ import Testing
     #expect(listed.map(\.scheduleName) == ["hourly", "nightly"] && listed.map(\.state) == [.scheduled, .scheduled])
     let runs = try await stack.actions.runs(ofSchedule: "hourly")
     #expect(runs.count == 2 && runs.map(\.state) == [.succeeded, .succeeded])
-    #expect(runs.first?.finishedDate == TestTime.firstDate + 7200)
+    #expect(runs.first?.finishedDate == ManualClock.firstDate + 7200)
     #expect(try await stack.actions.runs(ofSchedule: "hourly", limit: 1).map(\.id) == runs.prefix(1).map(\.id))
     #expect(try await stack.actions.runs(ofSchedule: "nightly").isEmpty)
   }
@@ -69,7 +69,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `the action of a schedule can run now, and its schedule continues`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let schedule = PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName))
     let worker = try stack.worker(time, schedules: [schedule])
     try await worker.runDueActions()
@@ -79,7 +79,7 @@ import Testing
     #expect(try await worker.runDueActions() == 1)
     #expect(stack.board.marks == ["mark"])
     let next = try #require(try await stack.actions.schedules().first)
-    #expect(next.handle == record.handle && next.state == .scheduled && next.dueDate > TestTime.firstDate)
+    #expect(next.handle == record.handle && next.state == .scheduled && next.dueDate > ManualClock.firstDate)
     let run = try #require(try await stack.actions.runs(ofSchedule: "hourly").first)
     #expect(try await !stack.actions.runNow(run.handle), "Only a retry runs a finished action again.")
     await #expect(throws: CoherenceError.self) {
@@ -89,8 +89,8 @@ import Testing
 
   @Test func `running a scheduled action now wakes a started worker`() async throws {
     let stack = try ActionStack()
-    let handle = try stack.enqueue(Mark(board: stack.boardName), at: TestTime.firstDate + 3600)
-    let worker = try stack.worker(TestTime())
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: ManualClock.firstDate + 3600)
+    let worker = try stack.worker(ManualClock())
     try await worker.start()
     #expect(try await stack.actions.runNow(handle))
     try await stack.board.until("mark")
@@ -104,7 +104,7 @@ import Testing
     let connect = GenericConnect<ContextStrategy.Mixed>(
       name: "Actions", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)
     try connect.attachPersistentStore(for: stack.configuration)
-    let worker = try PersistedActionWorker(connect, actions: TestActions.all, clock: TestTime().workerClock)
+    let worker = try PersistedActionWorker(connect, actions: TestActions.all, clock: ManualClock().workerClock)
     let (all, own) = (connect.events, worker.events)
     try stack.enqueue(Answer(number: 1))
     try stack.enqueue(Fail(board: stack.boardName, times: 1, isFinal: true))

@@ -22,7 +22,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time, schedules: [hourly(stack)])
     #expect(try await worker.runDueActions() == 0)
 
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `the workers of two processes run each date of a schedule once`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let workers = [
       try stack.worker(time, schedules: [hourly(stack)]),
       try stack.worker(on: stack.makeStranger(), time, schedules: [hourly(stack)]),
@@ -59,7 +59,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let schedule = PersistedSchedule(
       "failing", .every(.seconds(60)), Fail(board: stack.boardName, times: 1, isFinal: true))
     let worker = try stack.worker(time, schedules: [schedule])
@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: Backend.available)
   func `a worker replaces the stored date and payload of a changed schedule`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()
     let changed = PersistedSchedule(
       "hourly", .every(.seconds(60)), Mark(board: stack.boardName, text: "present"))
@@ -88,7 +88,7 @@ import Testing
 
   @Test func `a schedule that all workers have dropped ends after its next run`() async throws {
     let stack = try ActionStack()
-    let time = TestTime()
+    let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()
     let worker = try stack.worker(time)
     time.advance(by: .seconds(3600))
@@ -100,7 +100,7 @@ import Testing
 
   @Test func `a cron schedule runs at the dates of its expression`() async throws {
     let stack = try ActionStack()
-    let time = TestTime()
+    let time = ManualClock()
     // 2027-01-15 08:00:00 UTC.
     time.date = Date(timeIntervalSince1970: 1_800_000_000)
     let schedule = PersistedSchedule(
@@ -114,7 +114,7 @@ import Testing
   @Test func `a worker refuses two schedules with one name, and a schedule of an unknown action`() throws {
     let stack = try ActionStack()
     #expect(throws: CoherenceError.self) {
-      try stack.worker(TestTime(), schedules: [hourly(stack), hourly(stack)])
+      try stack.worker(ManualClock(), schedules: [hourly(stack), hourly(stack)])
     }
     #expect(throws: CoherenceError.self) {
       try PersistedActionWorker(stack.container, actions: [Answer.self], schedules: [hourly(stack)])

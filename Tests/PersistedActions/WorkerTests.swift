@@ -21,7 +21,7 @@ import Testing
         }
       }
     }
-    try await stack.worker(TestTime()) { $0.concurrency = 1 }.runDueActions()
+    try await stack.worker(ManualClock()) { $0.concurrency = 1 }.runDueActions()
     #expect(
       stack.board.marks == ["veryHigh 1", "veryHigh 2", "normal 1", "normal 2", "low 1", "low 2"])
   }
@@ -31,7 +31,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     try stack.saving { context in
       try context.enqueue(Mark(board: stack.boardName, text: "high"), at: time.date, priority: .high)
       try context.enqueue(
@@ -49,7 +49,7 @@ import Testing
       try stack.enqueue(Hold(board: stack.boardName + "mail", text: text), queue: "mail")
       try stack.enqueue(Mark(board: stack.boardName, text: text))
     }
-    let worker = try stack.worker(TestTime()) {
+    let worker = try stack.worker(ManualClock()) {
       $0.queues = [PersistedActionQueue("mail", concurrency: 1), "default"]
     }
     try await worker.start()
@@ -67,7 +67,7 @@ import Testing
   @Test func `a worker runs actions of its own queues only`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Mark(board: stack.boardName), queue: "mail")
-    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 0)
     #expect(try await stack.state(of: handle) == .waiting)
   }
 
@@ -78,7 +78,7 @@ import Testing
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Mark(board: stack.boardName), key: "key")
     #expect(try await stack.actions.cancel(handle))
-    #expect(try await stack.worker(TestTime()).runDueActions() == 0)
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 0)
     #expect(try await stack.state(of: handle) == .canceled)
     #expect(try stack.enqueue(Mark(board: stack.boardName), key: "key") != handle)
   }
@@ -87,7 +87,7 @@ import Testing
   func `another process can cancel a running action`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     try await worker.start()
     try await stack.board.until("begin hold 1")
 
@@ -103,7 +103,7 @@ import Testing
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
     // Only a started worker listens to signals. Here the commit itself has to find the request.
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     let attempt = Task { try await worker.runDueActions() }
     try await stack.board.until("begin 1")
     try await stack.actions.cancel(handle)
@@ -120,7 +120,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let first = try stack.enqueue(Hold(board: stack.boardName, text: "first"))
     let worker = try stack.worker(time)
     try await worker.start()
@@ -145,14 +145,14 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
-    let worker = try stack.worker(TestTime())
+    let worker = try stack.worker(ManualClock())
     try await worker.start()
     try await stack.board.until("begin hold 1")
     await worker.stop(.handBack)
     #expect(try await stack.state(of: handle) == .waiting)
 
     stack.board.open("hold 1")
-    let other = try stack.worker(on: stack.makeStranger(), TestTime())
+    let other = try stack.worker(on: stack.makeStranger(), ManualClock())
     #expect(try await other.runDueActions() == 1)
     #expect(try await stack.actions.action(handle)?.failedAttempts == 0)
   }
@@ -164,7 +164,7 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(on: stack.makeStranger(), time)
     try await worker.start()
     let handle = try stack.enqueue(Mark(board: stack.boardName))
@@ -178,7 +178,7 @@ import Testing
 
   @Test func `an idle worker never reads the store while time passes`() async throws {
     let stack = try ActionStack()
-    let time = TestTime()
+    let time = ManualClock()
     let worker = try stack.worker(time)
     try await worker.start()
     let first = try stack.enqueue(Mark(board: stack.boardName))

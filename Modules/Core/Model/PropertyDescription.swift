@@ -51,7 +51,9 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
 
   init(_ declaration: Attribute, name: String, entity: EntityDescription) {
     type = declaration.type
-    defaultValue = declaration.defaultValue
+    // In the type's own form: `default: 1` of a double is an integer. A value that does not fit is a fault of the
+    // model.
+    defaultValue = (try? declaration.type.checked(declaration.defaultValue)) ?? declaration.defaultValue
     derivation = declaration.derived
     validation = declaration.validation
     conversion = declaration.conversion

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Listener
 import Synchronization
 
 /// A service with pages of songs. The first reply to a client's request for a page may be faulty. In turns it is
@@ -27,9 +28,7 @@ final class SyncService: Sendable {
 
   init(_ catalogue: Catalogue) throws {
     state = Mutex(State(catalogue: catalogue))
-    let listener = try HTTPListener { [weak self] target, fields in
-      self?.answer(target, fields["x-client"] ?? "") ?? Data()
-    }
+    let listener = try HTTPListener { [weak self] in self?.answer($0) }
     self.listener.withLock { $0 = listener }
   }
 
@@ -67,10 +66,10 @@ final class SyncService: Sendable {
     case none, redirect, repeated, truncated, refused
   }
 
-  private func answer(_ target: String, _ client: String) -> Data {
-    let components = URLComponents(string: target)
-    let kind = String((components?.path ?? "").split(separator: "/").last ?? "")
-    let after = components?.queryItems?.first { $0.name == "after" }?.value ?? "0"
+  private func answer(_ request: HTTPListenerRequest) -> Data {
+    let client = request.fields["x-client"] ?? ""
+    let kind = String(request.path.split(separator: "/").last ?? "")
+    let after = request.query["after"] ?? "0"
     // The page after a repeated page has a cursor with a suffix.
     let start = Int(after.prefix { $0 != "r" }) ?? 0
     let (catalogue, isFirst, hold) = state.withLock { state in

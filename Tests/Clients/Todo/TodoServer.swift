@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Listener
 import Synchronization
 
 /// A server of lists, tags and tasks, which keeps its documents and the replies to applied edits in memory.
@@ -21,8 +22,8 @@ final class TodoServer: Sendable {
   }
 
   private let state: Mutex<TodoState>
-  private let fault = Mutex<@Sendable (TodoRequest) -> Fault?>({ _ in nil })
-  private let listener = Mutex<TodoListener?>(nil)
+  private let fault = Mutex<@Sendable (HTTPListenerRequest) -> Fault?>({ _ in nil })
+  private let listener = Mutex<HTTPListener?>(nil)
   private let isDown = Mutex(false)
 
   init(pageSize: Int = 200) { state = Mutex(TodoState(pageSize: pageSize)) }
@@ -34,7 +35,7 @@ final class TodoServer: Sendable {
     isDown.withLock { $0 = false }
     let isListening = listener.withLock { $0 != nil }
     if isListening { return }
-    let listener = try TodoListener { [weak self] in self?.reply(to: $0) }
+    let listener = try HTTPListener { [weak self] in self?.reply(to: $0)?.bytes }
     self.listener.withLock { $0 = listener }
   }
 
@@ -42,15 +43,13 @@ final class TodoServer: Sendable {
   /// server could get otherwise.
   func hangUp() { isDown.withLock { $0 = true } }
 
-  var url: URL {
-    URL(string: "http://127.0.0.1:\(listener.withLock { $0?.port ?? 0 })") ?? URL(fileURLWithPath: "/")
-  }
+  var url: URL { listener.withLock { $0?.url } ?? URL(fileURLWithPath: "/") }
 
   /// Decides about the misbehaviour of each further request; `nil` for none.
-  func setFault(_ fault: @escaping @Sendable (TodoRequest) -> Fault?) { self.fault.withLock { $0 = fault } }
+  func setFault(_ fault: @escaping @Sendable (HTTPListenerRequest) -> Fault?) { self.fault.withLock { $0 = fault } }
 
   /// Handles a request, with its misbehaviour; `nil` for a connection that ends without a reply.
-  func reply(to request: TodoRequest) -> TodoReply? {
+  func reply(to request: HTTPListenerRequest) -> TodoReply? {
     if isDown.withLock({ $0 }) { return nil }
     switch fault.withLock({ $0 })(request) {
     case .reply(let reply): return reply
@@ -71,7 +70,7 @@ final class TodoServer: Sendable {
 
   // MARK: Documents
 
-  func handle(_ request: TodoRequest) -> TodoReply {
+  func handle(_ request: HTTPListenerRequest) -> TodoReply {
     state.withLock { state in
       state.requests.append("\(request.method) \(request.path)")
       guard let key = request.fields["idempotency-key"] else { return state.reply(to: request) }

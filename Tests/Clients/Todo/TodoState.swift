@@ -1,4 +1,5 @@
 import Foundation
+import Listener
 
 /// The documents of a server, and their changes.
 struct TodoState: Sendable {
@@ -24,7 +25,7 @@ struct TodoState: Sendable {
 
   // MARK: Requests
 
-  mutating func reply(to request: TodoRequest) -> TodoReply {
+  mutating func reply(to request: HTTPListenerRequest) -> TodoReply {
     let parts = request.path.split(separator: "/").map(String.init)
     if parts.count == 2, parts[0] == "uploads" { return upload(parts[1], request) }
     guard let kind = parts.first.flatMap(TodoKind.init(rawValue:)) else { return TodoReply(status: 404) }
@@ -53,7 +54,7 @@ struct TodoState: Sendable {
     }
   }
 
-  private func edit(_ request: TodoRequest) -> TodoEdit? {
+  private func edit(_ request: HTTPListenerRequest) -> TodoEdit? {
     try? JSONDecoder().decode(TodoEdit.self, from: request.body)
   }
 
@@ -61,7 +62,7 @@ struct TodoState: Sendable {
     TodoReply(status: status, body: (try? JSONEncoder().encode(body)) ?? Data())
   }
 
-  private mutating func upload(_ name: String, _ request: TodoRequest) -> TodoReply {
+  private mutating func upload(_ name: String, _ request: HTTPListenerRequest) -> TodoReply {
     let offset = request.query["offset"].flatMap { Int($0) } ?? 0
     let content = uploads[name] ?? Data()
     guard offset <= content.count else { return TodoReply(status: 416) }

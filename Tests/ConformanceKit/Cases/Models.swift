@@ -18,6 +18,14 @@ extension ConformanceSubject {
     "mood": Mood.calm,
   ]
 
+  private static let fractions = soundModel {
+    Entity("Fraction") {
+      Attribute("double", .double, default: 1)
+      Attribute("float", .float, default: 2)
+      Attribute("decimal", .decimal, default: 3)
+    }
+  }
+
   @CasesBuilder private static var defaults: [Case] {
     Case("a new object has the default of every type", model: Samples.model) { stack in
       try stack.read { context in
@@ -31,6 +39,19 @@ extension ConformanceSubject {
       try stack.read { context in
         let preset = try context.one("Preset")
         for (name, value) in presets { try expectEqual(try preset.value(for: name), value.attributeValue, name) }
+      }
+    }
+    Case("a whole number as the default of a fraction is a fraction", model: fractions) { stack in
+      try stack.write { context in
+        let object = try context.make("Fraction")
+        try expectEqual(try object.value(for: "double"), .double(1), "the default of a new object")
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let object = try context.one("Fraction")
+        try expectEqual(try object.value(for: "double"), .double(1), "the double")
+        try expectEqual(try object.value(for: "float"), .double(2), "the float")
+        try expectEqual(try object.value(for: "decimal"), .decimal(3), "the decimal")
       }
     }
     Case("an optional attribute without default is null", model: Samples.model) { stack in

@@ -90,7 +90,7 @@ struct ForwardingLeaseTests {
     try stack.insertNote("A")
     try stack.outbox.start(stack.options())
     await stack.server.untilCalled(1)
-    stack.time.setDate(by: .seconds(3600))
+    stack.time.date += 3600
     #expect(try await other.forwardAll() == 0)
     gate.open()
     #expect(try await stack.outbox.flush() == 0)
@@ -108,7 +108,7 @@ struct ForwardingLeaseTests {
     try stack.insertNote("A")
     try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 5, initialDelay: .seconds(300), jitter: 0)))
     await stack.time.untilSleeping(for: .seconds(60))
-    stack.time.setDate(by: .seconds(300))
+    stack.time.date += 300
     stack.time.advance(by: .seconds(60))
     #expect(try await stack.outbox.flush() == 0)
     #expect(await stack.server.calls.count == 2)
@@ -119,7 +119,7 @@ struct ForwardingLeaseTests {
     let stack = try NoteStack()
     try stack.insertNote("A")
     try await crash(stack)
-    stack.time.setDate(by: .seconds(-86_400))
+    stack.time.date -= 86_400
     #expect(try await stack.forwardAll() == 0)
     #expect(await stack.server.applied.count == 1)
   }
@@ -132,7 +132,7 @@ struct ForwardingLeaseTests {
     try stack.outbox.start(slow)
     await stack.time.untilSleeping(for: .seconds(10))
     await stack.outbox.stop()
-    stack.time.setDate(by: .seconds(-86_400))
+    stack.time.date -= 86_400
     #expect(try await stack.forwardAll(slow) == 0)
     #expect(await stack.server.calls.count == 2)
   }

@@ -35,7 +35,7 @@ struct ActionStack {
     configuration.options.merge(options) { _, new in new }
     self.configuration = configuration
     container = try Self.open(configuration, in: directory)
-    actions = try PersistedActions(container, now: { TestTime.firstDate })
+    actions = try PersistedActions(container, now: { ManualClock.firstDate })
     board = Board.named(boardName)
   }
 
@@ -50,7 +50,7 @@ struct ActionStack {
 
   /// Makes a worker that claims no actions in advance, on the stack's container unless another is given.
   func worker(
-    on container: Container? = nil, _ time: TestTime, schedules: [PersistedSchedule] = [],
+    on container: Container? = nil, _ time: ManualClock, schedules: [PersistedSchedule] = [],
     change: (inout PersistedActionOptions) -> Void = { _ in }
   ) throws -> PersistedActionWorker {
     var options = PersistedActionOptions(concurrency: 4, maximumClaimedAhead: 0)

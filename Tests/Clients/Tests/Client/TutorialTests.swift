@@ -1,9 +1,7 @@
 #if os(Linux)
   import Foundation
+  import Listener
   import Testing
-
-  // The listener on the loopback interface.
-  @testable import coherence_sync
 
   @Suite("The tutorial", .timeLimit(.minutes(15)))
   struct TutorialTests {
@@ -87,8 +85,8 @@
     /// The files of the tutorial's folder `service`, as a server of static files.
     private static func service() throws -> HTTPListener {
       let folder = tutorial.appendingPathComponent("Last/service", isDirectory: true)
-      return try HTTPListener { target, _ in
-        let body = (try? Data(contentsOf: folder.appendingPathComponent(target))) ?? Data()
+      return try HTTPListener { request in
+        let body = (try? Data(contentsOf: folder.appendingPathComponent(request.path))) ?? Data()
         let status = body.isEmpty ? "404 Not Found" : "200 OK"
         let head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
         return Data(head.utf8) + body

@@ -2,6 +2,7 @@ import Coherence
 import CoherenceOutbox
 import CoherenceRefresh
 import Foundation
+import Listener
 import Synchronization
 import Testing
 

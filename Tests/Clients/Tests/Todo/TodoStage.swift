@@ -6,6 +6,7 @@ import CoherencePostgreSQL
 import CoherenceRefresh
 import Foundation
 import HTTPTypes
+import Listener
 import Synchronization
 import Testing
 
@@ -100,7 +101,7 @@ struct DirectClient: HTTPClient {
     let items = (components?.queryItems ?? []).map { ($0.name, $0.value ?? "") }
     var fields: [String: String] = [:]
     for field in request.headerFields { fields[field.name.canonicalName] = field.value }
-    let direct = TodoRequest(
+    let direct = HTTPListenerRequest(
       method: request.method.rawValue, path: components?.path ?? "", query: Dictionary(items) { $1 }, fields: fields,
       body: body ?? Data())
     guard let reply = server.reply(to: direct) else { throw HTTPFailure(to: request) }

@@ -3,6 +3,7 @@ import CoherenceOutbox
 import CoherencePersistedActions
 import CoherenceRefresh
 import Foundation
+import Listener
 import Testing
 
 @testable import Todo

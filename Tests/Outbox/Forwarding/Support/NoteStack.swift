@@ -15,7 +15,7 @@ final class NoteStack: Sendable {
   let connect: NoteConnect
   let outbox: Outbox
   let server: NoteServer
-  let time: ForwardingTime
+  let time: ManualClock
 
   /// One model for all stacks, because an in-memory store is opened with one model at a time.
   private static let model = Result { try ManagedObjectModel(NoteFolder.self, Note.self).addingOutbox() }
@@ -23,11 +23,11 @@ final class NoteStack: Sendable {
   convenience init(_ backend: Backend = .inMemory, server: NoteServer = NoteServer()) throws {
     try self.init(
       backend, name: UUID().uuidString.filter(\.isHexDigit), directory: TemporaryDirectory(), server: server,
-      time: ForwardingTime())
+      time: ManualClock(date: Date(timeIntervalSince1970: 1_700_000_000)))
   }
 
   private init(
-    _ backend: Backend, name: String, directory: TemporaryDirectory, server: NoteServer, time: ForwardingTime
+    _ backend: Backend, name: String, directory: TemporaryDirectory, server: NoteServer, time: ManualClock
   ) throws {
     self.backend = backend
     self.name = name

@@ -1,38 +1,24 @@
-import Foundation
-
-/// A request as the server gets it.
-struct TodoRequest: Sendable {
-  var method: String
-  var path: String
-  var query: [String: String]
-  /// The header fields in lower case.
-  var fields: [String: String]
-  var body: Data
-}
-
-struct TodoReply: Sendable, Hashable {
-  var status: Int
-  var body = Data()
-  var fields: [String: String] = [:]
-}
+package import Foundation
 
 /// Listens on the loopback interface. Each connection has one request, and a thread of its own.
-final class TodoListener: Sendable {
-  let port: UInt16
+package final class HTTPListener: Sendable {
+  package let url: URL
   private let socket: Int32
 
-  /// - Parameter answer: Called for each request. Returns the reply; `nil` closes the connection without a reply.
-  init(_ answer: @escaping @Sendable (TodoRequest) -> TodoReply?) throws {
+  /// - Parameter answer: Called for each request. Returns all bytes of the reply; `nil` closes the connection without a
+  ///   reply.
+  package init(_ answer: @escaping @Sendable (HTTPListenerRequest) -> Data?) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     let (socket, port) = try Self.listen()
-    self.port = port
+    guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw POSIXError(.EADDRNOTAVAIL) }
+    self.url = url
     self.socket = socket
     Thread.detachNewThread {
       while case let connection = accept(socket, nil, nil), connection >= 0 {
         Thread.detachNewThread {
           if let request = Self.receive(from: connection), let reply = answer(request) {
-            Self.send(Self.bytes(of: reply), to: connection)
+            Self.send(reply, to: connection)
           }
           shutdown(connection, Int32(SHUT_RDWR))
           close(connection)
@@ -67,7 +53,7 @@ final class TodoListener: Sendable {
     return (listener, UInt16(bigEndian: address.sin_port))
   }
 
-  private static func receive(from connection: Int32) -> TodoRequest? {
+  private static func receive(from connection: Int32) -> HTTPListenerRequest? {
     var bytes = Data()
     var buffer = [UInt8](repeating: 0, count: 65_536)
     func more() -> Bool {
@@ -89,15 +75,9 @@ final class TodoListener: Sendable {
     let length = fields["content-length"].flatMap { Int($0) } ?? 0
     while bytes.count < head.upperBound + length { guard more() else { return nil } }
     let items = (components.queryItems ?? []).map { ($0.name, $0.value ?? "") }
-    return TodoRequest(
+    return HTTPListenerRequest(
       method: String(words[0]), path: components.path, query: Dictionary(items) { $1 }, fields: fields,
       body: Data(bytes[head.upperBound...]))
-  }
-
-  private static func bytes(of reply: TodoReply) -> Data {
-    var head = "HTTP/1.1 \(reply.status) Status\r\nContent-Length: \(reply.body.count)\r\nConnection: close\r\n"
-    for (name, value) in reply.fields { head += "\(name): \(value)\r\n" }
-    return Data("\(head)\r\n".utf8) + reply.body
   }
 
   private static func send(_ data: Data, to connection: Int32) {

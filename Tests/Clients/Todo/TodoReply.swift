@@ -1,0 +1,15 @@
+import Foundation
+
+/// A reply of the server.
+struct TodoReply: Sendable, Hashable {
+  var status: Int
+  var body = Data()
+  var fields: [String: String] = [:]
+
+  /// The reply as it goes over the network.
+  var bytes: Data {
+    var head = "HTTP/1.1 \(status) Status\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
+    for (name, value) in fields { head += "\(name): \(value)\r\n" }
+    return Data("\(head)\r\n".utf8) + body
+  }
+}
