@@ -51,8 +51,7 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
 
   init(_ declaration: Attribute, name: String, entity: EntityDescription) {
     type = declaration.type
-    // In the type's own form: `default: 1` of a double is an integer. A value that does not fit is a fault of the
-    // model.
+    // In the type's own form: `default: 1` of a double is an integer. A value that does not fit is a fault of the model.
     defaultValue = (try? declaration.type.checked(declaration.defaultValue)) ?? declaration.defaultValue
     derivation = declaration.derived
     validation = declaration.validation
