@@ -54,7 +54,7 @@ public struct GeneratedCatalog: Sendable {
     return MaintainerRecord(name: "\(given) \(family)", email: "\(given.lowercased())\(index)@example.org")
   }
 
-  /// Prefers the packages that were made first, because in real distributions most packages need a few common packages.
+  /// Prefers early packages as targets, because in real distributions most packages need a few common packages.
   private static func dependencies(among names: [String], using generator: inout SplitMix64) -> [String] {
     guard !names.isEmpty else { return [] }
     return (0..<Int.random(in: 0...8, using: &generator)).map { _ in

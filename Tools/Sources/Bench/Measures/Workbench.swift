@@ -49,7 +49,7 @@ final class Workbench {
     return file
   }
 
-  /// The indexes of some rows, in a random order that is the same in every run.
+  /// The indexes of some rows, in a random order, which a fixed seed repeats in every run.
   func places(_ count: Int, among limit: Int? = nil) -> [Int] {
     var random = SplitMix64(seed: 42)
     return Array((0..<(limit ?? people.count)).shuffled(using: &random).prefix(count))

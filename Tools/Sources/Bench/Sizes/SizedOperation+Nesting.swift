@@ -27,7 +27,7 @@ extension SizedOperation {
     let context = library.makeContext()
     let books = try context.performAndWait { try prepare(context) }
     let changes = try library.changeTitles()
-    // The context merges the changes on its own executor, or at the next `perform` if that is earlier.
+    // The context merges the changes on its own executor, or at an earlier `perform`.
     let cost = try SizeCost(of: size) {
       context.mergeChanges(fromContextDidSave: changes)
       context.performAndWait {}

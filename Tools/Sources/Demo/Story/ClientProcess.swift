@@ -35,7 +35,7 @@ final class ClientProcess {
   /// Writes a line, for which the client waits.
   func proceed() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
 
-  /// Kills the process immediately, whatever it is doing.
+  /// Kills the process immediately, even in the middle of an operation.
   func kill() {
     if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
   }

@@ -108,7 +108,7 @@ package enum StoryScript {
     set(bothRewritten.lowerBound, offlineText, revision: 3)
     set(bothRewritten.lowerBound + 1, textThere, revision: 2)
     set(bothRewritten.upperBound, textOfBoth, revision: 3)
-    // The service counts the revisions of a note that is inserted again from 1.
+    // The revisions of a note begin again at 1 after its second insert.
     set(deletedThere, offlineText, revision: 1)
     set(rewrittenThere, textThere, stars: newStars, revision: 3)
     set(starredThere, stars: newStars, revision: 3)

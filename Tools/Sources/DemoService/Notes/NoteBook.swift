@@ -108,7 +108,7 @@ public actor NoteBook {
   ///
   /// - Parameters:
   ///   - answered: The number of edits before the outage, which still get a reply.
-  ///   - applied: The number of edits at the beginning of the outage that are still applied. Later edits are lost.
+  ///   - applied: The number of edits that the book still applies at the beginning of the outage. Later edits are lost.
   public func beginOutage(afterAnswers answered: Int, lostAnswers applied: Int) {
     outage = NoteOutage(answered: answered, applied: applied)
   }
