@@ -47,7 +47,7 @@ import Testing
     #expect(try names(maxis.sort(\.inches).sort(\.cover.name).sort(\.name)) == ["Cranes"])
   }
 
-  @Test func `predicates and descriptors of Foundation use inherited properties and own ones`() throws {
+  @Test func `predicates and descriptors of Foundation use inherited and own properties`() throws {
     let maxis = try FetchRequest(Maxi.self)
       .filter(#Predicate { $0.inches == 12 && $0.chart == 5 && $0.name == "Cranes" && $0.cover?.name == "Borders" })
       .sort([SortDescriptor(\.inches), SortDescriptor(\.chart), SortDescriptor(\.name)])

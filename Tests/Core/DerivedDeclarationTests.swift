@@ -82,7 +82,7 @@ import Testing
     (Attribute("x", .int64, derived: .sum("tracks.album.length")), "not one to-many relationship"),
     (Attribute("x", .string, derived: .minimum("tracks.artistName")), "derived from other records itself"),
   ])
-  func `a rule that the members or the path do not fit is a fault that says what to do`(
+  func `a derivation rule that does not fit the members or the path is refused, and the error advises the user`(
     attribute: Attribute, part: String
   ) {
     let message = albumFault(attribute)

@@ -26,7 +26,7 @@ import Testing
       _ = inbox.take()
       context.performAndWait { counter.count = 0 }
       inbox.receive(.everything)
-      // Behind the turn that the post requests.
+      // This block runs after the turn that the change requests.
       let turns = context.performAndWait { counter.count }
       #expect(turns == 2, "round \(round)")
       _ = inbox.take()

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `a composite has the slots of its own parts, beside attributes whose names look like parts`() throws {
+  @Test func `a composite has the slots of its own parts only, despite attributes with names like parts`() throws {
     let model = try ManagedObjectModel {
       Entity("Parcel") {
         Attribute("size.z", .double)

@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `an object is identified by its record, also beside an attribute named id`() throws {
+  @Test func `an object is identified by its record, even with an attribute named id`() throws {
     func identity<Value: Identifiable>(of value: Value) -> Value.ID { value.id }
     try context.performAndWait {
       let id = UUID()

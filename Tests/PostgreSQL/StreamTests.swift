@@ -53,7 +53,7 @@ import Testing
     ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 
-  /// A request whose rows come by a COPY, and one whose rows come one by one.
+  /// A request whose rows arrive by a COPY, or a request whose rows arrive one by one.
   private static func request(_ isCopied: Bool) -> FetchRequest<Person> {
     var request = FetchRequest(Person.self)
     if !isCopied { request.predicate = .comparison(.path(PropertyPath("name")), .notEqual, .value(.string("x"))) }

@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: servers)
-  func `single members come and go with no statement for their list`(backend: Backend) throws {
+  func `adding and removing single members costs no statement for their list`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
         let album = try first(context)
