@@ -97,9 +97,9 @@ extension InMemoryState {
     }
   }
 
-  /// Sets the record that has the values of a constraint; `nil` for none.
+  /// Sets or removes the record with the given values under a uniqueness constraint.
   ///
-  /// - Returns: The record that had the values before.
+  /// - Returns: The previous record with the values.
   @discardableResult
   mutating func setHolder(_ key: Int64?, of values: [AttributeValue], under constraint: InMemorySchema.Constraint)
     -> Int64?

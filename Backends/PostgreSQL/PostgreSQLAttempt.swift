@@ -5,9 +5,9 @@ import Foundation
 
 /// An attempt to connect, on a thread of its own.
 ///
-/// libpq resolves host names, and calls other services, in calls that cannot be interrupted. `connect_timeout` applies
-/// to each address separately, and belongs to the user. So the caller waits for the thread no longer than the attempt
-/// may take. A thread that returns later closes the connection that it made.
+/// libpq resolves host names, and calls other services, in uninterruptible calls. Its `connect_timeout` applies to each
+/// address separately, and belongs to the user. The caller therefore waits for the thread only until the time limit of
+/// the attempt. A thread that finishes later closes its connection.
 final class PostgreSQLAttempt: Sendable {
   /// The result of the attempt. The receiver closes the connection.
   struct Outcome: @unchecked Sendable {

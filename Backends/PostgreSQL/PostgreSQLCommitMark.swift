@@ -109,7 +109,7 @@ struct PostgreSQLCommitMark: Sendable {
     """
   }
 
-  /// The statement that removes old rows, mostly of ended sessions. A session that is still in use inserts its row
+  /// The statement that removes old rows, mostly of ended sessions. An idle session whose row was removed inserts it
   /// again.
   static func removal(in schema: String) -> SQLFragment {
     """

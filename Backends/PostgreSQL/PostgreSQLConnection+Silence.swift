@@ -34,7 +34,7 @@ extension PostgreSQLConnection {
     closeLink()
     return CoherenceError(
       .connectionLost,
-      "Nothing comes from the PostgreSQL server any more, so the connection was closed; check the network, and try again.",
+      "The PostgreSQL server no longer responds, so the connection was closed; check the network, and try again.",
       isRetryable: true)
   }
 

@@ -2,14 +2,14 @@ import CoherenceCore
 import CoherenceSQL
 
 extension PostgreSQLConnection {
-  /// Rolls back the open transaction, if any. A connection on which this fails is not used again.
+  /// Rolls back the open transaction, if any. After a failure, the connection is not used again.
   func rollBack() {
     guard !isBroken else { return }
     _ = try? within(.seconds(10)) { try run(.rollback) }
   }
 
-  /// Rolls back to a savepoint. A late cancellation of an earlier statement may hit this statement instead, so a failed
-  /// one is tried again.
+  /// Rolls back to a savepoint. Repeats a failed rollback, because a late cancellation of an earlier statement may hit
+  /// this statement instead.
   func rollBack(to savepoint: String) throws {
     let statement = PostgreSQLText("ROLLBACK TO \(savepoint)", isControl: true)
     try uninterrupted {

@@ -119,7 +119,7 @@ final class PostgreSQLConnection {
   /// The host of the connection, one of the hosts in the connection string.
   var host: PostgreSQLHost { PostgreSQLHost(raw) }
 
-  /// Drops a cancellation that came too late for its statement.
+  /// Discards a requested cancellation after the end of its statement.
   func endCancellation() { cancellation = nil }
 
   func enterPipeline() {

@@ -5,9 +5,9 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A thread that waits for notifications of the server, on a connection beside the pool.
+/// A thread that waits for notifications of the server, on a connection outside of the pool.
 ///
-/// The thread connects again after the connection broke. Notifications sent meanwhile are lost, so that each new
+/// The thread reconnects after a broken connection. Notifications between two connections are lost, so each new
 /// connection signals every channel.
 final class PostgreSQLListener: SignalSource {
   private let options: PostgreSQLOptions

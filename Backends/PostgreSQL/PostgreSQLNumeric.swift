@@ -94,8 +94,8 @@ extension PostgreSQLBinary {
     return sign == 0 ? number : -number
   }
 
-  /// The sum in the bytes of a `numeric`: a decimal that is exactly the number, or a double near it if none is; `nil` for
-  /// other values.
+  /// Returns the sum in the bytes of a `numeric`: the exact decimal, or the nearest double if no decimal is exact;
+  /// `nil` for other values.
   static func decimalSum(_ bytes: UnsafeRawPointer, count: Int) -> AttributeValue? {
     guard let number = decimal(bytes, count: count) else { return nil }
     guard isExact(number, bytes, count: count) else { return Double(number.description).map(AttributeValue.double) }

@@ -9,7 +9,7 @@ extension PostgreSQLReader: Aggregating {
       do {
         return try connection.timed([statement.text]) { try receive(statement, connection) }
       } catch let error as CoherenceError where error.isOfData {
-        // The server fails for a sum of floating-point numbers that is infinite; to Core it is infinity.
+        // The server fails for an infinite sum of floating-point numbers. Core computes it, and returns infinity.
         try connection.rollBack(to: Self.savepoint)
         return nil
       }

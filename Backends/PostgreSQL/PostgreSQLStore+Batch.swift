@@ -23,7 +23,8 @@ extension PostgreSQLStore: BatchCalculating {
         return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
       }
     } catch let error as CoherenceError where !arithmetic.isEmpty {
-      // The server compares each record with those that have their old values. Core moves unique values without a clash.
+      // The server checks uniqueness record by record, against records that the statement has not updated yet. Core
+      // updates unique values in an order without conflicts.
       guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
       return nil
     }

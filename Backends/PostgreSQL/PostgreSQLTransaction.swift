@@ -147,7 +147,7 @@ struct PostgreSQLTransaction {
       }
       connection.lastMark = .now
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
-      // A lost link leaves the outcome open, whatever the error's code.
+      // The outcome of the commit is unknown after a lost connection, for every code of the error.
       try resolveOutcome(error)
     }
   }

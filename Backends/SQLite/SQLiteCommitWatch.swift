@@ -3,14 +3,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A thread that looks for commits of other processes, and reports each change as a signal of every channel.
+/// A thread that polls for commits of other processes, and reports each change as a signal of every channel.
 ///
 /// The log of a SQLite file does not say which channels a commit signals.
 final class SQLiteCommitWatch: SignalSource {
   private let end = DispatchSemaphore(value: 0)
   private let hasVersion = Atomic<Bool>(false)
 
-  /// The time between two looks.
+  /// The time between two polls.
   private static let interval = DispatchTimeInterval.milliseconds(100)
 
   /// Begins to watch.
@@ -33,7 +33,7 @@ final class SQLiteCommitWatch: SignalSource {
           self?.hasVersion.store(true, ordering: .releasing)
           signals?.signalAll()
         } catch {
-          // A file that cannot be read now is read at the next look. Reads of the store report the fault.
+          // The next poll reads the file again. Reads of the store report the error.
         }
       } while end.wait(timeout: .now() + Self.interval) == .timedOut
     }

@@ -78,8 +78,8 @@ struct SQLiteError {
     case SQLITE_READONLY where failure.code == SQLiteCode.moved:
       return (
         .storeInaccessible,
-        "'\(path)' or its log was moved or deleted while it was open (\(failure.message)); what was saved is kept as far as "
-          + "it can be. Bring it back, or detach the store and attach it anew."
+        "'\(path)' or its log was moved or deleted while the store was open (\(failure.message)). Earlier saves are "
+          + "kept as far as possible. Restore the file, or detach the store and attach it again."
       )
     case SQLITE_READONLY:
       return (.storeReadOnly, "'\(path)' cannot be written; check the permissions of the file and its directory.")
@@ -92,7 +92,7 @@ struct SQLiteError {
     case SQLITE_BUSY, SQLITE_LOCKED:
       return (.storeBusy, "'\(path)' is locked by another process; try again, or raise the option 'busyTimeout'.")
     case SQLITE_FULL:
-      return (.storeFull, "There is no space left for '\(path)'; make some and try again.")
+      return (.storeFull, "No space is left for '\(path)'; free some space and try again.")
     case SQLITE_INTERRUPT:
       return (.cancelled, "The task was cancelled while '\(path)' was read.")
     case SQLITE_CONSTRAINT:
@@ -100,8 +100,8 @@ struct SQLiteError {
     case SQLITE_ERROR where failure.isMissingName, SQLITE_SCHEMA where failure.isMissingName:
       return (
         .schemaChanged,
-        "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the store "
-          + "and attach it again."
+        "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the "
+          + "store and attach it again."
       )
     case SQLITE_ERROR where failure.namesLimit, SQLITE_TOOBIG:
       return (

@@ -105,7 +105,7 @@ final class SQLiteFile: Sendable {
     return try body()
   }
 
-  /// Commits the transaction of an exclusion without a save, because keys that were allocated in it may be in use.
+  /// Commits the transaction of an exclusion without a save, because contexts may already use the transaction's keys.
   private func commitKeys(since former: SQLiteLogState?) {
     try? writer.use { session in
       do {

@@ -52,7 +52,7 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
     /// A counter that rises with each committed transaction.
     var commits: UInt32 { withUnsafeBytes(of: second) { $0.load(as: UInt32.self) } }
     var isInUse: Bool { withUnsafeBytes(of: second) { $0[4] } != 0 }
-    /// Whether the header has the one version of the format that is documented.
+    /// Whether the header has the documented version of the format.
     var hasKnownFormat: Bool { withUnsafeBytes(of: first) { $0.load(as: UInt32.self) } == 3_007_000 }
   }
 

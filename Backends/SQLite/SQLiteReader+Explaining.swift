@@ -47,7 +47,7 @@ private struct SQLitePlanLine {
 }
 
 extension [SQLitePlanLine] {
-  /// The steps that are parts of a line.
+  /// Returns the steps below a line of the plan.
   fileprivate func steps(below parent: Int64) -> [QueryStep] {
     filter { $0.parent == parent }.map { $0.step(steps(below: $0.number)) }
   }

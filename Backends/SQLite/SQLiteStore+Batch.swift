@@ -23,7 +23,8 @@ extension SQLiteStore: BatchCalculating {
           return try session.integers(update)
         }.map { ManagedObjectID(space: space, key: $0) }
       } catch let failure as SQLiteFailure where failure.isConstraint && !arithmetic.isEmpty {
-        // SQLite compares each record with those that have their old values. Core moves unique values without a clash.
+        // SQLite checks uniqueness record by record, against records that the statement has not updated yet. Core
+        // updates unique values in an order without conflicts.
         return nil
       }
     }

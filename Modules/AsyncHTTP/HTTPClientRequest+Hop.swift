@@ -6,7 +6,8 @@ import HTTPTypesFoundation
 import NIOHTTP1
 
 extension HTTPClientRequest {
-  /// `nil` without a complete address.
+  /// Makes the request of a hop: the original request, or a request to the target of a redirect. Returns `nil` for a
+  /// request without a complete address.
   init?(_ hop: HTTPHop) {
     guard let url = hop.request.url else { return nil }
     self.init(url: url.absoluteString)
@@ -20,7 +21,7 @@ extension HTTPHeaders {
   /// The header fields of a request, with the fields that a `URLSession` adds: some services refuse requests without them.
   fileprivate init(_ fields: HTTPFields) {
     self.init()
-    // Several cookies are one line (RFC 6265, 5.4).
+    // A request must have a single Cookie field (RFC 6265, 5.4).
     let cookies = fields[values: .cookie]
     for field in fields where field.name != .cookie { add(name: field.name.rawName, value: field.value) }
     if !cookies.isEmpty { add(name: "Cookie", value: cookies.joined(separator: "; ")) }
@@ -36,7 +37,7 @@ extension HTTPHeaders {
 }
 
 extension HTTPResponse {
-  /// `nil` for a status that is no status of HTTP.
+  /// Makes the head of a response. Returns `nil` for a status code outside of 100…999.
   init?(_ reply: HTTPClientResponse) {
     guard 100...999 ~= reply.status.code else { return nil }
     var fields = HTTPFields()

@@ -9,8 +9,8 @@ import NIOPosix
 import NIOSSL
 
 extension HTTPFailure {
-  /// The error of a transfer that the library ended. Contains no text of the library that may quote the address or header
-  /// fields.
+  /// Returns the error for a transfer that ended with an error of the library. Omits texts of the library with possible
+  /// quotations of the address or header fields.
   ///
   /// - Parameter limit: The maximum number of bytes in a body.
   func broken(byTransport error: any Error, limit: Int = .max) -> any Error {
@@ -19,13 +19,13 @@ extension HTTPFailure {
     case NIOHTTPDecompression.DecompressionError.limit: return bodyTooLarge(limit)
     case let error as HTTPClientError: return broken(by: error)
     case let error as NIOConnectionError: return broken(by: error)
-    case is HTTPParserError: return broken("the connection ended within the reply, or the reply is no HTTP")
+    case is HTTPParserError: return broken("the connection ended within the reply, or the reply is not HTTP")
     case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
       return broken("the compressed body is damaged")
     case is ChannelError: return broken("the connection closed")
     case let error as IOError: return broken(String(cString: strerror(error.errnoCode)))
-    // These errors name certificates and steps of the handshake, and no part of the request. The places in the sources of
-    // the library are omitted.
+    // The texts of these errors name certificates and steps of the handshake, but no part of the request. File names
+    // and lines of the library's sources are removed.
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
       let description = "\(error)".replacing(#/ at [^\])]+/#, with: "")
       return broken("TLS failed with '\(description)'")
@@ -35,7 +35,7 @@ extension HTTPFailure {
 
   private func broken(by error: HTTPClientError) -> CoherenceError {
     if Self.timeLimits.contains(error) { return timedOut(after: nil) }
-    // Retryable, since the request may succeed with another client: an outbox keeps its edit.
+    // Retryable, because the request may succeed with another client. An outbox therefore keeps its edit.
     if error == .alreadyShutdown { return broken("the client is shut down") }
     if error == .cancelled { return broken("the client is shut down, or the server gave up the connection") }
     let description = error.shortDescription
@@ -49,7 +49,7 @@ extension HTTPFailure {
     if let attempt = error.connectionErrors.last?.error as? IOError {
       return broken(String(cString: strerror(attempt.errnoCode)))
     }
-    return broken(error.connectionErrors.isEmpty ? "the name of the host has no address" : "no connection came about")
+    return broken(error.connectionErrors.isEmpty ? "the host name has no address" : "no connection could be made")
   }
 
   private static let timeLimits: [HTTPClientError] = [
@@ -57,7 +57,7 @@ extension HTTPFailure {
     .httpProxyHandshakeTimeout, .getConnectionFromPoolTimeout, .deadlineExceeded,
   ]
 
-  /// The short descriptions of errors about the request itself, which would fail again.
+  /// The short descriptions of errors about the request itself. A retry of the request would fail again.
   private static let refusals: Set<String> = Set(
     [
       HTTPClientError.invalidURL, .emptyHost, .missingSocketPath, .emptyScheme, .unsupportedScheme(""),

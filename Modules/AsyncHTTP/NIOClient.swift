@@ -7,26 +7,27 @@ import HTTPTypesFoundation
 import NIOCore
 import NIOHTTPCompression
 
-/// A client that sends requests through the connections of AsyncHTTPClient, on SwiftNIO.
+/// An HTTP client with the connections of AsyncHTTPClient, on SwiftNIO.
 ///
 /// Defaults: as with `URLSessionClient`, redirects are followed, with credentials only within their origin; a request is
 /// sent once; the time limit is 60 s without a byte; six requests to one origin run at once; `send` reads the body into
 /// memory without a size limit; a reply compressed by gzip or deflate is decompressed; cookies and replies are not stored.
 /// `retrying`, `limited(to:)`, `download(_:body:to:)` and the recorders of `CoherenceHTTP` work with this client too.
 ///
-/// No server can end the program: a connection that ends at any byte of a reply, in its head too, is an
-/// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, stops the process if a connection
-/// ends inside of a reply's head, or if a chunked body has trailers.
+/// No server can crash the program: a connection that ends at any byte of a reply, even in its head, is an
+/// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, crashes if a connection ends
+/// inside of a reply's head, or if a chunked body has trailers.
 ///
 /// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The client
 /// reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the server waits
 /// while the file is written, so that the memory does not depend on the size of the body.
 ///
-/// A connection that the server has closed while it was unused is replaced. A request that is sent at the same moment
-/// fails with a retryable error, because the client cannot know whether the server has processed the request.
+/// When a server closes an idle connection, the next request gets a new connection. A request that is sent at the
+/// moment of the closing fails with a retryable error, because the client cannot know whether the server has processed
+/// the request.
 ///
-/// The connections are closed with the last copy of the client and its last transfer, or by ``shutdown()``. May be used
-/// from any task.
+/// The connections close with the release of the client's last copy, after its last transfer, or by ``shutdown()``. May
+/// be used from any task.
 public struct NIOClient: CoherenceHTTP.HTTPClient {
   private let connections: Connections
   private let redirects: HTTPRedirectPolicy
@@ -34,14 +35,15 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
   private let maximumBodySize: Int
   private let queue: TransferQueue
 
-  /// Makes a client with connections of its own.
+  /// Makes a client with its own connections.
   ///
   /// - Parameters:
   ///   - maximumBodySize: The maximum number of bytes in a body, after decompression. A larger body throws
   ///     `httpBodyTooLarge`.
   ///   - configuration: Time limits, TLS, a proxy, and the maximum number of connections to one origin
   ///     (`connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit`). Further requests wait in order, and the time
-  ///     limits count from their admission. The client sets redirects, decompression and repeated connecting itself.
+  ///     limits count from their admission. The client overrides the settings of redirects, decompression and repeated
+  ///     connecting.
   ///   - redirects: The rules for redirects.
   public init(
     maximumBodySize: Int = .max,
@@ -61,7 +63,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
   /// A configuration with the time limits of a `URLSession`: 60 s for connecting, and 60 s without a byte. Six requests to
   /// one origin run at once.
   ///
-  /// Traces are off, because the library adds paths and queries to them, which may contain values and credentials.
+  /// Traces are off, because the library adds paths and queries of requests to them, with possible values and
+  /// credentials.
   public static var defaultConfiguration: AsyncHTTPClient.HTTPClient.Configuration {
     var configuration = AsyncHTTPClient.HTTPClient.Configuration()
     configuration.timeout = .init(connect: .seconds(60), read: .seconds(60), write: .seconds(60))
@@ -75,7 +78,7 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
 
   /// Closes all connections, and waits until they are closed. Running and later requests throw `httpTransferFailed`.
   ///
-  /// Needed only by a program that waits for the end of its connections: the release of the client closes them too.
+  /// Call it to wait for the end of the connections. Without the call, the release of the client closes them too.
   public func shutdown() async { await connections.close() }
 
   /// Sends a request and reads the whole reply.
@@ -93,7 +96,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     try await redirects.stream(request, body: body, beginning: begin)
   }
 
-  /// Begins a transfer after its admission, and returns at the head of the reply.
+  /// Waits for admission to the origin, sends a request, and returns at the head of the reply. A task writes the body
+  /// into the buffer.
   private func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
     let failure = HTTPFailure(to: hop.request)
     guard let request = HTTPClientRequest(hop) else {
@@ -102,10 +106,10 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     let permit = try await queue.admit(to: hop.request.url.flatMap(HTTPOrigin.init))
     do {
       let reply = try await connections.client.execute(request, deadline: .distantFuture)
-      guard let response = HTTPResponse(reply) else { throw failure.broken("its status is no number of HTTP") }
+      guard let response = HTTPResponse(reply) else { throw failure.broken("its status is not an HTTP status code") }
       let body = ReplyBody(reply, to: hop.request, limit: maximumBodySize)
       if body.isAnnouncedTooLarge { throw failure.bodyTooLarge(maximumBodySize) }
-      // The transfer keeps the connections open, because the reader of a body need not keep the client.
+      // The task retains the connections, because a program may release the client while it reads a body.
       let transfer = Task { [connections] in
         let end = await body.write(into: buffer, failure)
         permit.release()

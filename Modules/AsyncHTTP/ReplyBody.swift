@@ -5,11 +5,13 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The body of a reply while it arrives. The release of an incomplete body closes its connection.
+/// The body of a reply during its transfer. The release of an incomplete body closes its connection.
 struct ReplyBody: Sendable {
   private let parts: HTTPClientResponse.Body
+  /// The length of the body by the reply's Content-Length.
   private let announced: Int?
-  /// Whether a reply of this kind has no body, whatever its header fields say (RFC 9112, 6.3).
+  /// Whether the reply has no body because of its status or the method of its request, even if its header fields
+  /// describe a body (RFC 9112, 6.3).
   private let isAbsent: Bool
   private let limit: Int
 
@@ -25,8 +27,8 @@ struct ReplyBody: Sendable {
 
   /// Writes the body into a buffer until its end, or until the task is canceled.
   ///
-  /// The library reads from the connection only while this function waits for a part, so that the server waits for the
-  /// buffer.
+  /// The library reads from the connection only while this function waits for a part. A slow buffer therefore slows the
+  /// server down, instead of filling the memory.
   func write(into buffer: BodyBuffer, _ failure: HTTPFailure) async -> Result<Void, any Error> {
     var size = 0
     do {
@@ -35,11 +37,12 @@ struct ReplyBody: Sendable {
         size += part.readableBytes
         buffer.write(part.withUnsafeReadableBytes { Data($0) })
       }
-      // A canceled sequence may end without an error.
+      // The sequence of a canceled task may end without an error; its body is incomplete nevertheless.
       try Task.checkCancellation()
       return .success(())
     } catch {
-      // The decompressor misses the compressed body that the head of a HEAD's reply describes.
+      // The head of the reply to a HEAD request may announce a compressed body. The decompressor fails because the body
+      // is missing, although the reply is complete.
       if isAbsent, !Task.isCancelled { return .success(()) }
       return .failure(failure.broken(byTransport: error, limit: limit))
     }

@@ -99,7 +99,7 @@ struct AttributeCode {
 
   private func unknownKind() -> CodePart {
     CodePart(
-      warnings: ["The attribute \(place) is left out: no Swift type stands for the kind '\(attribute.kind.rawValue)'."])
+      warnings: ["The attribute \(place) is left out: no Swift type represents the kind '\(attribute.kind.rawValue)'."])
   }
 
   private func kindOption(_ result: inout CodePart) -> [SourceLine.Argument] {
@@ -199,7 +199,7 @@ struct AttributeCode {
     guard let value = expression(text, "default", &result) else { return nil }
     if !value.isLiteral, !isPart {
       result.warnings.append(
-        "The default of \(place) is set for each new object and is no default of the model, because it is no literal: "
+        "The default of \(place) is not a literal. It is set for each new object, and is not a default of the model: "
           + "records that exist before the attribute get no value.")
     }
     return value.text
@@ -207,13 +207,13 @@ struct AttributeCode {
 
   private func expression(_ text: String, _ use: String, _ result: inout CodePart) -> ValueCode.Expression? {
     if let value = ValueCode(attribute.kind).expression(text) { return value }
-    result.faults.append("The \(use) of \(place) is no value of the kind '\(attribute.kind.rawValue)'.")
+    result.faults.append("The \(use) of \(place) is not a value of the kind '\(attribute.kind.rawValue)'.")
     return nil
   }
 
   private func count(_ text: String, _ use: String, _ result: inout CodePart) -> String? {
     if let value = Int64(text), value >= 0 { return ValueCode.grouped(value) }
-    result.faults.append("The \(use) length of \(place) is no number of characters.")
+    result.faults.append("The \(use) length of \(place) is not a number of characters.")
     return nil
   }
 

@@ -86,7 +86,7 @@ struct EntityCode {
     var paths: [String] = []
     for name in names {
       guard let path = keyPath(name) else {
-        result.faults.append("A \(use) of '\(entity.name)' names '\(name)', which is no property of the entity.")
+        result.faults.append("A \(use) of '\(entity.name)' names '\(name)', which is not a property of the entity.")
         continue
       }
       paths.append(path)

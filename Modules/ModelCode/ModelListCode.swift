@@ -50,7 +50,7 @@ struct ModelListCode {
   var warnings: [String] {
     let missing = plan.file.configurations.flatMap { configuration in
       configuration.entities.filter { plan.entity($0) == nil }.map {
-        "The configuration '\(configuration.name)' does without '\($0)', which is no entity of the model file."
+        "The configuration '\(configuration.name)' omits '\($0)', which is not an entity of the model file."
       }
     }
     return missing

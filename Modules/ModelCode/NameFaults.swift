@@ -19,7 +19,7 @@ struct NameFaults {
       return ["A class '\(name)' would hide the type of that name, which generated sources use; \(advice)"]
     }
     if let parent = entity.parent, plan.entity(parent) == nil {
-      return ["The parent '\(parent)' of '\(entity.name)' is no entity of the model file; correct the name."]
+      return ["The parent '\(parent)' of '\(entity.name)' is not an entity of the model file; correct the name."]
     }
     if plan.line(of: entity).last?.parent != nil { return ["The entity '\(entity.name)' is its own ancestor."] }
     return []

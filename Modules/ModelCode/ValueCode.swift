@@ -86,8 +86,8 @@ struct ValueCode {
     }
   }
 
-  /// A literal of a decimal goes through a binary number. A value without an exact binary number is written by its
-  /// digits.
+  /// Writes a decimal. The compiler reads a literal as a binary number, so a decimal without an exact binary number is
+  /// written by its digits.
   private func decimal(_ text: String) -> Expression? {
     guard Double(text) != nil, let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
       return nil

@@ -17,8 +17,8 @@ public struct AttributeOption: Sendable {
   public static var codable: AttributeOption { AttributeOption() }
   /// The value is a `CompositeValue`, each part stored as an attribute of its own.
   public static var composite: AttributeOption { AttributeOption() }
-  /// The value is stored as data, and the entity names the transformer of the data. The variable is `Data`, or of a type
-  /// that is convertible to data; a `TransformableKey` gives a computed property the transformer's values.
+  /// The value is stored as data, and the entity names the transformer of the data. The variable is `Data`, or has a
+  /// type convertible to data; a `TransformableKey` gives a computed property the transformer's values.
   public static func transformable(_ name: String) -> AttributeOption { AttributeOption() }
 
   /// A save computes the value by the rule. The accessor has no setter.

@@ -75,7 +75,7 @@ public struct ConnectService: Service {
       try await connect.stop(.cancel, within: cancelLimit)
     } catch let error where ErrorCode.timedOut ~= error {
       logger.error(
-        "Actions ignore their cancellation: the shutdown goes on without them, and their stores are not closed.",
+        "Actions ignore their cancellation: the shutdown continues without them, and their stores are not closed.",
         metadata: ["connect": "\(connect.name)", "limit": "\(cancelLimit)"])
       throw error
     }

@@ -91,7 +91,7 @@ struct ActionContextTests {
   }
 }
 
-/// Counts the saves that are shown to participants.
+/// Counts the calls of a save participant.
 private final class SaveCounter: SaveParticipant {
   private let saves = Mutex(0)
   var count: Int { saves.withLock { $0 } }

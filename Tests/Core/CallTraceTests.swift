@@ -6,7 +6,7 @@ import Testing
 /// Traces of calls, for reports.
 @Suite struct CallTraceTests {
   @Test func `a trace of calls is made on each kind of thread, and ends on the stack of the thread`() async throws {
-    // The outer frames of these threads are those of libraries, whose frame pointers may have any value.
+    // The outer frames of these threads belong to libraries, whose frame pointers may have any value.
     DispatchQueue.concurrentPerform(iterations: 64) { _ in _ = CallTrace() }
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<64 { group.addTask { _ = CallTrace() } }

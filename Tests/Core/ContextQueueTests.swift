@@ -229,7 +229,7 @@ import Testing
 
   // MARK: Ends
 
-  @Test func `what a block holds is released before the next block runs`() {
+  @Test func `the objects of a block are released before the next block runs`() {
     let context = Confinement(.privateQueue, pool: Self.pool(1))
     let isGone = Atomic<Bool>(false)
     let gate = DispatchSemaphore(value: 0)

@@ -98,7 +98,7 @@ import Testing
     #expect(parent.contains("'Maxi' inherits from 'Single', which the model does not have"))
   }
 
-  @Test func `a class without a declaration of its own is refused`() {
+  @Test func `a class without its own declaration is refused`() {
     final class Tape: DeclaredMusic.Release {}
     #expect(fault { try ManagedObjectModel(Track.self, Release.self, Tape.self) }.contains("'Tape' needs an"))
     final class Disc: DeclaredMusic.Release {

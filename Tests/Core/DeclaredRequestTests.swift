@@ -47,7 +47,7 @@ import Testing
     #expect(try names(maxis.sort(\.inches).sort(\.cover.name).sort(\.name)) == ["Cranes"])
   }
 
-  @Test func `predicates and descriptors of Foundation use inherited properties and own ones`() throws {
+  @Test func `predicates and descriptors of Foundation use inherited and own properties`() throws {
     let maxis = try FetchRequest(Maxi.self)
       .filter(#Predicate { $0.inches == 12 && $0.chart == 5 && $0.name == "Cranes" && $0.cover?.name == "Borders" })
       .sort([SortDescriptor(\.inches), SortDescriptor(\.chart), SortDescriptor(\.name)])
@@ -57,7 +57,7 @@ import Testing
     #expect(try names(releases) == ["Abbey"])
   }
 
-  @Test func `a fetch refuses a property of a subclass that is not stored`() throws {
+  @Test func `a fetch refuses a computed property of a subclass`() throws {
     let request = FetchRequest(Single.self).filter { $0.rank == -3 }
     try context.performAndWait {
       let error = #expect(throws: CoherenceError.self) { try context.fetch(request) }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Testing
 
-/// The faults of derived attributes and of defaults that cannot be stored, and the descriptions of both.
+/// The errors of invalid derived attributes and defaults, and the descriptions of valid ones.
 @Suite struct DerivedDeclarationTests {
   private func fault(_ properties: [any PropertyDeclaration]) -> String? {
     var entity = Entity("Track")
@@ -82,7 +82,7 @@ import Testing
     (Attribute("x", .int64, derived: .sum("tracks.album.length")), "not one to-many relationship"),
     (Attribute("x", .string, derived: .minimum("tracks.artistName")), "derived from other records itself"),
   ])
-  func `a rule that the members or the path do not fit is a fault that says what to do`(
+  func `a derivation rule that does not fit the members or the path is refused, and the error advises the user`(
     attribute: Attribute, part: String
   ) {
     let message = albumFault(attribute)
@@ -116,7 +116,7 @@ import Testing
     #expect(try hash(.canonical("name")) == hashes[1])
   }
 
-  @Test func `a default that cannot be encoded is a fault of the model`() {
+  @Test func `a model refuses a default that cannot be encoded`() {
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [.nan])])?.contains("'Track.numbers'") == true)
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [1])]) == nil)
   }

@@ -21,7 +21,7 @@ import Testing
       let passengers = try context.performAndWait {
         try (0..<20).map { _ in Passenger(object: try context.insertNewObject(forEntityName: "Thing")) }
       }
-      // A thread of its own, because it does not wait for anything until the objects are gone.
+      // A new thread describes the objects without waiting, until the objects are released.
       let (ends, end) = AsyncStream.makeStream(of: Bool.self)
       Thread.detachNewThread {
         var (isGone, isDescribed) = (false, true)

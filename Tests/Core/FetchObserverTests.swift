@@ -42,7 +42,7 @@ struct FetchObserverTests {
     #expect(log.entries.count == 2)
   }
 
-  @Test func `a context without reports, and a fetch that is refused, notify no observer`() throws {
+  @Test func `a fetch without reports and a refused fetch notify no observer`() throws {
     let (coordinator, log) = (try makeCoordinator(), Log())
     coordinator.addFetchObserver(log)
     try fetch(in: coordinator, isReported: false)

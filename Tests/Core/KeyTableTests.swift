@@ -3,8 +3,8 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Key tables beside dictionaries: all short sequences of operations on keys that compete for the same entries, and
-/// random long ones.
+/// Key tables compared with dictionaries: all short sequences of operations on keys that compete for the same entries,
+/// and random long sequences.
 @Suite("Key tables")
 struct KeyTableTests {
   /// A table with its model.
@@ -164,7 +164,7 @@ struct KeyTableTests {
     #expect(agrees && capacity == 16)
   }
 
-  @Test func `a table with room for its keys does not grow when they come`() {
+  @Test func `a table with room for its keys does not grow when the keys are added`() {
     for count in [0, 1, 10, 11, 21, 22, 1_000] {
       var pair = Pair()
       pair.table.reserve(count)

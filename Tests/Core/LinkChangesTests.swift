@@ -30,7 +30,7 @@ import Testing
     #expect(added(target, source) == both)
   }
 
-  @Test func `a link that is added again has the later positions`() {
+  @Test func `adding a link twice keeps the later positions`() {
     let first = Link(source: 1, target: 2, sourcePosition: 3, targetPosition: 4)
     let second = Link(source: 1, target: 2, sourcePosition: 5, targetPosition: 6)
     #expect(added(first, second) == second)

@@ -14,7 +14,7 @@ import Testing
     func turnEnded(in context: ManagedObjectContext) {}
   }
 
-  @Test func `a change that is posted while the context takes another one leads to a turn`() throws {
+  @Test func `a change that arrives while the inbox is processed leads to another turn`() throws {
     let context = ManagedObjectContext()
     let counter = TurnCounter()
     context.performAndWait { context.turnObserver = counter }
@@ -26,7 +26,7 @@ import Testing
       _ = inbox.take()
       context.performAndWait { counter.count = 0 }
       inbox.receive(.everything)
-      // Behind the turn that the post requests.
+      // This block runs after the turn that the change requests.
       let turns = context.performAndWait { counter.count }
       #expect(turns == 2, "round \(round)")
       _ = inbox.take()

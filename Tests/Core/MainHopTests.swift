@@ -54,7 +54,7 @@ import Testing
     var said: [Double] = []
     let result = hop.wait(limits: MainQueue.WaitLimits(warning: 0.001, limit: 0.002)) { seconds in
       said.append(seconds)
-      // The main queue comes back when it was called blocked three times.
+      // The main queue responds again after three reports that it is blocked.
       if said.count == 3 { hop.run() }
     }
     #expect(try result.get() == 1)

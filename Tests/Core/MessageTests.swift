@@ -20,7 +20,7 @@ import Testing
     #expect(try FetchPredicate(format: "true == a").description == "TRUE == a")
   }
 
-  @Test func `the length of a text in a Foundation predicate is refused with what to write`() {
+  @Test func `the length of a text in a Foundation predicate is refused, and the error names the replacement`() {
     let error = #expect(throws: CoherenceError.self) {
       try FetchPredicate(#Predicate<Album> { $0.title.count > 3 })
     }

@@ -7,7 +7,8 @@ import Testing
   func `a wrong use fails with a sentence of advice`(use: WrongUse) async throws {
     let description = use.description
     var said = ""
-    // The first words of a process that ends at once may get lost on a busy machine: ask again before calling it silent.
+    // On a busy machine, the output of a process that ends at once may be lost. The test therefore repeats a silent
+    // process.
     for _ in 0..<3 where !said.contains(use.advice) {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         [description = description as String] in

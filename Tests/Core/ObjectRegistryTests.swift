@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// The registry of a context's objects beside a model of it, and the objects that a unit of work retains.
+/// The registry of a context's objects, compared with a simple model, and the objects that a unit of work retains.
 @Suite("The registry of objects")
 struct ObjectRegistryTests {
   private let context: ManagedObjectContext
@@ -22,7 +22,7 @@ struct ObjectRegistryTests {
     ManagedObject(ObjectBirth(entity: staff.firm, id: id, storage: context.storage, row: nil))
   }
 
-  /// Two objects that come, get other identifiers, and go.
+  /// Two objects that are registered, get other identifiers, and are removed.
   private struct Stage {
     let test: ObjectRegistryTests
     let registry: ObjectRegistry

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `a composite has the slots of its own parts, beside attributes whose names look like parts`() throws {
+  @Test func `a composite has the slots of its own parts only, despite attributes with names like parts`() throws {
     let model = try ManagedObjectModel {
       Entity("Parcel") {
         Attribute("size.z", .double)
@@ -96,7 +96,7 @@ import Testing
     #expect(letter.slots[letter.composites["size"]!].map(\.name) == ["size.x", "size.y"])
   }
 
-  @Test func `a model refuses an attribute that has the name of a part of a composite`() {
+  @Test func `a model refuses an attribute with the name of a part of a composite`() {
     let error = #expect(throws: CoherenceError.self) {
       try ManagedObjectModel {
         Entity("Parcel") {

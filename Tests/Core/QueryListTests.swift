@@ -46,7 +46,7 @@ struct QueryListTests {
     #expect(try FetchPredicate.or(parts).checked(for: entity) == .or([different, list("name", 1...16), alone]))
   }
 
-  @Test func `a conjunction of many comparisons is no list`() throws {
+  @Test func `a conjunction of many comparisons is not a list`() throws {
     let all = FetchPredicate.and((1...20).map { equal("name", $0) })
     #expect(try all.checked(for: entity) == all)
   }

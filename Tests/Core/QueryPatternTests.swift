@@ -71,7 +71,7 @@ import Testing
     ("aaa", "a{2,}", true), ("aaaa", "a{1,3}", false), ("abc", "^abc$", true), ("xabc", "^abc$", false),
     ("\u{DF}", "ss", false),
   ])
-  func `a pattern means what it means to ICU`(text: String, pattern: String, isMatch: Bool) throws {
+  func `a pattern matches the same texts as in ICU`(text: String, pattern: String, isMatch: Bool) throws {
     #expect(try matches(text, pattern) == isMatch)
     let expression = try NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")
     let range = NSRange(location: 0, length: text.utf16.count)
@@ -85,7 +85,7 @@ import Testing
     #expect(try !matches("A", "[^a]", .caseInsensitive))
   }
 
-  @Test func `random patterns match what they match for ICU`() throws {
+  @Test func `random patterns match the same texts as in ICU`() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = PatternGenerator(seed: seed)
     var compared = 0

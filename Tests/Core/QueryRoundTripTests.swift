@@ -21,7 +21,7 @@ import Testing
   }
 }
 
-/// Random predicates without what format text cannot say. The same seed makes the same predicates.
+/// Random predicates that the format text can express. The same seed makes the same predicates.
 private struct RandomPredicates: RandomNumberGenerator {
   private var random: SeededRandom
 

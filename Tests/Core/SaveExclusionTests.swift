@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Saves that lose to other writers again and again.
+/// Saves that repeatedly conflict with other writers.
 @Suite struct SaveExclusionTests {
   @Test func `a save overtaken four times is repeated while other writers are excluded`() throws {
     let model = try ManagedObjectModel {

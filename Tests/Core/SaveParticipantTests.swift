@@ -5,7 +5,8 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Participants of saves: their registration, and what a save costs beside them. The conformance suite has the rest.
+/// Participants of saves: their registration, and their effect on the cost of a save. The conformance suite has the
+/// other tests.
 @Suite struct SaveParticipantTests {
   private let coordinator: PersistentStoreCoordinator
 

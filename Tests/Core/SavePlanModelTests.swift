@@ -123,7 +123,7 @@ private struct RandomSaves {
     return (staff.id(entity, nextKey), entity)
   }
 
-  /// Rows for records, with unique values dealt out anew and references among the records.
+  /// Makes rows for records, with newly distributed unique values and references among the records.
   private mutating func rows(of records: [(id: ManagedObjectID, entity: EntityDescription)]) -> [Row] {
     // So few names that records take over the values of other records in most saves.
     var names = (0..<records.count + 2).map { "\($0)" }.shuffled(using: &random)

@@ -53,7 +53,7 @@ import Testing
     withExtendedLifetime(otherListening) {}
   }
 
-  @Test func `a listening that is released listens no more`() throws {
+  @Test func `a released listener receives no more signals`() throws {
     let counter = try listen(to: "jobs").0
     try coordinator.signal("jobs")
     #expect(counter.count == 1)
@@ -75,7 +75,7 @@ import Testing
     withExtendedLifetime(listening) {}
   }
 
-  @Test func `a refused save signals nobody`() throws {
+  @Test func `a refused save sends no signal`() throws {
     let (jobs, listening) = try listen(to: "jobs")
     let context = ManagedObjectContext(coordinator: coordinator)
     try context.performAndWait {

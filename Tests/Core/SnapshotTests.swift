@@ -54,7 +54,9 @@ import Testing
     }
   }
 
-  @Test func `a coded value that cannot be decoded fails the read by name, and a snapshot replaces the value`() throws {
+  @Test func `an undecodable value fails a read with the property's name, and applying a snapshot replaces the value`()
+    throws
+  {
     try context.performAndWait {
       let piece = try context.insert(Recording.Snapshot(created: created))
       let values = try piece.snapshot()
@@ -91,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `an object is identified by its record, also beside an attribute named id`() throws {
+  @Test func `an object is identified by its record, even with an attribute named id`() throws {
     func identity<Value: Identifiable>(of value: Value) -> Value.ID { value.id }
     try context.performAndWait {
       let id = UUID()
@@ -141,7 +143,7 @@ import Testing
     #expect(try JSONDecoder().decode([StoredObjectID].self, from: data) == [stored])
   }
 
-  @Test func `the text of an identifier leads back to it whatever the names contain`() throws {
+  @Test func `the text of an identifier can be parsed for all names of stores and entities`() throws {
     let names = [
       "Album", "a/b", "a%b", "a%2Fb", "%2F/", "%252F", "Größe", "a b", "p1", "\u{301}a", "/\u{301}", "%\u{301}25",
     ]

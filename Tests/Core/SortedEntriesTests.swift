@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import CoherenceCore
 
-/// The lists behind live results, and the differences between two of them, beside plain arrays.
+/// The lists of live results and their differences, compared with plain arrays.
 @Suite("Sorted entries of live results", .timeLimit(.minutes(15)))
 struct SortedEntriesTests {
   private let entity: EntityDescription

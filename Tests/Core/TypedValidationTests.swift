@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `a subclass adds rules for its own properties to the inherited ones`() throws {
+  @Test func `a subclass adds rules for its own properties to the inherited rules`() throws {
     try context.performAndWait {
       let letter = try Letter(context: context)
       letter[Letter.Properties.table.stamps] = 0

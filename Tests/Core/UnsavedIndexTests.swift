@@ -4,7 +4,8 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Fetches by value among many unsaved records, which an index finds, beside a dictionary of the names.
+/// Fetches by value among many unsaved records, which an index finds. A dictionary of the names has the expected
+/// results.
 @Suite("The index of unsaved records")
 struct UnsavedIndexTests {
   private let context: ManagedObjectContext

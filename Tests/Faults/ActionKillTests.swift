@@ -4,8 +4,8 @@ import Testing
 
 /// Processes that enqueue and run persisted actions are killed at random moments, two of them at a time with one store.
 ///
-/// `COHERENCE_KILLS` is the number of kills of forwarders, 300 unless given; a fifth as many processes with actions are
-/// killed.
+/// `COHERENCE_KILLS` is the number of kills of forwarders, 300 unless given. This test kills a fifth as many processes
+/// with actions.
 @Suite("Actions of killed processes", .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only."))
 struct ActionKillTests {
   @Test(arguments: KillStage.places)

@@ -12,16 +12,16 @@ extension Cluster {
     return try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
   }
 
-  /// Has the server start again without looking at every file before, where it can: in a fraction of a second instead of
-  /// seconds.
+  /// Makes the next start of the server sync the whole file system instead of each file. The start then takes a
+  /// fraction of a second instead of seconds.
   func startFaster() throws {
     let connection = try administration()
-    // PostgreSQL 14 on Linux supports the setting. Without it the server starts more slowly.
+    // PostgreSQL 14 on Linux supports the setting. Another server only starts more slowly.
     _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isKept: false)
     try connection.run("SELECT pg_catalog.pg_reload_conf()", isKept: false)
   }
 
-  /// Makes a standby a server that writes.
+  /// Promotes a standby, so that it accepts writes.
   func promote() throws {
     try administration().run("SELECT pg_catalog.pg_promote()", isKept: false)
   }
@@ -64,7 +64,7 @@ extension Cluster {
 
   /// Commits transactions until one of them gets the given identifier.
   ///
-  /// - Throws: When the server assigns none of them the identifier, because its state survived.
+  /// - Throws: An error if no transaction gets the identifier, because the server's state survived.
   func handOutAgain(_ number: Int64) throws {
     let connection = try administration()
     while true {

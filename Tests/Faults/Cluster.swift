@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A PostgreSQL server of one test, to be ended without mercy.
+/// A PostgreSQL server for one test, which may kill it.
 final class Cluster: Sendable {
   let url: URL
   private let directory: TemporaryDirectory
@@ -22,10 +22,11 @@ final class Cluster: Sendable {
 
   /// Makes and starts a server with the data of another one, which must not run.
   ///
-  /// - Parameter isStandby: Whether the server only reads until it is promoted. It waits for a primary that never comes.
+  /// - Parameter isStandby: Whether the server is a standby, which only reads until its promotion. Its primary does not
+  ///   exist.
   convenience init(copyOf other: Cluster, asStandby isStandby: Bool = false) throws {
     let directory = try Self.directory()
-    // Keeps owners, which FileManager does not.
+    // `cp` keeps the owners of files, which `FileManager` changes.
     try Self.run("/bin/cp", ["-a", other.data.path, directory.url.path])
     if isStandby {
       let file = directory.url.appendingPathComponent("data/standby.signal").path
@@ -119,7 +120,7 @@ final class Cluster: Sendable {
     let tool = Process()
     tool.executableURL = URL(fileURLWithPath: command)
     tool.arguments = arguments
-    // A file, not a pipe: the server would hold a pipe open.
+    // The output goes into a file, because the server would keep a pipe open.
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     _ = FileManager.default.createFile(atPath: output.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: output) }

@@ -63,9 +63,10 @@ import Testing
           refusals += 1
           #expect(Self.admitted.contains(error.code), "\(error) after \(damage) in round \(round) of \(seed)")
         } catch is TornSave {
-          // The damage lies in the values: the store returns a wrong value or misses a record.
+          // The damage is in the values, so that the store returns a wrong value or misses a record.
         }
-        // Damage may look like another model, or like no store at all, for which the file is made ready then.
+        // A damaged file can look like a store of another model, or like an empty file, in which the store makes its
+        // tables.
         if isAttached { continue }
         let left = Array(try Data(contentsOf: directory.store))
         #expect(left == content, "The file was changed after \(damage) in round \(round) of \(seed)")

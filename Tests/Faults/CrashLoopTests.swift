@@ -17,7 +17,7 @@ struct CrashLoopTests {
   {
     let seed = Effort.seed()
     let tally = try await onOwnThread { try Self.run(faults: Effort.rounds(50), seed: seed) }
-    // A loop in which nothing fails proves nothing.
+    // The loop must have failed saves, or the test proves nothing.
     #expect(tally.acknowledged > Effort.rounds(50))
     #expect(tally.notApplied + tally.unknown > 0)
   }
@@ -26,10 +26,10 @@ struct CrashLoopTests {
     let cluster = try Cluster()
     try cluster.startFaster()
     let proxy = try SocketProxy(to: cluster.url)
-    // Makes the tables, which may take longer than a statement of a writer.
+    // Makes the tables, which may take longer than the writers' time limit for a statement.
     _ = try CrashLoopStore(at: cluster.url)
     let gate = CrashLoopGate(writers: writerCount)
-    // The first store waits for a stopped server. The second one soon reports an unknown outcome.
+    // The first store waits for a stopped server. The second store soon reports an unknown outcome instead.
     let stores = try [10, 0.5].map { patience in
       try CrashLoopStore(
         at: proxy.url,
@@ -43,7 +43,7 @@ struct CrashLoopTests {
       try inject(faults, FaultInjector(cluster, proxy, gate, seed: seed), among: writers, at: gate, of: cluster)
       try gate.end()
     } catch {
-      // Writers without an end are abandoned.
+      // The test does not wait for writers that never end.
       try? gate.end()
       throw error
     }

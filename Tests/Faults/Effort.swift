@@ -9,8 +9,8 @@ import Testing
 enum Effort {
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// For tests that wait for other processes with a thread each: beside all other tests they would leave them no
-  /// threads.
+  /// For tests that block a thread while they wait for other processes. In parallel with all other tests, they would
+  /// use up the threads of the test process.
   static var onRequest: some TestTrait {
     .enabled(if: environment["COHERENCE_FAULTS"] != nil, "Set COHERENCE_FAULTS=1 to kill processes and servers.")
   }
@@ -19,7 +19,7 @@ enum Effort {
     max(1, number * (environment["COHERENCE_FAULTS"].flatMap(Int.init) ?? 1))
   }
 
-  /// The seed of a test, which prints it to be run again with.
+  /// Returns the seed of a test and prints it, so that a later run can repeat the test.
   static func seed(_ test: String = #function) -> UInt64 {
     let seed = environment["COHERENCE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 40)
     print("COHERENCE_SEED=\(seed) replays: \(test)")

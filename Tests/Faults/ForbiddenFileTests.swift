@@ -13,7 +13,7 @@ import Testing
 
 /// Files and directories without permission for the process. Each test runs in a process without special rights.
 @Suite struct ForbiddenFileTests {
-  /// Gives up the rights of root, to whom nothing is forbidden.
+  /// Gives up the rights of root, because root may access every file.
   private static func becomeAnybody() throws {
     guard getuid() == 0 else { return }
     try #require(setgid(65534) == 0 && setuid(65534) == 0)
@@ -92,7 +92,7 @@ import Testing
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: directory.store)
     #expect(try Ledger(type: .sqlite, at: link).save() == last + 1)
     #expect(try ledger.save() == last + 2)
-    // A log is looked for by the name of its file: by a hard link, another one would be found, or none.
+    // SQLite finds a log by the name of its database. A connection through a hard link would find another log or none.
     let twin = directory.url.appendingPathComponent("twin.sqlite")
     try FileManager.default.linkItem(at: directory.store, to: twin)
     let error = try Self.refusal(of: twin)

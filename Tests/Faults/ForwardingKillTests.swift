@@ -24,9 +24,9 @@ struct ForwardingKillTests {
     }
     print("\(place.backend): \(run)")
     #expect(run.complaints == [], "COHERENCE_SEED=\(seed)")
-    // The last kill may have a companion.
+    // The last round may have killed two clients.
     #expect((kills...kills + 1).contains(run.kills))
-    // Kills between an answer and its acknowledgement let requests come again.
+    // A kill between a reply and its acknowledgement makes a later client repeat the request.
     #expect(run.repetitions > 0 || kills < 50)
   }
 }

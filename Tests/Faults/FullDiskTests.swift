@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// A process that the system lets write no more, as a full disk does.
+/// A process with a limit for the size of its files, which simulates a full disk.
 @Suite struct FullDiskTests {
   @Test func `a save on a full disk fails, and passes once space is free again`() async throws {
     let directory = try TemporaryDirectory()
@@ -26,7 +26,7 @@ import Testing
       }
       #expect(failure?.code == .inputOutput || failure?.code == .storeFull)
       #expect(failure?.outcome == .notApplied)
-      // The free space is too small for the failed save, but reading needs none.
+      // The free space is too small for the failed save. Reading needs no space.
       #expect(try Ledger(type: .sqlite, at: store).audit() == acknowledged)
       #expect(ledger.context.performAndWait { ledger.context.hasChanges })
       #expect(throws: CoherenceError.self) { try ledger.context.performAndWait { try ledger.context.save() } }

@@ -8,7 +8,7 @@ import Testing
 /// A process is killed in the middle of its saves, again and again. The store contains every acknowledged save, and
 /// every save completely or not at all.
 @Suite struct KillTests {
-  /// Has a process save into a ledger and kills it after some acknowledgements.
+  /// Starts a process that saves into a ledger, and kills it after some acknowledgements.
   ///
   /// - Returns: The last acknowledgement.
   private func killSaver(after count: Int, pipe: AcknowledgementPipe, _ store: LedgerPlace) async throws -> Int? {

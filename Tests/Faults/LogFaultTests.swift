@@ -39,7 +39,7 @@ import Testing
       for _ in 0..<9 { try ledger.save() }
       try FileManager.default.removeItem(atPath: store.path(percentEncoded: false) + "-wal")
       #expect(throws: CoherenceError.self) { try ledger.save() }
-      // As a crash: nothing is closed.
+      // Ends like a crash, without closing the store.
       abort()
     }
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
@@ -56,7 +56,7 @@ import Testing
       do { try ledger.save() } catch let error as CoherenceError { failure = error }
       disk.fail(nil)
       guard let error = failure else {
-        // A save has fewer writes than that.
+        // The number is greater than the number of writes in a save.
         #expect(number > 2)
         break
       }

@@ -20,7 +20,7 @@ struct LostCommitTests {
     return try Ledger(type: .postgreSQL, at: url, options: options)
   }
 
-  /// Saves into a ledger with one save, and disturbs the servers in place of the commit.
+  /// Saves into a ledger with one earlier save, and disturbs the servers instead of the commit.
   private static func saveLosing(
     _ ledger: Ledger, _ proxy: SocketProxy, _ body: @escaping @Sendable () throws -> Void
   ) throws -> CoherenceError? {

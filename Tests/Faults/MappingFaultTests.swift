@@ -59,7 +59,7 @@ import Testing
     #expect(error.message.contains("moved or deleted"))
     #expect(try purse.content() == Purse.before)
     if isMoved {
-      // Brought back, it is of use again.
+      // The store works again once the file is in its place.
       try FileManager.default.moveItem(at: elsewhere, to: directory.store)
     } else {
       try purse.manager.destroy()
@@ -177,7 +177,7 @@ private final class Purse: Sendable {
     try manager.save(Coin.mapping, models: Self.after, shouldOverwrite: true, context: context)
   }
 
-  /// The error of a save, if it fails; it is one of the framework's.
+  /// Returns the error of a failed save, which must be a `CoherenceError`.
   func failure(of save: () throws -> Void) throws -> CoherenceError? {
     do {
       try save()
@@ -187,7 +187,7 @@ private final class Purse: Sendable {
     }
   }
 
-  /// The error of a save that waits in the server when something happens there.
+  /// Returns the error of a save that waits in the server during a fault there.
   func failure(
     in server: Server, _ happening: (PostgreSQLConnection) throws -> Void
   ) async throws -> CoherenceError {

@@ -5,7 +5,7 @@ import Testing
 
 /// Readers of a SQLite store whose files another process deletes while the store is open.
 @Suite struct MissingLogTests {
-  /// Ends the reader with its own error, or none.
+  /// Reads with a new reader, and returns the error; `nil` after a successful read.
   private static func read(_ store: any PersistentStore) -> CoherenceError? {
     do {
       let reader = try store.makeReader()
@@ -71,7 +71,7 @@ import Testing
       defer { for reader in held { reader.finish() } }
       try FileManager.default.removeItem(atPath: store.path(percentEncoded: false) + "-wal")
       #expect(Self.read(ledger.store) != nil)
-      // As a crash: nothing is closed.
+      // Ends like a crash, without closing the store.
       abort()
     }
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)

@@ -8,7 +8,8 @@ import GRDBSQLite
 import Synchronization
 import Testing
 
-/// A disk that is full, at every write of a save with an entry, of a claim, and of an acknowledgement in turn.
+/// An outbox on a full disk. The disk becomes full at each write of a save, of a claim and of an acknowledgement in
+/// turn.
 @Suite struct OutboxDiskTests {
   @Test(arguments: [false, true])
   func `a full disk at any write of a save, a claim or an acknowledgement loses no edit, and none is applied twice`(
@@ -52,7 +53,7 @@ import Testing
     return container
   }
 
-  /// The idempotency keys of the inserts that a server gets.
+  /// The idempotency keys of the inserts that the server has received.
   private final class Calls: Sendable {
     private let state = Mutex<[UUID]>([])
     var keys: [UUID] { state.withLock { $0 } }
@@ -77,7 +78,7 @@ import Testing
     try note.setValue(Int64(1), for: "rank")
   }
 
-  /// Saves an edit and forwards it, on a disk that is full at a write.
+  /// Saves an edit and forwards it. The disk becomes full at a write.
   ///
   /// - Returns: Whether the disk was full.
   private func isFull(at number: Int, _ isLasting: Bool) async throws -> Bool {

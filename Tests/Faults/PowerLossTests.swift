@@ -13,7 +13,7 @@ import Testing
     for half in 0..<2 {
       let ledger = try Ledger(
         type: .sqlite, at: directory.store, options: [SQLiteOption.synchronous: .string(synchronous)])
-      // The log is written back often, so that power fails while that happens too.
+      // Frequent checkpoints let the power fail during checkpoints too.
       try #require(ledger.store as? SQLiteStore).write { try $0.execute("PRAGMA wal_autocheckpoint = 12") }
       for _ in 0..<(saves / 2) {
         try ledger.save()

@@ -8,7 +8,7 @@ final class TemporaryDirectory: Sendable {
   var store: URL { url.appendingPathComponent("store.sqlite") }
 
   init() throws {
-    // Without links on the way: a file is known by this path.
+    // The path must have no symbolic links, because a ``Disk`` and SQLite identify a file by its path.
     url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appendingPathComponent("coherence-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

@@ -57,7 +57,7 @@ struct BodyFormTests {
   }
 
   @Test(arguments: ClientKind.allCases, ["", "Content-Encoding: gzip\r\n"])
-  func `the reply to a HEAD has no body, whatever its header fields announce`(
+  func `the reply to a HEAD request has no body, even if its header fields announce a body`(
     kind: ClientKind, encoding: String
   ) async throws {
     let server = try makeServer("Content-Length: 5000000\r\n\(encoding)", Data())
@@ -114,7 +114,7 @@ struct BodyFormTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `an address of another scheme is an error that is not retryable`(kind: ClientKind) async throws {
+  func `an address with another scheme throws a non-retryable error`(kind: ClientKind) async throws {
     for address in ["gopher://127.0.0.1/", "http:///albums"] {
       let error = try await #require(throws: CoherenceError.self) {
         try await kind.makeClient().send(.get(address))

@@ -35,7 +35,7 @@ struct ConnectionTests {
     let client = NIOClient.patient()
     for _ in 1...20 { #expect(try await client.send(.get(server.url)).body == Data("ok".utf8)) }
     for _ in 1...20 { #expect(try await client.send(HTTPRequest(method: .head, url: server.url)).body.isEmpty) }
-    // A request that begins before the connection of the last one is back gets another one.
+    // A request before the return of the last connection to the pool gets a new connection.
     #expect(connections.count < 10)
     await client.shutdown()
   }
@@ -109,7 +109,7 @@ struct ConnectionTests {
     await isClosed.wait()
   }
 
-  @Test func `requests that are canceled at any moment end, and release their slots`() async throws {
+  @Test func `requests canceled at any time end, and release their slots`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply(body: String(repeating: "x", count: 100_000))])
     let client = NIOClient.patient(connections: 2)
     for number in 0..<200 {

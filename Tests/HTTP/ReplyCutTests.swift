@@ -88,7 +88,7 @@ struct ReplyCutTests {
   @Test(arguments: [
     "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 OK\r\n\r\n", "HTTP/1.1 99999 No\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
   ])
-  func `a reply that is no HTTP is an error`(text: String) async throws {
+  func `a reply in another protocol than HTTP throws an error`(text: String) async throws {
     let server = try LoopbackServer { _, connection in connection.send(text) }
     let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
     #expect(error.code == .httpTransferFailed)

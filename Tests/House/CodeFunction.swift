@@ -6,7 +6,7 @@ struct CodeFunction {
   /// The number of lines from the name to the closing brace.
   let length: Int
 
-  /// The functions that the tokens of a file declare, with nested ones.
+  /// Returns the functions that the tokens of a file declare, including nested functions.
   static func functions(in tokens: [CodeToken]) -> [CodeFunction] {
     tokens.indices.compactMap { index in
       guard let body = body(ofDeclarationAt: index, in: tokens) else { return nil }

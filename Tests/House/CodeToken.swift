@@ -3,7 +3,7 @@ struct CodeToken {
   let text: Substring
   /// Counted from 1.
   let line: Int
-  /// Whether no other token stands before this one on its line.
+  /// Whether the token is the first on its line.
   let isFirst: Bool
 
   /// The tokens of the lines of a scanned file.
@@ -41,7 +41,7 @@ struct CodeToken {
 }
 
 extension [CodeToken] {
-  /// The index of the mark that closes the one at an index; the last index when none does.
+  /// Returns the index of the bracket that closes the bracket at an index; the last index without a closing bracket.
   func closing(_ open: Index) -> Index {
     let pairs: [Substring: Substring] = ["(": ")", "[": "]", "{": "}"]
     guard let mark = pairs[self[open].text] else { return open }

@@ -15,7 +15,7 @@ struct FolderPair: Hashable, CustomStringConvertible {
 
 /// The uses between the folders directly in a module.
 struct FolderGraph {
-  /// A place that makes one folder use another.
+  /// A use of another folder: a file, and a type of the other folder in it.
   struct Use {
     let path: String
     let type: Substring
@@ -52,7 +52,7 @@ struct FolderGraph {
     )
   }
 
-  /// The folders without a position in an order in which each folder uses only earlier ones.
+  /// The folders in cycles: they have no position in an order in which each folder uses only earlier folders.
   ///
   /// - Parameter pairs: Pairs of folders whose uses of each other do not count.
   func unorderedFolders(of module: String, besides pairs: Set<FolderPair>) -> Set<String> {
@@ -73,7 +73,7 @@ private struct FolderFile {
   let folder: String
   /// The types that other files can see: declared at the top level, and not private.
   private(set) var types: Set<Substring> = []
-  /// The types that mean something else in this file than outside: nested and private ones.
+  /// The names of nested and private types, which have another meaning in this file than outside.
   private(set) var ownNames: Set<Substring> = []
   /// Every word of the code except names after a dot.
   private(set) var names: Set<Substring> = []

@@ -157,6 +157,6 @@ enum FolderTable {
       "A store returns observers, and the public name of a subscription is nested in the store.",
   ]
 
-  /// Folders that use each other although one of them should come first. This list may only shrink.
+  /// Pairs of folders that use each other, although the direction should be one-way. This list may only shrink.
   static let undividedPairs: Set<FolderPair> = []
 }

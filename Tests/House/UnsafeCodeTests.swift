@@ -60,7 +60,7 @@ struct UnsafeCodeTests {
     }
   }
 
-  /// Whether the reasons in one file hold for another one.
+  /// Whether the reasons in one file apply to another file.
   private static func applies(reasonsOf path: String, _ comment: String, to file: SourceFile) -> Bool {
     if path == file.path { return true }
     guard module(of: path) == module(of: file.path) else { return false }

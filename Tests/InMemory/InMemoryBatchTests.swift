@@ -11,7 +11,7 @@ import Testing
     try music.addBand()
   }
 
-  @Test func `a batch update changes what matches, and its version`() throws {
+  @Test func `a batch update changes the matching records and their versions`() throws {
     let year = try #require(music.album.attribute(named: "year")).slot
     let late = FetchPredicate.comparison(.path(PropertyPath("year")), .greater, .value(.int(1971)))
     let updated = try store.batchUpdate(StoreQuery(entity: music.album, predicate: late), values: [year: .int(2000)])

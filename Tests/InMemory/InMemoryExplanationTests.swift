@@ -3,7 +3,7 @@ import CoherenceInMemory
 import Testing
 
 @Suite struct InMemoryExplanationTests {
-  @Test func `an explanation tells the index that finds the candidates, or the scan`() throws {
+  @Test func `an explanation names the index for the candidates, or the scan`() throws {
     let model = try ManagedObjectModel {
       Entity("Album", uniqueness: [["code"]]) {
         Attribute("code", .string)

@@ -10,7 +10,7 @@ import Testing
     try music.addBand()
   }
 
-  @Test func `without an order, records come by key`() throws {
+  @Test func `without an order, records are sorted by key`() throws {
     #expect(try music.keys(StoreQuery(entity: music.album)) == [1, 2, 3, 4])
   }
 
@@ -19,7 +19,7 @@ import Testing
     #expect(try music.keys(StoreQuery(entity: music.liveAlbum)) == [4])
   }
 
-  @Test func `missing values come first ascending, last descending, and ties by key`() throws {
+  @Test func `missing values sort first in ascending and last in descending order, and equal values by key`() throws {
     #expect(try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("year")])) == [3, 1, 2, 4])
     #expect(
       try music.keys(StoreQuery(entity: music.album, sortKeys: [SortKey("year", .reverse)])) == [4, 2, 1, 3])
@@ -82,7 +82,7 @@ import Testing
     #expect(try music.keys(query) == [2, 4])
   }
 
-  @Test func `rows are found by key, missing ones left out`() throws {
+  @Test func `rows are found by key, and missing rows are omitted`() throws {
     let reader = try music.store.makeReader()
     #expect(try reader.rows([4, 9, 1, 1], of: music.album).map(\.key).sorted() == [1, 4])
     #expect(try reader.row(4, of: music.album)?.entity === music.liveAlbum)

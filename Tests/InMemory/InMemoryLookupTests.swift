@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceInMemory
 import Testing
 
-/// Attributes that fetches look records up by must find what looking at every record finds.
+/// Fetches by an indexed attribute must find the same records as a scan of all records.
 @Suite("Lookups of the in-memory store")
 struct InMemoryLookupTests {
   /// Songs by a key of two attributes, with an indexed and a plain attribute; covers are a subentity.

@@ -27,7 +27,7 @@ import Testing
 
   // MARK: Versions
 
-  @Test func `an update writes its slots and the new version, and no more`() throws {
+  @Test func `an update writes only its slots and the new version`() throws {
     let row = music.row(music.album, 1, version: 2, ["title": .string("Renamed")])
     try music.save(
       .update(music.album, slots: music.slots(music.album, "title"), [RowUpdate(row: row, baseVersion: 1)]))
@@ -87,7 +87,7 @@ import Testing
     #expect(try MusicFixture.error { try addArtists([3: "Neu!"]) }.objectIDs.last == music.id(music.artist, 1))
   }
 
-  @Test func `a unique value is free again once its record is gone or renamed`() throws {
+  @Test func `a unique value is free again after its record was deleted or has another value`() throws {
     try music.save(rename([1: .string("Can II")]))
     try addArtists([2: "Can"])
     try music.save(.delete(music.artist, [RowDelete(id: music.id(music.artist, 2), baseVersion: 1)]))

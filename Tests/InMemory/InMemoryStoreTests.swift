@@ -3,7 +3,7 @@ import CoherenceInMemory
 import Testing
 
 @Suite struct InMemoryStoreTests {
-  @Test func `a store has an identity of its own`() throws {
+  @Test func `each store has a different identifier`() throws {
     let model = try MusicFixture.makeModel()
     let first = try MusicFixture(model: model).store
     let second = try MusicFixture(model: model).store
@@ -12,7 +12,7 @@ import Testing
     #expect(try first.metadata().versionHashes.keys.sorted() == ["Album", "Artist", "Genre", "LiveAlbum"])
   }
 
-  @Test func `a store in memory reads beside a save and is neither durable nor shared nor a file`() throws {
+  @Test func `a store in memory reads during a save, and is neither durable nor shared nor a file`() throws {
     #expect(try MusicFixture().store.capabilities == .concurrentReads)
   }
 

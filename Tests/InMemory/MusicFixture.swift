@@ -49,7 +49,7 @@ struct MusicFixture {
     ManagedObjectID(space: store.spaces[entity], key: key)
   }
 
-  /// A row with the values given, missing ones null.
+  /// Makes a row with the given values; all other values are null.
   func row(_ entity: EntityDescription, _ key: Int64, version: Int64 = 1, _ values: [String: AttributeValue]) -> Row {
     let slots = entity.slots.map { values[$0.name] ?? .null }
     return Row.make(id: id(entity, key), entity: entity, version: version, values: slots)

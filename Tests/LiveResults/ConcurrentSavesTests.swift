@@ -3,7 +3,7 @@ import CoherenceStrategies
 import Testing
 import TestSupport
 
-/// Live results beside writers on several threads at once.
+/// Live results during saves on several threads.
 @MainActor
 @Suite("Live results beside concurrent saves", .timeLimit(.minutes(15)))
 struct ConcurrentSavesTests {

@@ -35,7 +35,7 @@ enum LiveLibrary {
     }
   }()
 
-  /// A container with one store of its own.
+  /// A container with its own store.
   struct Stack {
     let directory = TemporaryDirectory()
     let container: any PersistentContainer

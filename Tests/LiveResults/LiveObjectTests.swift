@@ -3,7 +3,7 @@ import CoherenceStrategies
 import Testing
 import TestSupport
 
-/// The objects of live results, and writers whose saves nobody posts to the context.
+/// The objects of live results, after saves that are not posted to the context.
 @MainActor
 @Suite("Objects of live results", .timeLimit(.minutes(15)))
 struct LiveObjectTests {

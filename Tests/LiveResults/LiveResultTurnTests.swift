@@ -21,7 +21,7 @@ struct LiveResultTurnTests {
   ]
 
   @Test(arguments: Self.questions.indices, Backend.available)
-  func `each property of a controller shows a save of another context that has returned`(
+  func `each property of a controller shows a finished save of another context`(
     question: Int, backend: Backend
   ) throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
@@ -114,7 +114,7 @@ struct LiveResultTurnTests {
   }
 
   @Test(arguments: Backend.available.filter { $0 != .inMemory })
-  func `an unsaved record costs a result that is ordered over a path no statement for each target`(
+  func `with an unsaved record, a result sorted by a path costs no statement for each target`(
     backend: Backend
   ) throws {
     let (directory, log) = (TemporaryDirectory(), MessageLog())

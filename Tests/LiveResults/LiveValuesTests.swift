@@ -31,7 +31,7 @@ struct LiveValuesTests {
     var changes = try stack.view.changes(of: LiveLibrary.tracks.sort("title")).makeAsyncIterator()
     let first = try #require(try await changes.next())
     #expect(first.changes == [.insert(b, at: 0), .insert(d, at: 1), .insert(f, at: 2)] && first.former.isEmpty)
-    // Three saves before the next question: one difference.
+    // Three saves before the next read lead to one difference.
     try stack.write { try $0.objects(for: [b]).first?.setValue("g", for: "title") }
     try stack.write { context in for track in try context.objects(for: [d]) { context.delete(track) } }
     try stack.write { try $0.objects(for: [f]).first?.setValue(3, for: "plays") }

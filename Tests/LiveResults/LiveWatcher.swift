@@ -65,7 +65,7 @@ final class LiveWatcher: FetchedResultsControllerDelegate {
       if controller.fetchedObjects.map(\.objectID) != fresh { return "\(name): the objects are not those of the list" }
       guard let path = controller.sectionKeyPath else { return nil }
       let entity = try context.persistentStoreCoordinator?.managedObjectModel.entity(named: "Track")
-      // The values of the fetch: objects of a context that follows nobody may have older ones.
+      // Reads the values from the store, because the objects of a context without merges may have older values.
       let values = ColumnSink(slot: entity?.attribute(named: path)?.slot ?? 0)
       try context.read(controller.fetchRequest, into: values)
       var expected: [ResultSection] = []

@@ -8,7 +8,7 @@ import Testing
 struct GeneratedFolderTests {
   private let source = "Music.xcdatamodeld"
 
-  /// Runs a body with a folder that is removed afterwards.
+  /// Runs a body with the URL of a folder, and removes the folder afterwards.
   private func withFolder(_ body: (URL) throws -> Void) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("coherence-code-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }
@@ -112,7 +112,7 @@ struct GeneratedFolderTests {
     }
   }
 
-  @Test func `a folder that is a file throws an error with the path`() throws {
+  @Test func `writing into a file instead of a folder throws an error with the path`() throws {
     try withFolder { url in
       try "text".write(to: url, atomically: true, encoding: .utf8)
       let error = try #require(throws: CoherenceError.self) {

@@ -30,13 +30,13 @@ struct GeneratorWarningTests {
       + "'release.tracks.@count'.",
     "The derived attribute 'changed' of 'Track' has neither the default nor the rules of the model file.",
     "The transient attribute 'device' of 'Track' is a variable of the type 'Any?': its kind has no Swift type.",
-    "The attribute 'odd' of 'Track' is left out: no Swift type stands for the kind 'Undefined'.",
+    "The attribute 'odd' of 'Track' is left out: no Swift type represents the kind 'Undefined'.",
     "The attribute 'notes' of 'Track' shows its JSON text: the model file does not name its Swift type.",
     "The attribute 'mood' of 'Track' shows raw values: the model file does not name its enumeration.",
     "The transient relationship 'opened' of 'Track' is an ordinary variable: its inverse is not kept.",
     "The index 'byCode' of 'Track' is ascending: the framework has no descending indexes.",
     "The index 'bySum' of 'Track' is left out: an index is a list of properties.",
-    "The configuration 'Local' does without 'Gone', which is no entity of the model file.",
+    "The configuration 'Local' omits 'Gone', which is not an entity of the model file.",
     "The fetch request 'all' is left out: 'ModelFile.fetchRequest(named:for:)' makes it from the model file.",
   ])
   func `a part that sources cannot express is a warning`(sentence: String) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Model files: faults")
 struct HostileFileTests {
-  /// The message of the error for a text that is not a model.
+  /// Returns the message of the error from reading a text as a model.
   private static func fault(_ data: Data) -> String {
     do {
       _ = try ModelFile(xml: data, path: "Bad.xcdatamodel/contents")
@@ -25,7 +25,7 @@ struct HostileFileTests {
     #expect(Self.fault("<?xml version=\"1.0\"?>\n" + bomb).contains("line 2"))
   }
 
-  @Test func `a document type cannot hide behind a comment that has no end`() {
+  @Test func `a document type after an unfinished comment is refused`() {
     let type = "<!DOCTYPE model [<!ENTITY e \'ha\'>]>"
     let text = "<!--> <a x=\"-->\(type)<model><entity name=\'&e;\'/></model><!-- \"> -->"
     #expect(Self.fault(text).contains("declares a document type"))
@@ -82,7 +82,7 @@ struct HostileFileTests {
     #expect(Self.fault(many).contains("more than 256 attributes"))
   }
 
-  @Test func `a file of white space, and a file that is too large, are refused`() {
+  @Test func `a file of white space and a file above the size limit are refused`() {
     #expect(Self.fault(Data(repeating: 32, count: 100_000_000)).contains("more than 8000000 bytes"))
     #expect(Self.fault(Data(repeating: 32, count: 1_000_000)).contains("cannot be read"))
   }
@@ -94,12 +94,12 @@ struct HostileFileTests {
     ("<?xml version=\"1.0\" encoding=\"UTF-16\"?><model/>", "UTF-8"), ("<model><!-- ", "comment"),
     ("<?xml version=\"1.0\" encoding=\"UTF-7\"?><model/>", "UTF-8"), ("<model><![CDATA[", "section"),
   ])
-  func `a text that is not a model is an error with its place`(text: String, part: String) {
+  func `a text without a model throws an error with its file and line`(text: String, part: String) {
     #expect(Self.fault(text).contains(part), "\(Self.fault(text))")
     #expect(Self.fault(text).contains("Bad.xcdatamodel/contents"))
   }
 
-  @Test func `a file that ends at any byte, or has another byte at any place, is an error or a model`() {
+  @Test func `a file cut or changed at any byte either throws an error or returns a model`() {
     let text = MusicFile.model(
       """
       <!-- c --><entity name="A" parentEntity="B"><attribute name="x" attributeType="Date" defaultDateTimeInterval="0"/>
@@ -115,7 +115,7 @@ struct HostileFileTests {
     }
   }
 
-  @Test func `bytes that are not UTF-8 are refused`() {
+  @Test func `bytes in another encoding than UTF-8 are refused`() {
     #expect(Self.fault(Data([0, 1, 2, 255, 254])).contains("UTF-8"))
     #expect(Self.fault(Data("<model x=\"".utf8) + Data([0xFF]) + Data("\"/>".utf8)).contains("UTF-8"))
     #expect(Self.fault("<model/>".data(using: .utf16)!).contains("cannot be read"))

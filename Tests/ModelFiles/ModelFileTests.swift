@@ -89,7 +89,7 @@ struct ModelFileTests {
     #expect { try file.fetchRequest(named: "dead") } throws: { "\($0)".contains("live") }
   }
 
-  @Test func `a class that is not registered is an error with the line to write`() throws {
+  @Test func `a missing class registration throws an error with the line to add`() throws {
     let file = try MusicFile.make(
       MusicFile.model("<entity name=\"Shelf\" representedClassName=\".UnknownShelf\"></entity>"))
     #expect { try file.model() } throws: {

@@ -44,7 +44,7 @@ struct ModelFilesGuideTests {
     #expect(try model.entity(for: Writer.self).name == "Writer")
   }
 
-  @Test func `a file becomes a model, with a sentence for each part that is left out`() throws {
+  @Test func `reading a file returns a model, with a warning for each omitted part`() throws {
     let url = directory.file("Books.xcdatamodel")
     try MusicFile.make(Self.text).write(to: url)
 

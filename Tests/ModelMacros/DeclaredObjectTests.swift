@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `an initial value that is no literal is evaluated for each new object`() throws {
+  @Test func `an initial value other than a literal is evaluated for each new object`() throws {
     let before = Date()
     try context.performAndWait {
       let (first, second) = (try Track(context: context), try Track(context: context))
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `the accessors of all kinds of properties read the values that were saved`() throws {
+  @Test func `the accessors of all kinds of properties read the saved values`() throws {
     try context.performAndWait {
       let (track, maxi) = try makeTrack()
       #expect(track.isFault)

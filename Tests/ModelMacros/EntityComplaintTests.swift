@@ -131,7 +131,7 @@ import Testing
       ])
   }
 
-  @Test func `a composite that is no structure or has no parts is diagnosed`() {
+  @Test func `a composite class and a composite without parts are diagnosed`() {
     #expect(
       complaints(of: "@Composite final class Size {\n}") == [
         "1 | '@Composite' is for structures, because the parts of a composite are its stored properties."

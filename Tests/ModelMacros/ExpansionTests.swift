@@ -106,7 +106,7 @@ import Testing
       ])
   }
 
-  @Test func `a value that is no literal becomes a statement for new objects`() {
+  @Test func `an initial value other than a literal becomes a statement in initializeDefaults`() {
     expectExpansion(
       of: """
         @Entity final class Track: ManagedObject {

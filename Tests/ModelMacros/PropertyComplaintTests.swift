@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: ["@available(*, deprecated, message: \"old\")", "@available(macOS 26, *)"])
-  func `a stored property of limited availability is diagnosed, and a computed one is not`(attribute: String) {
+  func `a stored property of limited availability is diagnosed, but a computed property is not`(attribute: String) {
     let member = "\(attribute) var title = \"\""
     #expect(
       complaints(about: member) == [

@@ -33,7 +33,7 @@ private func firstNumber() -> Int { 4 }
     }
   }
 
-  @Test func `subclasses in other modules override the members of an open class that are written for them`() {
+  @Test func `subclasses in other modules override the generated members of an open class`() {
     let text = expansion(
       of: "@Entity open class Release: ManagedObject { public var name = \"\"; public var since = Date() }")
     #expect(text.contains("open override func initializeDefaults()"))

@@ -9,7 +9,7 @@ import Testing
   private static let twice = PersistedRetry(attempts: 2, initialDelay: .seconds(10), jitter: 0)
 
   @Test(arguments: Backend.available)
-  func `a failed action is tried again after its delay, parked after its last attempt, and retried on request`(
+  func `a failed action is tried again after a delay, parked after its last attempt, and retried on request`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -32,7 +32,7 @@ import Testing
     #expect(try await stack.state(of: handle) == .scheduled)
   }
 
-  @Test func `the texts of failures have no values of errors`() async throws {
+  @Test func `the stored text of a failure contains no values from the error`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Fail(board: stack.boardName, times: 9), retry: .never)
     try await stack.worker(ManualClock()).runDueActions()
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action asks for a delay, for a date or to be parked`(_ backend: Backend) async throws {
+  func `an action chooses the delay of its retry, a later date, or its parking`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let worker = try stack.worker(time)
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a later attempt goes on from the checkpoint, and a step that fails saves nothing`(
+  func `a later attempt continues from the checkpoint, and a failed step saves nothing`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `work that is committed finishes the action, whatever the action throws afterwards`(
+  func `a commit finishes the action, even if the action throws an error afterwards`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a result is kept with the action`(_ backend: Backend) async throws {
+  func `the result of an action can be read after its end`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Answer(number: 42))
     try await stack.worker(ManualClock()).runDueActions()
@@ -116,9 +116,9 @@ import Testing
     #expect(try await stack.actions.action(handle)?.progress?.fractionCompleted == 0.5)
   }
 
-  // MARK: Actions without code
+  // MARK: Changed types of actions
 
-  /// Knows the name `Mark` with another payload.
+  /// A later version of `Mark`, which cannot decode the payload of a stored `Mark`.
   private struct Changed: PersistedAction {
     static let name = "Mark"
     let number: Int
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action without code, and an action whose payload cannot be decoded, are parked`(
+  func `an action of an unknown type, and an action with an undecodable payload, are parked`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -141,14 +141,15 @@ import Testing
     #expect(parked.failures.first?.text.contains("cannot be decoded") == true)
     #expect(try await stack.actions.action(unknown)?.failures.first?.text.contains("'Answer'") == true)
 
-    // The next version of the program has the code again.
+    // A worker of a later program knows both types again.
     try await stack.actions.retry(unreadable)
     try await stack.worker(ManualClock()).runDueActions()
     #expect(stack.board.marks == ["mark"])
   }
 
   @Test(arguments: Backend.available)
-  func `a worker leaves unknown actions to others on request`(_ backend: Backend) async throws {
+  func `a worker with the option to leave unknown actions leaves them to other workers`(_ backend: Backend) async throws
+  {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Answer(number: 1))
     let worker = try PersistedActionWorker(
@@ -158,14 +159,14 @@ import Testing
     #expect(try await stack.state(of: handle) == .waiting)
   }
 
-  /// Has taken the place of `Answer`.
+  /// A later version of `Answer` with another name.
   private struct Renamed: PersistedAction {
     static let formerNames = ["Answer"]
     let number: Int
     func run(in context: PersistedActionContext) async throws { try context.setResult(number) }
   }
 
-  @Test func `an action is found by a former name`() async throws {
+  @Test func `a worker runs a stored action that has a former name of its type`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Answer(number: 5))
     let worker = try PersistedActionWorker(

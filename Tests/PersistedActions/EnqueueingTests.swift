@@ -30,7 +30,7 @@ import Testing
     try context.performAndWait {
       try context.enqueue(Mark(board: stack.boardName))
       _ = try context.insertNewObject(forEntityName: "Note")
-      // The note has no text.
+      // The save fails because the note has no text, which the model requires.
       #expect(throws: CoherenceError.self) { try context.save() }
       context.rollback()
       try context.save()
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action with a date waits for the date of the worker`(_ backend: Backend) async throws {
+  func `an action with a date runs once the worker's clock has reached the date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(60))
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a date that is set back delays only actions with a date`(_ backend: Backend) async throws {
+  func `setting the worker's date back delays only actions with a date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     try stack.enqueue(Mark(board: stack.boardName, text: "dated"), at: time.date)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an unfinished action with the same unique key is joined, and a finished one is not`(
+  func `enqueueing an equal unique key returns the unfinished action, but never a finished action`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `two saves that enqueue equal actions leave one action, and both keep their data`(
+  func `two saves with equal actions leave one action, and both commit their other changes`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -96,7 +96,7 @@ import Testing
     let mine = stack.container.newBackgroundContext()
     let other = stranger.newBackgroundContext()
     var handles: [PersistedActionHandle] = []
-    // Both enqueue before either saves, so that neither sees the action of the other.
+    // Both contexts enqueue before the first save, so that `enqueue` finds no stored action to return.
     for (context, text) in [(mine, "mine"), (other, "other")] {
       try context.performAndWait {
         try context.insertNote(text)
@@ -112,7 +112,7 @@ import Testing
     #expect(try stack.notes() == ["mine", "other"])
     #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
     #expect(stack.board.marks == ["mine"])
-    // The second handle leads to the action that it has joined.
+    // The second save has omitted its action, so its handle finds the action of the first save.
     #expect(try await stack.actions.action(handles[1])?.handle == handles[0])
   }
 
@@ -127,7 +127,7 @@ import Testing
     #expect(throws: CoherenceError.self) { try PersistedActionWorker(container, actions: [Mark.self]) }
   }
 
-  @Test func `a model takes the entities once`() throws {
+  @Test func `adding the entities to a model twice changes nothing`() throws {
     let model = ActionStack.model
     #expect(try model.addingPersistedActions() === model)
     #expect(model.entitiesByName["Note"] != nil)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct HistoryTests {
   @Test(arguments: Backend.available)
-  func `finished actions are pruned when their time is over`(_ backend: Backend) async throws {
+  func `pruning deletes finished actions whose retention has expired`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let worker = try stack.worker(time)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `actions that succeed leave no record on request`(_ backend: Backend) async throws {
+  func `with a retention of zero, the success of an action deletes its record`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let worker = try stack.worker(ManualClock()) { $0.retention = PersistedActionRetention(succeeded: .zero) }
     let marked = try stack.enqueue(Mark(board: stack.boardName))
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `the record of a running action cannot be deleted, and any other can`(_ backend: Backend) async throws {
+  func `the record of an action can be deleted unless the action is running`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let running = try stack.enqueue(Hold(board: stack.boardName))
     let worker = try stack.worker(ManualClock())
@@ -89,7 +89,8 @@ import Testing
     #expect(try await stack.actions.counts() == [:])
   }
 
-  @Test func `the start, the progress and the end of an attempt are events, in this order`() async throws {
+  @Test func `a worker sends events for the start, the progress and the end of an attempt, in this order`() async throws
+  {
     let stack = try ActionStack()
     let worker = try stack.worker(ManualClock())
     let stream = worker.events
@@ -107,7 +108,7 @@ import Testing
       ])
   }
 
-  @Test func `short actions are claimed ahead, so that many of them share a transaction`() async throws {
+  @Test func `a worker claims many short actions in one transaction, in advance of their attempts`() async throws {
     let stack = try ActionStack()
     let handles = try stack.saving { context in
       try (0..<300).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)")) }
@@ -119,7 +120,7 @@ import Testing
     #expect(try await worker.runDueActions() == handles.count)
     let statistics = worker.statistics
     #expect(statistics.claimedActions == 300)
-    // Two actions at first, and then as many as are claimed ahead.
+    // The first claim takes two actions, one for each slot. After measured attempts, a claim takes up to 128 more.
     #expect(statistics.claims <= 6)
   }
 }

@@ -7,8 +7,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each container stands for a process. A worker whose clock stands still is a process that was stopped: it gives no sign
-/// of life, and does not know that its time is over.
+/// Workers that stop, and workers that take over their actions.
+///
+/// Each container simulates a process with a store of its own. A worker whose `ManualClock` never advances simulates a
+/// suspended process: the worker sends no heartbeat, and does not notice that its lease has expired.
 @Suite(.timeLimit(.minutes(15))) struct LeaseTests {
   private static let lease = PersistedActionOptions().leaseLength
 
@@ -32,7 +34,7 @@ import Testing
     #expect(try await stack.state(of: handle) == .succeeded)
     let finished = try #require(try await stack.actions.action(handle))
 
-    // The stopped worker comes back.
+    // The suspended process resumes, and its worker ends the first attempt.
     stack.board.open("hold 1")
     _ = try await attempt.value
     for await event in events where event == .leaseLost(handle) { break }
@@ -41,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `work of a worker whose action was taken over is not committed`(_ backend: Backend) async throws {
+  func `a worker that has lost its lease cannot commit the work of the action`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
@@ -63,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action that was taken over is not committed while the other attempt still runs`(
+  func `a worker that has lost its lease cannot commit while the new attempt runs`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -88,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker that gives signs of life keeps its actions, whatever the date is set to`(
+  func `a worker with heartbeats keeps its actions when its date is set forward or back`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -101,7 +103,7 @@ import Testing
     let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
     for year in 1...3 {
-      // A sign of life: the worker sleeps again once it is saved.
+      // The worker sleeps until its next heartbeat, saves the heartbeat, and sleeps again.
       await time.untilSleeping()
       time.advance(by: Self.lease / 3)
       await time.untilSleeping()
@@ -118,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action that stops its workers is parked when its attempts are used up`(_ backend: Backend) async throws {
+  func `an action that stops its workers is parked after its last attempt`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)
     let stopped = try stack.worker(ManualClock())
@@ -139,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker that runs an action again can cancel the second attempt after the end of the first`(
+  func `a worker with two attempts of one action can cancel the second after the end of the first`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -149,7 +151,8 @@ import Testing
     let handle = try stack.enqueue(Hold(board: stack.boardName))
     try await stack.board.until("begin hold 1")
 
-    // The worker gives no sign of life, and another one that cannot run the action has it wait again.
+    // The worker sends no heartbeat. The other worker takes the action over, but does not know its type and leaves the
+    // action waiting, so that the first worker claims it again.
     let time = ManualClock()
     let other = try PersistedActionWorker(
       stack.makeStranger(), actions: [Mark.self], options: PersistedActionOptions(unknownActions: .leave),
@@ -168,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action that another worker claims behind the look at the store is taken over when that worker stops`(
+  func `a worker takes over an action that a stopped worker had claimed after the last read of the store`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -178,10 +181,10 @@ import Testing
       clock: time.workerClock)
     try await worker.start()
     _ = try await stack.actions.untilFinished(try stack.enqueue(Mark(board: stack.boardName)))
-    // The looks of the start are over.
+    // The worker reads the store a few more times after its start. Advancing its time completes these reads.
     let claims = worker.statistics.claims
     while worker.statistics.claims == claims {
-      // The timer of the worker begins to sleep at a moment of its own.
+      // The worker sets its timer in a task of its own, so that the loop has to wait for the sleep.
       if time.sleeperCount > 0 { time.advance(by: Self.lease) }
       await Task.yield()
     }
@@ -193,7 +196,7 @@ import Testing
         try context.enqueue(Hold(board: stack.boardName))
       )
     }
-    // The worker has looked, and left the action that only the other worker knows.
+    // The end of the mark shows that the worker has read the store. It left the `Hold`, whose type it does not know.
     _ = try await stack.actions.untilFinished(mark)
     let stopped = try stack.worker(ManualClock())
     let attempt = Task { try await stopped.runDueActions() }
@@ -211,7 +214,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `the record of a worker that ended while it was idle is deleted, and that of a living one comes back`(
+  func `the record of a killed idle worker is deleted, and a living worker inserts its record again`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -228,7 +231,7 @@ import Testing
       #expect(try stack.workerCount() == 1 - passed)
     }
 
-    // The worker was not stopped. Its next action makes the next sign of life.
+    // The worker still lives, without a record. Its next action leads to a heartbeat, which inserts the record.
     let handle = try stack.enqueue(Hold(board: stack.boardName))
     try await stack.board.until("begin hold 1")
     while try stack.workerCount() == 0 {

@@ -6,9 +6,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The functions by which a person looks at the actions of a store and operates on them.
+/// The functions of `PersistedActions` for the lists and commands of an operator.
 @Suite(.timeLimit(.minutes(15))) struct OperatingTests {
-  // MARK: Looking
+  // MARK: Listing
 
   @Test(arguments: Backend.available)
   func `queues are listed with the numbers of their actions in each state`(_ backend: Backend) async throws {
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action is found by the beginning of its identifier, in either case and without hyphens`(
+  func `an action is found by the first digits of its identifier, in either case and without hyphens`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -67,7 +67,7 @@ import Testing
   // MARK: Operating
 
   @Test(arguments: Backend.available)
-  func `the action of a schedule runs now on demand, and its schedule goes on`(_ backend: Backend) async throws {
+  func `the action of a schedule can run now, and its schedule continues`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let schedule = PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName))
@@ -81,13 +81,13 @@ import Testing
     let next = try #require(try await stack.actions.schedules().first)
     #expect(next.handle == record.handle && next.state == .scheduled && next.dueDate > ManualClock.firstDate)
     let run = try #require(try await stack.actions.runs(ofSchedule: "hourly").first)
-    #expect(try await !stack.actions.runNow(run.handle), "A finished action runs by a retry only.")
+    #expect(try await !stack.actions.runNow(run.handle), "Only a retry runs a finished action again.")
     await #expect(throws: CoherenceError.self) {
       try await stack.actions.runNow(PersistedActionHandle(id: UUID(), name: "Mark"))
     }
   }
 
-  @Test func `a demand to run now wakes a started worker`() async throws {
+  @Test func `running a scheduled action now wakes a started worker`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Mark(board: stack.boardName), at: ManualClock.firstDate + 3600)
     let worker = try stack.worker(ManualClock())
@@ -99,7 +99,7 @@ import Testing
 
   // MARK: Events
 
-  @Test func `the events of the worker of a Connect are in the stream of the Connect`() async throws {
+  @Test func `the event stream of a Connect contains the events of its worker`() async throws {
     let stack = try ActionStack()
     let connect = GenericConnect<ContextStrategy.Mixed>(
       name: "Actions", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)

@@ -18,7 +18,9 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a schedule that was missed for a week runs once, and goes on from then`(_ backend: Backend) async throws {
+  func `a schedule that no worker ran for a week runs once, and continues from the present date`(
+    _ backend: Backend
+  ) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let worker = try stack.worker(time, schedules: [hourly(stack)])
@@ -53,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a schedule goes on when its action is parked, and each run starts with all of its attempts`(
+  func `a schedule continues after its action is parked, and each run starts with all of its attempts`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -71,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a changed schedule and a changed action take the place of the former values`(_ backend: Backend) async throws {
+  func `a worker replaces the stored date and payload of a changed schedule`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()
@@ -84,7 +86,7 @@ import Testing
     #expect(stack.board.marks == ["present"])
   }
 
-  @Test func `a schedule that no worker knows any more ends after its next run`() async throws {
+  @Test func `a schedule that all workers have dropped ends after its next run`() async throws {
     let stack = try ActionStack()
     let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()

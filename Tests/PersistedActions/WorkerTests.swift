@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `an action of low priority that has waited long precedes later actions of high priority`(
+  func `after a long wait, an action of low priority runs before newer actions of high priority`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a queue with a limit leaves the other places to other queues`(_ backend: Backend) async throws {
+  func `a queue at its limit leaves the other slots to other queues`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let mail = Board.named(stack.boardName + "mail")
     for text in ["a", "b", "c"] {
@@ -54,7 +54,7 @@ import Testing
     }
     try await worker.start()
     for text in ["a", "b", "c"] {
-      // The other queue goes on while an action of the limited queue runs.
+      // The default queue runs its actions while the mail queue is at its limit.
       try await stack.board.until(text)
       try await mail.until("begin \(text) 1")
       mail.open("\(text) 1")
@@ -64,7 +64,7 @@ import Testing
     #expect(mail.mostPresent == 1)
   }
 
-  @Test func `a worker takes actions of its own queues only`() async throws {
+  @Test func `a worker runs actions of its own queues only`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Mark(board: stack.boardName), queue: "mail")
     #expect(try await stack.worker(ManualClock()).runDueActions() == 0)
@@ -74,7 +74,7 @@ import Testing
   // MARK: Canceling
 
   @Test(arguments: Backend.available)
-  func `a waiting action that is canceled never runs, and its key is free`(_ backend: Backend) async throws {
+  func `a canceled waiting action never runs, and frees its unique key`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Mark(board: stack.boardName), key: "key")
     #expect(try await stack.actions.cancel(handle))
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a running action that is canceled in another process ends as canceled`(_ backend: Backend) async throws {
+  func `another process can cancel a running action`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName))
     let worker = try stack.worker(ManualClock())
@@ -102,7 +102,7 @@ import Testing
   func `an action whose cancellation was requested cannot commit`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
-    // The worker is not started, so that no signal reaches it: the commit itself finds the request.
+    // Only a started worker listens to signals. Here the commit itself has to find the request.
     let worker = try stack.worker(ManualClock())
     let attempt = Task { try await worker.runDueActions() }
     try await stack.board.until("begin 1")
@@ -116,7 +116,9 @@ import Testing
   // MARK: Stopping
 
   @Test(arguments: Backend.available)
-  func `a draining stop waits for running actions, and a limit hands them back`(_ backend: Backend) async throws {
+  func `a draining stop waits for running actions, and hands them back at its time limit`(
+    _ backend: Backend
+  ) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     let first = try stack.enqueue(Hold(board: stack.boardName, text: "first"))
@@ -138,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a stop that hands back leaves the actions to another worker, and the attempt does not count`(
+  func `a stop can hand running actions back to other workers, and the attempt does not count`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -158,7 +160,7 @@ import Testing
   // MARK: Waking
 
   @Test(arguments: Backend.available)
-  func `a started worker is woken by a save of another process, and by the date of an action`(
+  func `the save of another process wakes a started worker, and so does the date of an action`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
@@ -174,14 +176,14 @@ import Testing
     await worker.stop()
   }
 
-  @Test func `the time that passes does not make an idle worker look at the store`() async throws {
+  @Test func `an idle worker never reads the store while time passes`() async throws {
     let stack = try ActionStack()
     let time = ManualClock()
     let worker = try stack.worker(time)
     try await worker.start()
     let first = try stack.enqueue(Mark(board: stack.boardName))
     _ = try await stack.actions.untilFinished(first)
-    // The look behind the last activity, which would find the actions of other workers.
+    // After its last action, the worker reads the store once more for claims of other workers.
     time.advance(by: .seconds(30))
     let looks = worker.statistics.looks
     for _ in 1...1000 { time.advance(by: .seconds(3600)) }

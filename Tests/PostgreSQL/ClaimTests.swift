@@ -6,7 +6,7 @@ import Testing
 
 @testable import CoherencePostgreSQL
 
-/// Claims beside other sessions of the server.
+/// Claims while other sessions of the server are active.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct ClaimTests {
   private let schema: TemporarySchema
   private let store: PostgreSQLStore

@@ -3,7 +3,7 @@ import CoherencePostgreSQL
 import TestSupport
 import Testing
 
-/// The statements of saves in a model with values that are derived from other records.
+/// The statements of saves in a model with values derived from other records.
 @Suite(.needsServer) struct DerivationStatementTests {
   private let schema: TemporarySchema
   private let log = MessageLog()

@@ -81,8 +81,7 @@ import Testing
     #expect(error?.isRetryable == false)
   }
 
-  @Test func `a save whose commit never reached the server is known not to be applied, and its locks are gone`() throws
-  {
+  @Test func `a save whose commit never reached the server has the outcome notApplied and no locks`() throws {
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),

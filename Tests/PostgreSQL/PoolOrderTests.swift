@@ -19,7 +19,7 @@ import Testing
       PostgreSQLOptions(schema.environment(PeopleModel.make(), options: options)), logger: Logger(label: "test"))
   }
 
-  /// Borrows a connection on a thread of its own and returns it to the pool.
+  /// Borrows a connection on a new thread and returns it to the pool.
   private func borrow(
     for purpose: PostgreSQLPool.Purpose, in group: DispatchGroup, then note: @escaping @Sendable () -> Void
   ) {
@@ -106,7 +106,7 @@ import Testing
   }
 }
 
-/// Numbers in the order in which threads came to them.
+/// The numbers of threads, in the order in which the threads added them.
 private final class Order: Sendable {
   private let state = Mutex<[Int]>([])
   var numbers: [Int] { state.withLock { $0 } }

@@ -21,7 +21,7 @@ private struct PostgreSQLHarness: StoreHarness {
   func makeLocation() throws -> any StoreLocation { try PostgreSQLLocation() }
 }
 
-/// A schema of its own.
+/// A new schema.
 private final class PostgreSQLLocation: StoreLocation {
   let type = StoreType.postgreSQL
   private let schema: TemporarySchema

@@ -37,7 +37,7 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("new"))
   }
 
-  @Test func `missing values come first ascending, last descending, and ties by key`() throws {
+  @Test func `missing values sort first in ascending and last in descending order, and equal values by key`() throws {
     let names: [AttributeValue] = [.string("b"), .null, .string("a"), .null, .string("b")]
     let rows = try names.map { try store.insert("Person", ["name": $0]) }
     func order(ascending: Bool) throws -> [ManagedObjectID] {
@@ -115,7 +115,7 @@ import Testing
 
   @Test func `a fetch whose connection breaks between rows throws instead of ending`() throws {
     let store = try schema.openNamed(store.environment.model)
-    // More rows than the server can send ahead.
+    // More rows than the server can send before the client reads them.
     let text = AttributeValue.string(String(repeating: "x", count: 1000))
     let rows = try (0..<5000).map { _ in try store.row("Person", ["name": text]) }
     try store.save(.insert(store.entity("Person"), rows))

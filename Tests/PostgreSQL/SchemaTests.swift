@@ -25,7 +25,7 @@ import Testing
     #expect(try again.fetch("Person").map(\.values) == [row.values])
   }
 
-  @Test func `a store on a server is durable and shared and reads beside a save and is no file`() throws {
+  @Test func `a store on a server is durable and shared, reads during a save, and has no file`() throws {
     #expect(try schema.open(try PeopleModel.make()).capabilities == [.durable, .shared, .concurrentReads])
   }
 
@@ -39,7 +39,7 @@ import Testing
     #expect(identifiers.count == 1)
   }
 
-  @Test func `a schema with tables of something else is left alone`() throws {
+  @Test func `a schema with tables of another program is refused`() throws {
     _ = try schema.administration().run(
       ["CREATE SCHEMA \(name: schema.name)", "CREATE TABLE \(name: schema.name).\(name: "Person") (a integer)"],
       isKept: false)

@@ -60,7 +60,7 @@ import Testing
     withExtendedLifetime((jobs, mail)) {}
   }
 
-  /// A listener of a channel that has been called once, when the store listened.
+  /// A listener of a channel. The beginning of the listening has called it once.
   private final class Listener: Sendable {
     private let calls = Atomic<Int>(0)
     private let elements: AsyncStream<Void>
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `a refused save notifies nobody, and a save notifies once`() async throws {
+  @Test func `a refused save notifies no listener, and a save notifies once`() async throws {
     let listener = try #require(try schema.open(model) as? any StoreSignaling)
     let store = try schema.open(model)
     let (jobs, end) = (try await Listener(to: "jobs", of: listener), try await Listener(to: "end", of: listener))

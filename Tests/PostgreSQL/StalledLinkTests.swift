@@ -6,7 +6,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// A link through which nothing comes any more, though neither side closed it.
+/// A link that passes no data any longer, although neither side has closed it.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct StalledLinkTests {
   private let schema: TemporarySchema
   private let proxy: SocketProxy

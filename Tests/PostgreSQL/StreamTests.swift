@@ -53,7 +53,7 @@ import Testing
     ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 
-  /// A request whose rows come by a COPY, and one whose rows come one by one.
+  /// A request whose rows arrive by a COPY, or a request whose rows arrive one by one.
   private static func request(_ isCopied: Bool) -> FetchRequest<Person> {
     var request = FetchRequest(Person.self)
     if !isCopied { request.predicate = .comparison(.path(PropertyPath("name")), .notEqual, .value(.string("x"))) }
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a stream that is left early gives its connection to the next reader`(isCopied: Bool) async throws {
+  func `a stream that ends early returns its connection to the pool`(isCopied: Bool) async throws {
     for _ in 0..<3 {
       for try await _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) { break }
       #expect(try await countOfPeople() == Self.count)

@@ -20,7 +20,7 @@ extension Trait where Self == ConditionTrait {
   }
 }
 
-/// A schema of its own for one test, dropped with the value's owner.
+/// A new schema for one test, which the release of the value drops.
 final class TemporarySchema: Sendable {
   let url: URL
   let name: String

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several programs, each with a model of its own, and one schema of a database.
+/// Several programs with different models share a schema of a database.
 @Suite(.needsServer) struct TwoApplicationsTests {
   private let schema: TemporarySchema
   init() throws { schema = try TemporarySchema() }

@@ -18,7 +18,7 @@ struct RefreshEventTests {
     }
   }
 
-  @Test func `the events of attempts are in the streams of the refresher and of its Connect`() async throws {
+  @Test func `the streams of a refresher and of its Connect contain the events of attempts`() async throws {
     let place = try Place()
     let program = try place.program()
     source.fail(1)

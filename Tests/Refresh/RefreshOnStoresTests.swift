@@ -83,7 +83,7 @@ struct RefreshOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the lease of an attempt that waited for its turn begins with the turn`(backend: Backend) async throws {
+  func `the lease of an attempt begins after its wait in the queue`(backend: Backend) async throws {
     let (place, source) = (try Place(backend), Source())
     let (one, other) = (try place.program(), try place.program())
     for program in [one, other] { try program.refresher.register(list: Song.self) { try await source.load($0) } }
@@ -94,7 +94,7 @@ struct RefreshOnStoresTests {
     source.hold(1)
     let attempt = Task { try await one.refresher.refresh(Song.self) }
     while try await other.refresher.status(of: Song.self)?.leaseEnd == nil { await Task.yield() }
-    // The other actions of the entity take most of the first lease.
+    // The busy action runs for most of the first lease.
     place.clock.advance(by: 300)
     gate.continuation.finish()
     await source.untilLoaded(1)
@@ -109,7 +109,7 @@ struct RefreshOnStoresTests {
   }
 
   @Test(arguments: Backend.available.filter { $0 != .inMemory })
-  func `a restarted program knows the statuses, and refreshes no new data`(
+  func `a restarted program finds the statuses, and does not refresh fresh data`(
     backend: Backend
   ) async throws {
     let (place, source) = (try Place(backend), Source())
@@ -161,7 +161,7 @@ struct RefreshOnStoresTests {
   }
 }
 
-/// An action of the songs that takes the only place of their queue.
+/// An action that occupies the only slot in the queue of the songs' actions.
 private struct BusyAction: AsyncEntityAction {
   typealias ManagedObjectType = Song
   let gate: AsyncStream<Void>

@@ -12,7 +12,7 @@ struct RefreshTests {
 
   // MARK: Times
 
-  @Test func `a failed refresh is repeated after a delay that grows, and fetches do not shorten the delay`()
+  @Test func `a failed refresh is repeated after a growing delay, and fetches do not shorten the delay`()
     async throws
   {
     let place = try Place()
@@ -112,7 +112,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `the staleness interval is that of the registration, of the entity's settings, or of the options`()
+  @Test func `the staleness interval comes from the registration, else from the entity, else from the options`()
     async throws
   {
     let entity = try Place.model(staleness: "60").entity(named: "Song")
@@ -145,7 +145,7 @@ struct RefreshTests {
 
   // MARK: Switches
 
-  @Test func `with the switch off no refresh runs by itself, and calls still refresh`() async throws {
+  @Test func `a disabled refresher begins no automatic refresh, and calls still refresh`() async throws {
     let place = try Place()
     let program = try place.program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
@@ -163,7 +163,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `offline no refresh runs by itself, and a regained connection refreshes stale data`() async throws {
+  @Test func `no automatic refresh begins offline, and a regained connection refreshes stale data`() async throws {
     let place = try Place(isOnline: false)
     let program = try place.program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
@@ -182,7 +182,9 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a suspended Connect begins no refresh, and its end begins the missed refresh at once`() async throws {
+  @Test func `a suspended Connect begins no refresh, and the end of the suspension begins the missed refresh`()
+    async throws
+  {
     let place = try Place()
     let program = try place.program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
@@ -196,7 +198,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a connection regained during an attempt that fails begins another one`() async throws {
+  @Test func `a connection regained during a failing attempt begins another attempt`() async throws {
     let place = try Place()
     let program = try place.program()
     source.fail(1)
@@ -229,7 +231,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `without a due date no task waits, and fetches of new data and of other entities begin nothing`()
+  @Test func `without a due date no task waits, and fetches of fresh data and of other entities begin no refresh`()
     async throws
   {
     let place = try Place()
@@ -257,7 +259,7 @@ struct RefreshTests {
     source.hold(1)
     let first = Task { try await program.refresher.refresh(Song.self) }
     await source.untilLoaded(1)
-    // The call has joined the attempt as soon as it waits; it never begins one, since the data is new afterwards.
+    // This call waits for the running attempt. It would begin no attempt later either, because the data is fresh then.
     let second = Task { try await program.refresher.refresh(Song.self, onlyIfStale: true) }
     source.open(1)
     #expect(try await first.value == second.value)
@@ -265,7 +267,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a read refreshes a single record, with a status of its own`() async throws {
+  @Test func `a read refreshes a single record, and has its own status`() async throws {
     let place = try Place()
     let program = try place.program()
     try program.refresher.register(read: Song.self) { [source] request in
@@ -289,7 +291,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a stop cancels a running attempt, whose scope is free at once`() async throws {
+  @Test func `a stop cancels a running attempt and releases the lease of its scope`() async throws {
     let program = try Place().program()
     try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
     source.hold(1)
@@ -304,7 +306,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a list that is registered beside a stop does not run after the stop`() async throws {
+  @Test func `a list registered during a stop does not run after the stop`() async throws {
     let program = try Place().program()
     for round in 0..<100 {
       await program.refresher.start()
@@ -319,7 +321,8 @@ struct RefreshTests {
 
   // MARK: Wrong use
 
-  @Test func `a model takes the entity of the statuses once, and a model without the entity is refused by name`() throws
+  @Test func `adding the status entity twice changes nothing, and a refresher refuses a model without the entity`()
+    throws
   {
     let plain = try Place.model()
     let model = try plain.addingRefreshStatus()
@@ -350,7 +353,7 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `pages of changes that return to one cursor end with an error`() async throws {
+  @Test func `a page of changes with the cursor of the previous page ends the refresh with an error`() async throws {
     let program = try Place().program()
     try program.refresher.register(changesOf: Song.self) { [source] request in
       _ = try await source.enter(request)

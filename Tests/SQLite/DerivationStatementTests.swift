@@ -3,7 +3,7 @@ import CoherenceSQLite
 import TestSupport
 import Testing
 
-/// The statements of saves in a model with values that are derived from other records.
+/// The statements of saves in a model with values derived from other records.
 @Suite struct DerivationStatementTests {
   private let place: TemporaryStore
   private let log = MessageLog()

@@ -4,7 +4,7 @@ import CoherenceSQL
 import TestSupport
 import Testing
 
-/// The writing connection is asked itself: what another connection is set to says nothing of it.
+/// Queries the settings of the writing connection, because each connection has its own settings.
 @Suite struct DurabilityTests {
   private let place: TemporaryStore
   private let model: ManagedObjectModel

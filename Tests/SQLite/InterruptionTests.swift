@@ -41,7 +41,7 @@ import Testing
         try reader.value.count(StoreQuery(entity: store.entity("Person")))
       }.value
     }
-    // Before the statement runs or while it does: SQLite asks whichever it is.
+    // The interruption may come before or during the statement. SQLite checks for it in both cases.
     task.cancel()
     #expect(try await task.value == 60)
   }

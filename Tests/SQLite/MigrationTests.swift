@@ -38,7 +38,7 @@ import Testing
     store.close()
   }
 
-  @Test func `new attributes get their defaults and left-out ones return with their values`() throws {
+  @Test func `new attributes get their defaults, and attributes omitted by a model return with their values`() throws {
     try fill()
     let model = try ManagedObjectModel {
       Entity("Album", uniqueness: [["barcode"]], indexes: [["title"]]) {

@@ -6,7 +6,7 @@ final class OtherProgram {
 
   init(_ path: String) throws { queue = try DatabaseQueue(path: path) }
 
-  /// Runs SQL, each statement in a transaction of its own.
+  /// Runs SQL, each statement in a separate transaction.
   func run(_ text: String) throws { try queue.inDatabase { try $0.execute(sql: text) } }
 
   func close() throws { try queue.close() }

@@ -15,7 +15,7 @@ extension RowCacheTests {
     #expect(statistics.invalidations == 0)
   }
 
-  @Test func `a record that a save deleted is not loaded any more`() throws {
+  @Test func `a record that a save has deleted is no longer loaded`() throws {
     let ids = try fill(2)
     try warm(ids)
     try delete(ids[0])
@@ -23,7 +23,7 @@ extension RowCacheTests {
     #expect(try name(ids[1]) == "1")
   }
 
-  @Test func `a reference that a delete cleared is not there any more`() throws {
+  @Test func `a reference that a delete has cleared is no longer read`() throws {
     let writer = context()
     let (thing, person) = try writer.performAndWait {
       let person = try writer.insertNewObject(forEntityName: "Person")

@@ -176,7 +176,7 @@ import TestRandom
 
   // MARK: Limit, expiry
 
-  @Test func `no more rows are kept than the limit allows`() throws {
+  @Test func `the cache keeps at most the number of rows of its limit`() throws {
     let ids = try fill(40)
     for limit in [1, 2, 5, 16] {
       coordinator.rowCachePolicy.limit = limit
@@ -247,7 +247,7 @@ import TestRandom
 
   /// A coordinator with a cache and one without must return equal values at each step, after writes of all kinds.
   @Test(arguments: SeededRandom.seeds)
-  func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
+  func `coordinators with and without a cache return the same values`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let twin = try anotherCoordinator()
     twin.rowCachePolicy = .off

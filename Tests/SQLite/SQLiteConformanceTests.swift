@@ -23,7 +23,7 @@ private struct SQLiteHarness: StoreHarness {
   func makeCompanionLocation() throws -> any StoreLocation { CompanionLocation() }
 }
 
-/// A directory of its own for a file.
+/// A new directory for a file.
 private final class SQLiteLocation: StoreLocation {
   let type = StoreType.sqlite
   let url: URL?

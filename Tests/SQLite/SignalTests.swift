@@ -41,7 +41,7 @@ import Testing
     #expect(await jobs.next() != nil)
   }
 
-  @Test func `only commits of other programs change the number that is watched`() throws {
+  @Test func `only commits of other programs change the watched data version`() throws {
     let store = try open()
     let file = try store.writableFile()
     let before = try file.dataVersion()

@@ -34,7 +34,7 @@ import Testing
 
   private let allowed: [String: OptionValue] = [StoreOption.allowsDataLoss: true]
 
-  @Test func `a store is copied beside its file before it drops values, and the copy opens with the old model`() throws
+  @Test func `a store is copied into its folder before it drops values, and the copy opens with the old model`() throws
   {
     try fill()
     let store = try place.open(model(.string), options: allowed)
@@ -91,7 +91,7 @@ import Testing
     #expect(names.allSatisfy { $0.hasPrefix(name) && !$0.contains("backup") })
   }
 
-  @Test func `a store of an earlier version of the framework keeps what a smaller model leaves out`() throws {
+  @Test func `a store of an earlier framework version keeps the values that a smaller model omits`() throws {
     try fill()
     let queue = try DatabaseQueue(path: place.path)
     try queue.write { database in
@@ -132,7 +132,7 @@ import Testing
     #expect(refused?.dataLosses.map(\.count) == [1])
   }
 
-  @Test func `columns have their default in the engine, but for unique ones`() throws {
+  @Test func `columns have their defaults in the engine, except for unique columns`() throws {
     let model = try ManagedObjectModel {
       Entity("Thing", uniqueness: [["code"]]) {
         Attribute("size", .int32, default: Int32(3))

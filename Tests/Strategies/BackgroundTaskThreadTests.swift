@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite("Threads of background tasks")
 struct BackgroundTaskThreadTests {
-  /// In a process of its own, where no other test has contexts at work.
+  /// Runs in a new process, in which no other test uses contexts.
   @Test(.timeLimit(.minutes(15)))
   func `thousands of background tasks leave no more than the maximum of idle threads`() async {
     await #expect(processExitsWith: .success) {

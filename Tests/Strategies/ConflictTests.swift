@@ -110,7 +110,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `two saves of a nested context under an edit of the view are no conflict with each other`(
+  func `two saves of a nested context during an edit of the view do not conflict with each other`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)

@@ -51,7 +51,7 @@ import Testing
   private static let memberCount = 10_000
   private static let servers = Backend.available.filter { $0 != .inMemory }
 
-  /// Runs a block with a store that has one album with all tracks and a hundred tags, and twenty albums with one track.
+  /// Runs a block with a store. One album has all tracks and a hundred tags, and twenty albums have one track.
   private func filled(
     _ backend: Backend, _ body: (ManagedObjectContext, MessageLog) throws -> Void
   ) throws {
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: servers)
-  func `single members come and go with no statement for their list`(backend: Backend) throws {
+  func `adding and removing single members costs no statement for their list`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
         let album = try first(context)
@@ -172,7 +172,9 @@ import Testing
   }
 
   @Test(arguments: servers)
-  func `a block that reads albums one by one is reported with its entity and number`(backend: Backend) throws {
+  func `the check for repeated faults reports a block that reads albums one by one, with entity and number`(
+    backend: Backend
+  ) throws {
     try filled(backend) { context, log in
       let ids = try context.performAndWait { try context.fetchIDs(FetchRequest<Album>()) }
       let error = #expect(throws: CoherenceError.self) {

@@ -16,7 +16,7 @@ package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
   /// Includes PostgreSQL if a test server is configured.
   package static let available = allCases.filter { $0 != .postgreSQL || serverURL != nil }
 
-  /// A store of its own for each name, and each target of tests; the same name in the same place is the same store.
+  /// Returns the configuration of a store. Each name in each test target has its own store.
   package func configuration(named name: String, target: String = #fileID) -> StoreConfiguration {
     switch self {
     case .inMemory: StoreConfiguration(type: .inMemory, options: [InMemoryOption.sharedName: .string(name)])

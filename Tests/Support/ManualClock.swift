@@ -1,7 +1,7 @@
 package import Foundation
 import Synchronization
 
-/// A clock and a date that stand still until a test advances them.
+/// A manual clock and date, which only the test advances.
 package final class ManualClock: Clock, Sendable {
   package struct Instant: InstantProtocol {
     package var offset = Duration.zero
@@ -17,7 +17,7 @@ package final class ManualClock: Clock, Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// A wait of a test for the sleep of tasks.
+  /// A call of the test that waits until tasks sleep.
   private struct Watcher {
     let isSatisfied: @Sendable (_ rests: [Duration]) -> Bool
     let continuation: CheckedContinuation<Void, Never>
@@ -31,7 +31,7 @@ package final class ManualClock: Clock, Sendable {
     var canceled: Set<Int> = []
     var watchers: [Watcher] = []
 
-    /// The durations until the tasks that sleep are woken.
+    /// The remaining durations of all sleeping tasks.
     var rests: [Duration] { sleepers.map { now.duration(to: $0.deadline) } }
 
     mutating func takeSatisfiedWatchers() -> [Watcher] {
@@ -41,7 +41,8 @@ package final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// The date at the beginning: later than the date of the system, so that whatever a test enqueues is due.
+  /// The initial date. It is later than the system's date, with which the framework dates new actions, so that these
+  /// are due.
   package static let firstDate = Date(timeIntervalSince1970: 4_102_444_800)
 
   private let state: Mutex<State>
@@ -51,21 +52,21 @@ package final class ManualClock: Clock, Sendable {
   package var now: Instant { state.withLock { $0.now } }
   package var minimumResolution: Duration { .zero }
 
-  /// The date. As a user's settings do, an assignment changes it alone: the clock does not follow.
+  /// The date. Setting the date, like a user does in the settings, does not advance the clock.
   package var date: Date {
     get { state.withLock { $0.date } }
     set { state.withLock { $0.date = newValue } }
   }
 
-  /// The dates at which the tasks that sleep are woken, if nobody changes the date meanwhile.
+  /// The dates at which the sleeping tasks will wake, unless the test sets the date before.
   package var wakingDates: [Date] {
     state.withLock { state in state.rests.map { state.date + $0 / .seconds(1) } }
   }
 
-  /// The number of tasks that sleep.
+  /// The number of tasks that sleep on this clock.
   package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// Advances the clock and the date, and wakes the tasks whose time has come.
+  /// Advances the clock and the date, and wakes the tasks whose deadlines are reached.
   package func advance(by duration: Duration) {
     let woken = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -76,7 +77,7 @@ package final class ManualClock: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Waits until at least a number of tasks sleep.
+  /// Waits until at least a number of tasks sleep on this clock.
   package func untilSleeping(_ count: Int = 1) async { await watch { $0.count >= count } }
 
   /// Waits until a task sleeps for exactly the duration from now on.
@@ -117,7 +118,8 @@ package final class ManualClock: Clock, Sendable {
     for watcher in watchers { watcher.continuation.resume() }
   }
 
-  /// Ends a sleep with an error, also one that begins later: a task may be canceled before its sleep begins.
+  /// Ends a sleep with an error. A task may be canceled before its sleep begins, so the sleep then ends at its
+  /// beginning.
   private func cancelSleep(_ id: Int) {
     let sleeper = state.withLock { state -> Sleeper? in
       guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {

@@ -8,7 +8,7 @@ package final class SaveInterference: StackObserver {
   private let report: @Sendable (any Error) -> Void
 
   /// - Parameters:
-  ///   - times: The number of saves that the closure runs in, beginning with the next one.
+  ///   - times: The number of saves with a call of the closure, beginning with the next save.
   ///   - report: Receives an error of the closure.
   package init(
     times: Int = 1, reportingTo report: @escaping @Sendable (any Error) -> Void,

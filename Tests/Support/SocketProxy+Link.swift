@@ -4,15 +4,16 @@ import Synchronization
 extension SocketProxy {
   /// One connection through a proxy.
   package final class Link: Sendable {
-    /// The fate of a connection when its client sends data.
+    /// The fault of a connection at the next data of its client.
     package enum Fault: Sendable, CaseIterable {
-      /// The server does not get it, and both sides see the end of the connection.
+      /// The server does not receive the data, and the proxy cuts the connection.
       case cut
       /// The server receives the text, and the proxy cuts the connection when the server responds.
       case loseAnswers
-      /// The server does not get it. Nothing comes through any more in either direction, not even the end.
+      /// The server does not receive the data. From then on, the proxy passes nothing in either direction, not even the
+      /// end.
       case holdAll
-      /// The server gets it. Nothing comes through any more in either direction, not even the end.
+      /// The server receives the data. From then on, the proxy passes nothing in either direction, not even the end.
       case holdAnswers
     }
 
@@ -43,16 +44,16 @@ extension SocketProxy {
     /// The number of messages that the client has sent so far.
     package var messages: Int { state.withLock { $0.messages } }
 
-    /// Brings a fault about when the client has sent some more messages.
+    /// Injects a fault after some more messages of the client.
     ///
     /// - Parameters:
-    ///   - count: The number of messages that still come through as they should.
-    ///   - notify: Called on a thread of the proxy when the fault has come about.
+    ///   - count: The number of messages that the proxy still passes.
+    ///   - notify: Called on a thread of the proxy when the fault has taken effect.
     package func fail(by fault: Fault, after count: Int, notify: @escaping @Sendable () -> Void) {
       state.withLock { $0.armed = ($0.messages + count, fault, notify) }
     }
 
-    /// Cuts the connection, held or not, and forgets the pending fault.
+    /// Cuts the connection, held or not, and cancels the pending fault.
     package func cut() {
       state.withLock { state in
         state.armed = nil
@@ -142,7 +143,7 @@ extension SocketProxy {
       }
     }
 
-    /// Returns at once, or when the connection is cut where its direction is held.
+    /// Waits until the connection is cut if its direction is held. Returns at once otherwise.
     private func waitWhileHeld(_ direction: Direction) {
       guard state.withLock({ $0.held.contains(direction) }) else { return }
       release.wait()

@@ -1,9 +1,9 @@
 package import Foundation
 import Synchronization
 
-/// A Unix socket between a store and a PostgreSQL server that loses, holds, or changes what a test wants.
+/// A Unix socket between a store and a PostgreSQL server. A test can make it lose, hold or change data.
 ///
-/// The server may end and start again while the proxy is used: connections are then refused, and accepted again.
+/// The server may stop and start again. While it is stopped, the proxy refuses connections.
 package final class SocketProxy: Sendable {
   package let directory: URL
   private let serverURL: URL
@@ -15,7 +15,7 @@ package final class SocketProxy: Sendable {
   private let unserved = Mutex<[Int32]>([])
 
   private struct State {
-    /// The text that a client sends when the effect is wanted.
+    /// The text of a client that triggers the effect.
     var trigger: Data?
     var effect = Effect.fault(.loseAnswers)
     var isForGood = false
@@ -29,9 +29,9 @@ package final class SocketProxy: Sendable {
   /// The effect on the connection that sends the trigger.
   private enum Effect {
     case fault(Link.Fault)
-    /// The server does not get the text. The block is called, and the connection is cut when it returns.
+    /// The server does not receive the text. The proxy calls the block, and then cuts the connection.
     case cut(@Sendable () -> Void)
-    /// The server receives the text. The client receives some bytes in place of the reply, and nothing more.
+    /// The server receives the text. The client receives some bytes instead of the reply, and nothing afterwards.
     case answer(Data)
   }
 
@@ -70,7 +70,7 @@ package final class SocketProxy: Sendable {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  /// The server's URL with the proxy in place of the server.
+  /// The server's URL with the proxy's socket.
   package var url: URL {
     var parts = URLComponents(url: serverURL, resolvingAgainstBaseURL: false)
     let items = (parts?.queryItems ?? []).filter { $0.name != "host" }
@@ -81,7 +81,7 @@ package final class SocketProxy: Sendable {
   /// The open connections, the oldest first.
   package var links: [Link] { connections.withLock { $0 } }
 
-  /// Refuses connections from now on, like a stopped server. Open connections stay.
+  /// Refuses connections from now on, like a stopped server. Keeps open connections.
   package func refuse() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))
@@ -99,29 +99,29 @@ package final class SocketProxy: Sendable {
 
   // MARK: Triggers
 
-  /// Whether the text was sent that the proxy waited for.
+  /// Whether a client has sent the trigger.
   package var hasTriggered: Bool { state.withLock { $0.hasTriggered } }
 
-  /// Cuts the connection on which a text, with the zero that ends it, is sent as soon as the server has answered it.
+  /// Waits for a text, which must include its terminating zero, and cuts its connection at the reply of the server.
   ///
-  /// - Parameter forGood: Whether connections cannot be made any more from then on.
+  /// - Parameter forGood: Whether the proxy refuses all connections from then on.
   package func loseAnswers(after text: String, forGood: Bool = false) {
     arm(text, .fault(.loseAnswers), forGood: forGood)
   }
 
-  /// Lets nothing more through, in either direction, on the connection on which a text is sent. Not even its end.
+  /// Waits for a text, and then passes nothing on its connection in either direction, not even the end.
   ///
   /// - Parameters:
-  ///   - reachesServer: Whether the server still gets the text.
-  ///   - forGood: Whether connections made from then on are accepted and never served.
+  ///   - reachesServer: Whether the server still receives the text.
+  ///   - forGood: Whether the proxy accepts later connections without serving them.
   package func stall(at text: String, reachesServer: Bool = false, forGood: Bool = false) {
     arm(text, .fault(reachesServer ? .holdAnswers : .holdAll), forGood: forGood)
   }
 
-  /// Keeps a text from the server, calls a block while the client learns nothing, and cuts the connection.
+  /// Withholds a text from the server, calls a block while the client waits, and cuts the connection.
   package func cut(at text: String, after body: @escaping @Sendable () -> Void) { arm(text, .cut(body)) }
 
-  /// Replaces the server's reply to a text by some bytes, and sends nothing more after them.
+  /// Replaces the server's reply to a text by some bytes, and sends nothing afterwards.
   package func answer(_ text: String, with bytes: Data) { arm(text, .answer(bytes)) }
 
   private func arm(_ text: String, _ effect: Effect, forGood: Bool = false) {

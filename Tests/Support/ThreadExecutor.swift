@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs each job on a thread of its own, which may block.
+/// Runs each job on a new thread, which may block.
 package final class ThreadExecutor: TaskExecutor {
   package init() {}
 
@@ -11,7 +11,7 @@ package final class ThreadExecutor: TaskExecutor {
   }
 }
 
-/// Runs a block that waits for other processes on a thread of its own, so that concurrent tests keep their threads. The
+/// Runs a block that waits for other processes on a new thread, so that it blocks no thread of concurrent tests. The
 /// block is part of the calling test.
 package func onOwnThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await Task(executorPreference: ThreadExecutor()) { try body() }.value

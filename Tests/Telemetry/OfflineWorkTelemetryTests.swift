@@ -69,7 +69,7 @@ struct OfflineWorkTelemetryTests {
 
   // MARK: The outbox
 
-  /// Sends all that can be sent.
+  /// Saves three people, and forwards all edits.
   private func forward(_ connect: TestConnect, _ register: (inout ForwardHandlers<ManagedObject>) -> Void) async throws
   {
     let outbox = try Outbox(connect, entities: ["Person"])

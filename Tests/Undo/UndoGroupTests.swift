@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a group that is named in its block keeps the name through undo and redo`() throws {
+  @Test func `a group named in its block keeps its name after undo and redo`() throws {
     try stack.change { context in
       try UndoLibrary.insert("Tag", 1, in: context)
       context.undoHistory?.nameGroup("Add Tag")

@@ -54,7 +54,7 @@ enum UndoLibrary {
     }
   }()
 
-  /// A container with one store of its own, and a context with an undo history.
+  /// A container with its own store, and a context with an undo history.
   struct Stack {
     let directory = TemporaryDirectory()
     let container: GenericPersistentContainer<ContextStrategy.Direct>

@@ -25,7 +25,7 @@ private struct UndoRun {
   private var random: SeededRandom
   /// The graph before the first group, and after each one.
   private var graphs: [Graph]
-  /// The number of groups that are not undone.
+  /// The number of groups to undo.
   private var position = 0
   private var lastKey = 0
 

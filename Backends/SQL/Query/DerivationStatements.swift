@@ -15,8 +15,8 @@ package struct DerivationStatements: Sendable {
   private static let owner = "$o"
   private static let derived = "$d"
 
-  /// Writes the derived values, and the next version, of the owners that have other values, and returns their new rows in
-  /// the layout of ``QueryPlanner/rows(of:)``.
+  /// Updates the derived values and the versions of owners with changed values, and returns their new rows in the
+  /// layout of ``QueryPlanner/rows(of:)``.
   package func update(_ update: DerivationUpdate) throws -> SQLFragment {
     let table = try schema.requireTable(for: update.entity)
     let columns = update.derivations.map { table.column($0.attribute.slot, of: update.entity) }

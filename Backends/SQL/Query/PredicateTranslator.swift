@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// Translates predicates into SQL conditions that are true for exactly the same records, or returns `nil`.
+/// Translates predicates into exactly equivalent SQL conditions. Returns `nil` for a predicate without such a
+/// condition.
 ///
 /// A condition is *total* when it is never null. Only a condition under NOT must be total: elsewhere null counts as
 /// false.

@@ -86,11 +86,11 @@ extension QueryPlanner {
     return "SELECT COUNT(*) FROM \(parts.scope.tables)\(parts.filter.clause)"
   }
 
-  /// The statement for owners and their numbers of members, without owners that have none.
+  /// The statement for owners and their numbers of members, without owners of no members.
   package func memberCounts(of relationship: RelationshipDescription, owners: [Int64]) throws -> SQLFragment {
     guard let source = try source(of: relationship) else {
       throw CoherenceError(
-        .unsupported, "'\(relationship.name)' is no to-many relationship, and has no number of members.")
+        .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no number of members.")
     }
     let owner = SQLFragment.column(source.owner, of: "m")
     let tables: SQLFragment = "\(name: source.table) AS \(name: "m")"

@@ -1,11 +1,12 @@
 package import CoherenceCore
 import Synchronization
 
-/// The keys that a store has set aside and has not returned yet, in blocks by hierarchy.
+/// The keys that a store has reserved in its database and has not returned yet, in a block for each hierarchy of
+/// entities.
 package final class KeyBlocks: Sendable {
   private struct Block {
     var keys: Range<Int64> = 0..<0
-    /// The number of keys to set aside next. It doubles each time, so that many small requests cost few writes.
+    /// The number of keys of the next reservation. It doubles each time, so that many small requests cost few writes.
     var size = 64
   }
 
@@ -14,9 +15,9 @@ package final class KeyBlocks: Sendable {
 
   package init() {}
 
-  /// Returns consecutive keys, and sets aside more where the block has too few.
+  /// Returns consecutive keys. Reserves more keys when the block has too few.
   ///
-  /// - Parameter allocate: Sets a number of keys aside in the store.
+  /// - Parameter allocate: Reserves a number of keys in the database.
   package func take(
     _ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>
   ) throws -> Range<Int64> {
@@ -25,12 +26,13 @@ package final class KeyBlocks: Sendable {
       let block = blocks[root] ?? Block()
       return block.keys.count < count ? max(count, block.size) : 0
     }
-    // Without the lock: an allocation waits for a round trip, or for the writer of the file, which may take keys itself.
+    // The reservation runs without the lock, because it waits for a round trip, or for the writer of the file, which
+    // may call this function.
     let fresh = size > 0 ? try allocate(size) : 0..<0
     if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
       return taken
     }
-    // Another thread took the keys of the block meanwhile.
+    // Other threads have taken the new keys since the reservation.
     let others = try allocate(max(count, size))
     return others.lowerBound..<(others.lowerBound + Int64(count))
   }

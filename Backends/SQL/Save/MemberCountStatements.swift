@@ -39,7 +39,7 @@ package struct MemberCountStatements: Sendable {
     switch relationship.storage {
     case .column:
       throw CoherenceError(
-        .unsupported, "'\(relationship.name)' is no to-many relationship, and has no number of members.")
+        .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no number of members.")
     case .inverseColumn(let inverse, _):
       let table = try schema.requireTable(for: inverse.entity)
       guard let column = table.column(of: inverse) else {

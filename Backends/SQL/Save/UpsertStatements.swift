@@ -1,6 +1,6 @@
 package import CoherenceCore
 
-/// The parts of a statement that inserts rows, or changes the rows with their unique values.
+/// Builds statements that insert rows, or update the stored rows with equal unique values.
 package struct UpsertStatements: Sendable {
   private let dialect: any SQLDialect
   private let table: SQLTable
@@ -9,8 +9,8 @@ package struct UpsertStatements: Sendable {
   private let compared: SlotSet
   private let written: SlotSet
 
-  /// Returns `nil` where the engine cannot tell which rows are meant: other entities share the table, or no unique index
-  /// has exactly the columns of the constraint.
+  /// Returns `nil` if the engine cannot find the rows to update: other entities share the table, or no unique index has
+  /// exactly the columns of the constraint.
   ///
   /// - Parameters:
   ///   - constraint: The slots of the constraint.

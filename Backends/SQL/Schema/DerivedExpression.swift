@@ -1,7 +1,7 @@
 package import CoherenceCore
 import Foundation
 
-/// The SQL of values that are derived from other records.
+/// The SQL expressions of values derived from other records.
 package struct DerivedExpression: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
@@ -112,6 +112,6 @@ package struct DerivedExpression: Sendable {
 
   private static func noMembers(_ relationship: RelationshipDescription) -> CoherenceError {
     CoherenceError(
-      .unsupported, "'\(relationship.name)' is no to-many relationship, and has no members to derive a value from.")
+      .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no members to derive a value from.")
   }
 }

@@ -1,4 +1,4 @@
-/// Allocates names that are valid in an engine: not too long, not reserved, and distinct from earlier names.
+/// Allocates valid names for an engine: not too long, not reserved, and distinct from earlier names.
 package struct SQLNames {
   private let dialect: any SQLDialect
   private var taken: Set<String> = []

@@ -151,8 +151,8 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Computes the values of existing records that are derived from other records, one statement for each column. Versions
-  /// stay, as for all that a migration fills in.
+  /// Computes the new derived attributes of existing records, with one statement for each column. The versions of the
+  /// records do not change, as for all values that a migration computes.
   private mutating func deriveFromOthers(_ old: StoredSchema) {
     let expression = DerivedExpression(schema: new, dialect: definition.dialect)
     for table in new.tables {

@@ -80,7 +80,7 @@ private struct ExecutionStack {
   /// - Throws: ``ErrorCode/illegalState`` when the Connect is released.
   init<Strategy>(of connect: GenericConnect<Strategy>?, for handle: AnyActionHandle) throws {
     guard let connect else {
-      throw CoherenceError(.illegalState, "The Connect is gone; keep it while its actions are to be executed.")
+      throw CoherenceError(.illegalState, "The Connect was released; retain it until its actions have finished.")
     }
     container = connect.container
     context = connect.newActionContext()

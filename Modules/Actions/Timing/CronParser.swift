@@ -47,7 +47,7 @@ struct CronParser {
     if let first = words.first, first.text.hasPrefix("@") {
       if words.count == 1, let expansion = Self.shortcuts[first.text.lowercased()] { return Self.words(of: expansion) }
       let known = Self.shortcuts.keys.sorted().joined(separator: ", ")
-      throw error(at: first.position, "a text with @ stands alone and is one of \(known)")
+      throw error(at: first.position, "a text with @ must be the whole expression, one of \(known)")
     }
     guard words.count == 5 else {
       let position = words.count > 5 ? words[5].position : text.count + 1

@@ -51,7 +51,7 @@ extension HTTPFailure {
       default: "the server's own log may say why"
       }
     return CoherenceError(
-      .httpStatus, "\(host) answered a \(method.rawValue) with status \(code); \(advice).", underlying: self,
+      .httpStatus, "\(host) replied to a \(method.rawValue) with status \(code); \(advice).", underlying: self,
       isRetryable: Self.retryableStatuses.contains(code))
   }
 
@@ -82,15 +82,15 @@ extension HTTPFailure {
   func redirectRefused(_ reason: String) -> CoherenceError {
     CoherenceError(
       .httpRedirectRefused,
-      "\(host) sent a \(method.rawValue) on to another address, which is not asked: \(reason). Ask for the address "
-        + "itself, if that is safe, or report it to the service.", underlying: self)
+      "\(host) redirected a \(method.rawValue) to an address that the client does not follow: \(reason). Request the "
+        + "address itself, if that is safe, or report it to the service.", underlying: self)
   }
 
   package func bodyTooLarge(_ limit: Int) -> CoherenceError {
     CoherenceError(
       .httpBodyTooLarge,
-      "\(host) answered a \(method.rawValue) with a body of more than \(limit) bytes; ask for less at once, in pages, or "
-        + "allow more.", underlying: self)
+      "\(host) replied to a \(method.rawValue) with a body of more than \(limit) bytes; request less at once, in "
+        + "pages, or allow more.", underlying: self)
   }
 
   func tooManyRedirects(_ limit: Int) -> CoherenceError {
@@ -103,8 +103,8 @@ extension HTTPFailure {
   func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
     CoherenceError(
       .httpUnreadable,
-      "\(host) answered a \(method.rawValue) with a body that is no '\(type)': \(Self.position(of: error)). Compare the "
-        + "type with what the service documents.", underlying: self)
+      "\(host) replied to a \(method.rawValue) with a body that is not a '\(type)': \(Self.position(of: error)). "
+        + "Compare the type with what the service documents.", underlying: self)
   }
 
   func unreadable(_ sentence: String) -> CoherenceError {

@@ -113,7 +113,7 @@ public struct ServerEvents: AsyncSequence, Sendable {
         stream.discard()
         throw CoherenceError(
           .httpUnreadable,
-          "\(HTTPFailure(to: request).host) answered with a content that is no 'text/event-stream'; check the address.",
+          "\(HTTPFailure(to: request).host) replied without the content type 'text/event-stream'; check the address.",
           underlying: HTTPFailure(to: request, status: stream.status.code))
       }
       parser = ServerEventParser(lastEventID: id, limit: options.limit)

@@ -73,7 +73,7 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
       guard let link = LinkHeader(page.reply).target(of: relation) else { return nil }
       let base = page.reply.url ?? request.url
       guard let base, let url = URL(string: link, relativeTo: base)?.absoluteURL, url.host != nil else {
-        throw HTTPFailure(to: request).unreadable("the link to the next page is no address; report it to the service.")
+        throw HTTPFailure(to: request).unreadable("the link to the next page is not an address; inform the service.")
       }
       return try policy.moved(request, to: url).unconditional
     }
@@ -83,7 +83,7 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   func checkNumber(of page: HTTPPage<Content>, first: Int?) throws {
     guard let answered = number?(page.content), let first, answered != first + page.index else { return }
     throw HTTPFailure(to: page.reply.request).unreadable(
-      "page \(answered) came when page \(first + page.index) was asked for; ask for all pages again.")
+      "page \(answered) arrived instead of page \(first + page.index); request all pages again.")
   }
 }
 

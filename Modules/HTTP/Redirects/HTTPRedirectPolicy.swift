@@ -76,7 +76,7 @@ extension HTTPRedirectPolicy {
       let location = reply.response.headerFields[.location]
     else { return nil }
     guard let target = URL(string: location, relativeTo: hop.request.url)?.absoluteURL else {
-      throw HTTPFailure(to: hop.request).redirectRefused("its 'Location' is no address")
+      throw HTTPFailure(to: hop.request).redirectRefused("its 'Location' is not an address")
     }
     return target
   }

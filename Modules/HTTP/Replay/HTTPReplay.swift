@@ -29,7 +29,7 @@ public final class HTTPReplay: HTTPClient {
       self.init(try JSONDecoder().decode([HTTPExchange].self, from: try Data(contentsOf: file)), redaction: redaction)
     } catch {
       throw CoherenceError(
-        .inputOutput, "There is no recording at '\(file.path)'; make one with HTTPRecorder.", underlying: error)
+        .inputOutput, "No recording exists at '\(file.path)'; make one with HTTPRecorder.", underlying: error)
     }
   }
 
@@ -61,6 +61,6 @@ public final class HTTPReplay: HTTPClient {
       .httpUnmatchedRequest,
       "The recording has no reply to \(request.method.rawValue) \(address). "
         + (left.isEmpty ? "All that it had were given." : "It has: \(left.joined(separator: ", ")).")
-        + " Record it anew, or mend the request.", underlying: HTTPFailure(to: request))
+        + " Record it again, or correct the request.", underlying: HTTPFailure(to: request))
   }
 }

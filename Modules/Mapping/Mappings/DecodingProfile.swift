@@ -11,8 +11,8 @@ final class DecodingProfile: Sendable {
     case custom
   }
 
-  /// The number of models at the beginning of a fetch that are decoded and observed. Later models of a memberwise type are
-  /// made without the decoding.
+  /// The number of models that a fetch decodes and observes first. Later models of a memberwise type are made without
+  /// the decoding.
   static let sampleCount = 32
 
   private let observed: Atomic<Behaviour>

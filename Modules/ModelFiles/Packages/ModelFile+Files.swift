@@ -26,7 +26,7 @@ extension ModelFile {
     guard FileManager.default.fileExists(atPath: contents.path) else {
       throw CoherenceError(
         .modelNotFound,
-        "The model package '\(url.path)' has no file 'contents'. A package of Xcode 3 is written anew by a later Xcode."
+        "The model package '\(url.path)' has no file 'contents'. Open and save a package of Xcode 3 with a later Xcode."
       )
     }
     self = try ModelFile(xml: try PackageFiles.data(at: contents), named: name, path: contents.path)

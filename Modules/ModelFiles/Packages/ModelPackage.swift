@@ -42,7 +42,7 @@ public struct ModelPackage: Sendable, Hashable {
   ///   ``/CoherenceCore/ErrorCode/invalidModel`` for an unreadable version.
   public init(contentsOf url: URL) throws {
     guard PackageFiles.isDirectory(url) else {
-      throw CoherenceError(.modelNotFound, "The model package '\(url.path)' does not exist, or is no directory.")
+      throw CoherenceError(.modelNotFound, "The model package '\(url.path)' does not exist, or is not a directory.")
     }
     name = url.deletingPathExtension().lastPathComponent
     versions = []

@@ -13,7 +13,7 @@ enum PackageFiles {
     }
     // A pipe or a device would block or never end.
     guard kind == .typeRegular else {
-      throw CoherenceError(.inputOutput, "The model file '\(url.path)' is no regular file.")
+      throw CoherenceError(.inputOutput, "The model file '\(url.path)' is not a regular file.")
     }
     do {
       let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

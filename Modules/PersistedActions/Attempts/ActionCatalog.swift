@@ -2,13 +2,13 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// The actions and schedules that a worker knows.
+/// The types of actions that a worker can run, and the schedules that the worker maintains.
 struct ActionCatalog: Sendable {
   private let types: [String: ActionType]
   private let schedules: [String: PersistedSchedule]
 
-  /// - Throws: ``ErrorCode/illegalState`` for two actions or two schedules with one name, and for a schedule of an action
-  ///   that is not listed.
+  /// - Throws: ``ErrorCode/illegalState`` for two actions or two schedules with one name, and for a schedule whose
+  ///   action is missing in the list.
   init(_ actions: [any PersistedAction.Type], schedules: [PersistedSchedule]) throws {
     var types: [String: ActionType] = [:]
     for action in actions {
@@ -27,7 +27,7 @@ struct ActionCatalog: Sendable {
       guard types[schedule.actionName] != nil else {
         throw CoherenceError(
           .illegalState,
-          "The schedule '\(schedule.name)' is of the action '\(schedule.actionName)', which the worker does not know; "
+          "The schedule '\(schedule.name)' runs the action '\(schedule.actionName)', which the worker does not know; "
             + "list the action's type.")
       }
     }
@@ -35,16 +35,18 @@ struct ActionCatalog: Sendable {
     self.schedules = byName
   }
 
-  /// The names of the known actions.
+  /// The names of the known actions, former names included.
   var names: [String] { types.keys.sorted() }
 
-  /// The schedules, by name.
+  /// The schedules, sorted by name.
   var allSchedules: [PersistedSchedule] { schedules.values.sorted { $0.name < $1.name } }
 
   subscript(name: String) -> ActionType? { types[name] }
 
-  /// The next date of the schedule that a record stands for, with the text of the schedule; `nil` when the record stands
-  /// for none, or for a schedule that is unknown or over.
+  /// Returns the next date of a record's schedule, with the text of the schedule.
+  ///
+  /// Returns `nil` if the record belongs to no schedule or only documents a finished run, if this worker does not know
+  /// the schedule, and if the schedule has no later date.
   func nextRun(of record: PersistedActionRecord, after date: Date) -> (date: Date, text: String)? {
     guard record.isRecurring, let schedule = record.scheduleName.flatMap({ schedules[$0] }),
       schedule.actionName == record.name, let next = schedule.schedule.nextDate(after: date)
@@ -55,7 +57,7 @@ struct ActionCatalog: Sendable {
   private static func type<A: PersistedAction>(of action: A.Type) -> ActionType { ActionType(action) }
 }
 
-/// A type of actions, behind closures.
+/// A type-erased ``PersistedAction`` type.
 struct ActionType: Sendable {
   typealias Body = @Sendable (PersistedActionContext) async throws -> Void
 

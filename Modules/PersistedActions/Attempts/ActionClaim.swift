@@ -1,10 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// An action that a worker has claimed, as the values that its attempt needs.
+/// An action that a worker has claimed: a copy of the record's values that the attempt needs.
 struct ActionClaim: Sendable, Identifiable {
-  /// Distinguishes two claims of one record: a worker may claim an action again that was taken over from it, while its
-  /// earlier attempt still runs.
+  /// Distinguishes two claims of one record by one worker. When another worker has taken an action over and failed,
+  /// this worker can claim the action a second time, while its own first attempt still runs.
   struct ID: Hashable {
     let recordID: ManagedObjectID
     let lease: UUID
@@ -52,17 +52,18 @@ struct ReportedProgress: Sendable, Hashable {
 struct EndedAttempt: Sendable {
   enum Outcome: Sendable {
     case succeeded(result: Data?)
-    /// Another attempt follows, after the delay or by the retry policy, if the error is not final.
+    /// The attempt failed. A retryable error leads to another attempt until the retry policy has no attempts left; the
+    /// delay replaces the delay of the policy.
     case failed(text: String, isRetryable: Bool, delay: Duration?)
     case postponed(until: Date)
     case parked(text: String)
-    /// The attempt does not count, and the action waits for a worker.
+    /// The worker stops. The action waits for any worker, and the attempt does not count.
     case handedBack
   }
 
   let claim: ActionClaim
   var outcome: Outcome
   let progress: ReportedProgress?
-  /// The policy of the action's type.
+  /// The retry policy of the action's type. A policy in the action's record precedes it.
   let retry: PersistedRetry
 }

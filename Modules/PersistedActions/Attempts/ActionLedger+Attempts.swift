@@ -1,13 +1,14 @@
 import CoherenceCore
 import Foundation
 
-// The ends of attempts, and the changes that an attempt makes in its own record.
+// The ends of attempts, and the changes of an action's record during its attempt.
 
 extension ActionLedger {
   /// Saves the ends of attempts, in one transaction. An attempt whose lease was lost writes nothing.
   ///
-  /// A worker that was stopped may come back after its lease was taken over. Each record is read anew, compared with the
-  /// token of the claim, and saved on the version that was compared: a takeover before, between or after loses nothing.
+  /// A suspended process can resume after another worker has taken its actions over. Each record is therefore fetched
+  /// again, and its token compared with the token of the claim. The save then requires the fetched version, so that a
+  /// takeover between the comparison and the commit is detected too.
   ///
   /// - Returns: An event for each attempt.
   func finish(_ attempts: [EndedAttempt], at date: Date) async throws -> [PersistedActionEvent] {
@@ -36,14 +37,15 @@ extension ActionLedger {
     }
   }
 
-  /// The number of attempts of a save that meets changes of the action's own record, such as a request to cancel it.
+  /// The maximum number of saves when other transactions, such as a request to cancel, change the action's record.
   private static let saveLimit = 16
 
-  /// Saves the changes of a context together with a change of the running action's record: both, or neither.
+  /// Saves the changes of a context and a change of the running action's record in one transaction.
   ///
-  /// To be called inside the context, whose merge policy decides about all other records.
+  /// Call it on the context's thread. A conflict over the action's record repeats the save; the context's merge policy
+  /// resolves the conflicts over all other records.
   ///
-  /// - Parameter change: Changes the record. Called again when the save meets a change of the record.
+  /// - Parameter change: Changes the record. Called again for each repetition of the save.
   /// - Throws: ``ErrorCode/leaseLost``; `CancellationError` when the cancellation of the action was requested; errors of
   ///   the save.
   func save<T>(
@@ -52,7 +54,7 @@ extension ActionLedger {
     let policy = context.mergePolicy
     defer { context.mergePolicy = policy }
     var strict = policy
-    // No policy may resolve a conflict over the action's own record: a worker that has lost its lease would win.
+    // A merge policy that prefers the context's values would let a worker without a lease finish the action.
     strict.allows = { conflict in
       if conflict.objectID == claim.recordID { throw ChangedActionRecord() }
       return try policy.allows?(conflict) ?? true
@@ -68,7 +70,7 @@ extension ActionLedger {
         try context.save()
         return result
       } catch let error as CoherenceError where error.underlying is ChangedActionRecord && attempt < Self.saveLimit {
-        // The record of a run, which the change has inserted, is inserted again.
+        // The repeated change inserts the record of a schedule's run again; the first one must not be saved too.
         for object in context.insertedObjects.subtracting(known) { context.delete(object) }
         context.refresh(record, mergeChanges: false)
       }
@@ -76,18 +78,18 @@ extension ActionLedger {
     throw Self.leaseLost(claim)
   }
 
-  /// Thrown by the policy of a save that meets a change of the action's own record.
+  /// The error of a save that found a newer version of the action's record.
   private struct ChangedActionRecord: Error {}
 
   static func leaseLost(_ claim: ActionClaim) -> CoherenceError {
     CoherenceError(
       .leaseLost,
-      "The action '\(claim.handle.name)' was taken over by another worker, because this worker gave no sign of life for "
+      "Another worker has taken over the action '\(claim.handle.name)', because this worker sent no heartbeat for "
         + "longer than its lease; nothing was saved. Make the lease longer than the longest pause of the process.")
   }
 }
 
 extension PersistedActionRecord {
-  /// Whether the record still belongs to a claim.
+  /// Whether the action still runs under a claim.
   func isHeld(by claim: ActionClaim) -> Bool { state == .running && lease == claim.lease }
 }

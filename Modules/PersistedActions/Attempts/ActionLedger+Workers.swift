@@ -2,23 +2,25 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-// The signs of life of workers, and the actions of workers that give none.
+// The heartbeats of workers, and the actions of workers without heartbeats.
 
-/// A claim of a worker, with the worker's latest sign of life. Two equal values that were read one lease apart show a
-/// worker that has stopped: clocks have no part in it.
+/// A claim of a running action, with the number of its worker's heartbeats.
+///
+/// A reader that finds equal values at two times, one lease apart, knows that the worker has stopped. The reader
+/// measures this interval with its own clock, so that clocks of other processes cannot mislead it.
 struct ObservedLease: Sendable, Hashable {
   let lease: UUID
   let worker: UUID?
   let beats: Int64
 }
 
-/// A worker with its latest sign of life.
+/// A worker with the number of its heartbeats.
 struct ObservedWorker: Sendable, Hashable {
   let worker: UUID
   let beats: Int64
 }
 
-/// A running action of the worker itself, as the store has it.
+/// A running action of this worker, as read from the store.
 struct OwnAction: Sendable {
   let recordID: ManagedObjectID
   let lease: UUID?
@@ -28,9 +30,10 @@ struct OwnAction: Sendable {
 extension ActionLedger {
   private typealias Workers = FetchRequest<ActionWorkerRecord>
 
-  // MARK: Signs of life
+  // MARK: Heartbeats
 
-  /// Gives a sign of life. Inserts the record of the worker if there is none: another worker may have deleted it.
+  /// Saves a heartbeat. Inserts the record of the worker before its first heartbeat, and after another worker has
+  /// deleted the record.
   func beat(at date: Date) async throws {
     let ledger = self
     try await changing { context in
@@ -43,21 +46,22 @@ extension ActionLedger {
       let record = try ActionWorkerRecord(context: context)
       record.identifier = ledger.worker
       record.name = ledger.workerName
-      // No earlier record of the worker had the number: two looks never meet equal signs of two records.
+      // A new record must not repeat a number of a deleted record: an observer that reads both would miss the
+      // heartbeat.
       record.beats = Int64.random(in: 0..<1 << 48)
       record.startedDate = date
       record.beatDate = date
     }
   }
 
-  /// Deletes the record of the worker, which has no actions any more.
+  /// Deletes the record of the worker. Call it when the worker has no claimed actions.
   func removeWorker() async throws {
     try await changing { [worker] context in
       for record in try context.fetch(Workers().filter { $0.identifier == worker }) { context.delete(record) }
     }
   }
 
-  /// The running actions of the worker.
+  /// Fetches the running actions of the worker.
   func ownActions() async throws -> [OwnAction] {
     try await inContext { [worker] context in
       let request = Records().filter { $0.state == PersistedActionState.running.rawValue && $0.worker == worker }
@@ -67,7 +71,7 @@ extension ActionLedger {
     }
   }
 
-  /// Stores the progress of running actions. An action whose lease was lost is left alone.
+  /// Saves the progress of running actions, except for actions whose lease was lost.
   func store(_ progress: [(claim: ActionClaim, progress: ReportedProgress)]) async throws {
     try await changing { context in
       let records = try Self.records(progress.map(\.claim.recordID), in: context)
@@ -79,11 +83,11 @@ extension ActionLedger {
     }
   }
 
-  // MARK: Workers without a sign of life
+  // MARK: Workers without a heartbeat
 
   private static let observationLimit = 4096
 
-  /// The claims of running actions, except those that the worker knows as its own.
+  /// Fetches the claims of running actions, except the claims that this worker retains in memory.
   func observedLeases(except known: Set<UUID>) async throws -> Set<ObservedLease> {
     try await inContext { [queues, worker] context in
       let own = known.map(UUID?.some)
@@ -98,7 +102,8 @@ extension ActionLedger {
       return Set(
         running.compactMap { record in
           record.lease.map { lease in
-            // A claim of this worker that it does not know was lost on the way: the worker's own life proves nothing.
+            // The store can have a claim of this worker that the worker does not know, for example because the reply to
+            // the commit was lost. The worker's heartbeats must not keep such a claim alive.
             let isOwn = record.worker == worker
             return ObservedLease(
               lease: lease, worker: record.worker,
@@ -108,7 +113,8 @@ extension ActionLedger {
     }
   }
 
-  /// Has the actions of claims wait again, or parks them when their attempts are used up, and forgets their workers.
+  /// Moves the actions of claims back to the waiting state, or parks actions without attempts left. Deletes the records
+  /// of their workers.
   ///
   /// - Returns: An event for each action.
   func rescue(_ leases: Set<ObservedLease>, at date: Date) async throws -> [PersistedActionEvent] {
@@ -125,7 +131,7 @@ extension ActionLedger {
     }
   }
 
-  /// The other workers without a running action.
+  /// Fetches the other workers without a running action.
   func idleWorkers() async throws -> Set<ObservedWorker> {
     try await inContext { [worker] context in
       let others = try context.fetch(Workers().filter { $0.identifier != worker }.limit(Self.observationLimit))
@@ -143,8 +149,8 @@ extension ActionLedger {
     return Set(try context.fetch(request).compactMap(\.worker))
   }
 
-  /// Deletes the records of workers without a sign of life and without an action. The next sign of life of a worker that
-  /// was only idle inserts its record again.
+  /// Deletes the records of workers that still have no running action and no new heartbeat. A deleted worker that lives
+  /// inserts its record again with its next heartbeat.
   func forget(_ workers: Set<ObservedWorker>) async throws {
     try await changing { context in
       let records = try context.fetch(Workers().filter { $0.identifier.isIn(workers.map(\.worker)) })
@@ -158,7 +164,8 @@ extension ActionLedger {
 
   // MARK: Schedules
 
-  /// Makes the record of a schedule, or brings it up to date while it waits for its date.
+  /// Inserts the record of a schedule, or updates the record while it waits for its date. A record whose action runs or
+  /// is retried keeps its values.
   func ensure(_ schedule: PersistedSchedule, at date: Date) async throws {
     let payload = try schedule.encode()
     let entity = entity

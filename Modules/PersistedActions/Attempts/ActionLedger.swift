@@ -1,10 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// The records of actions and workers in the stores of a coordinator, as one worker reads and changes them.
+/// Reads and changes the records of actions and workers in the stores of a coordinator, on behalf of one worker.
 ///
-/// Each method works in a context of its own, which no other context follows: a save of the worker costs user interfaces
-/// nothing.
+/// Each method uses a new context that publishes its saves to no other context, so that user interfaces do not pay for
+/// the worker's saves.
 struct ActionLedger: Sendable {
   let coordinator: PersistentStoreCoordinator
   /// The entity of the actions.
@@ -15,19 +15,20 @@ struct ActionLedger: Sendable {
   let workerName: String
   let retention: PersistedActionRetention
   let queues: [String]
-  /// Whether only actions with known names are claimed.
+  /// Whether the worker claims only actions with known names.
   let leavesUnknownActions: Bool
 
   typealias Records = FetchRequest<PersistedActionRecord>
 
-  /// Runs a block in a context of its own.
+  /// Runs a block in a new context.
   func inContext<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.name = "persisted actions"
     return try await context.perform { try body(context) }
   }
 
-  /// Runs a block that reads records, changes them and saves, again from newer rows when the save loses a race.
+  /// Runs a block that changes records in a new context, and saves. Repeats both with newer rows when another
+  /// transaction changed the records first.
   func changing<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
@@ -46,7 +47,7 @@ struct ActionLedger: Sendable {
     }
   }
 
-  /// The records with identifiers, as the store has them.
+  /// Fetches the records with identifiers.
   static func records(
     _ ids: some Sequence<ManagedObjectID>, in context: ManagedObjectContext
   ) throws -> [ManagedObjectID: PersistedActionRecord] {
@@ -57,7 +58,7 @@ struct ActionLedger: Sendable {
 
   // MARK: Claiming
 
-  /// Claims waiting actions of a queue, the first by rank.
+  /// Claims waiting actions of a queue, in the order of their ranks.
   ///
   /// - Parameter lease: The token of the claim.
   func claim(from queue: String, limit: Int, lease: UUID, at date: Date) async throws -> [ActionClaim] {
@@ -81,9 +82,9 @@ struct ActionLedger: Sendable {
 
   // MARK: Scheduled actions
 
-  /// Has the scheduled actions wait whose dates are reached.
+  /// Moves the scheduled actions with reached dates to the waiting state.
   ///
-  /// - Returns: The first date of the other scheduled actions; `nil` for none.
+  /// - Returns: The earliest date of the remaining scheduled actions; `nil` without such an action.
   func promoteScheduled(at date: Date) async throws -> Date? {
     let first = try await firstDueDate()
     guard let first, first <= date else { return first }
@@ -115,7 +116,7 @@ struct ActionLedger: Sendable {
 
   private static let pruningBatch = 1000
 
-  /// Deletes the finished actions whose time is over, in small transactions.
+  /// Deletes finished actions whose retention has expired, in small transactions.
   ///
   /// - Returns: The number of deleted records.
   @discardableResult

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Writes the ends of attempts into records, in a context that is saved afterwards.
+/// Writes the ends of attempts into records. The caller saves the context afterwards.
 struct AttemptRecording {
   let ledger: ActionLedger
   let context: ManagedObjectContext
@@ -43,8 +43,8 @@ struct AttemptRecording {
     }
   }
 
-  /// Writes that the worker of an action has given no sign of life. The attempt counts, because it may be the action that
-  /// ends its process.
+  /// Ends the attempt of a worker whose heartbeats have stopped. The attempt counts: an action that crashes its process
+  /// must run out of attempts.
   func rescue(_ record: PersistedActionRecord) throws -> PersistedActionEvent {
     let handle = record.handle
     let text = "The worker stopped during the attempt."
@@ -69,7 +69,7 @@ struct AttemptRecording {
     return .willRetry(record.handle, attempt: attempt, error: text, date: later)
   }
 
-  /// Ends an action, or returns the record to its schedule and leaves a record of the run.
+  /// Ends an action. The record of a schedule waits for the next date instead, and a new record documents the run.
   func end(
     _ record: PersistedActionRecord, as final: PersistedActionState, text: String? = nil
   ) throws -> PersistedActionEvent {
@@ -86,7 +86,7 @@ struct AttemptRecording {
     return .finished(handle, final, error: text)
   }
 
-  /// Inserts the record of a finished run of a schedule.
+  /// Inserts a record that documents a finished run of a schedule.
   private func addRun(
     of record: PersistedActionRecord, as final: PersistedActionState
   ) throws -> PersistedActionHandle {
@@ -119,7 +119,7 @@ struct AttemptRecording {
 }
 
 extension PersistedActionRecord {
-  /// Has the record of a schedule wait for its next date, as if it had not run before.
+  /// Schedules the next run of a schedule's record, without the attempts and results of the last run.
   fileprivate func resume(from date: Date, by text: String) {
     attempts = 0
     failuresText = nil

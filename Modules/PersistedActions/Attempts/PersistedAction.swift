@@ -2,7 +2,7 @@ import CoherenceActions
 
 import Foundation
 
-/// Work that is kept in the store until it is done, by any worker of any process that has the store open.
+/// Work that the store keeps until a worker has done it. The worker may run in any process that has the store open.
 ///
 /// ```swift
 /// struct SendInvoice: PersistedAction {
@@ -21,20 +21,20 @@ import Foundation
 /// least once: again after a failure, and again when its process ended in the middle. Work on records of the same store
 /// that runs in ``PersistedActionContext/commit(_:)`` takes effect exactly once.
 public protocol PersistedAction: Codable, Sendable {
-  /// The name that stored actions are found by, unique among the actions of a program; by default the name of the type.
+  /// The name of the action in the store, unique among the actions of a program; by default the name of the type.
   static var name: String { get }
-  /// The names that stored actions of earlier versions of the program may have; by default none.
+  /// The names of this action in earlier versions of the program, whose stored actions run too; by default none.
   static var formerNames: [String] { get }
-  /// The queue of actions that are enqueued without one; by default ``PersistedActionQueue/defaultName``.
+  /// The queue of an action whose enqueueing names no queue; by default ``PersistedActionQueue/defaultName``.
   static var queue: String { get }
-  /// The attempts of actions that are enqueued without a policy of their own; by default ``PersistedRetry/standard``.
+  /// The retry policy of an action whose enqueueing names no policy; by default ``PersistedRetry/standard``.
   static var retry: PersistedRetry { get }
   /// Whether another attempt follows an error. An action whose error is final is parked. By default the rule of
   /// `RetryPolicy.isTransient`. Called on any thread.
   static func isRetryable(_ error: any Error) -> Bool
 
-  /// Does the work, in a task of its own. A thrown error fails the attempt; see ``PersistedActionExit`` for errors that
-  /// decide what follows.
+  /// Does the work, in a task of its own. A thrown error fails the attempt; a ``PersistedActionExit`` delays the next
+  /// attempt, postpones the action or parks it.
   ///
   /// - Parameter context: The attempt: checkpoint, progress, result, and contexts of the container.
   func run(in context: PersistedActionContext) async throws

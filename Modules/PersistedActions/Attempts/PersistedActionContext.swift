@@ -4,18 +4,18 @@ public import CoherenceStrategies
 public import Foundation
 import Synchronization
 
-/// One attempt of a persisted action: its circumstances, and the ways to save its work. May be used from any thread until
-/// the action's ``PersistedAction/run(in:)`` returns.
+/// One attempt of a persisted action: describes the attempt, and saves its checkpoints, progress and work. May be used
+/// from any thread until the action's ``PersistedAction/run(in:)`` returns.
 public final class PersistedActionContext: Sendable {
   /// The handle of the action.
   public var handle: PersistedActionHandle { claim.handle }
-  /// The number of the attempt; the first is 1. Attempts that ended with their process count.
+  /// The number of the attempt; the first is 1. An attempt whose process ended counts too.
   public var attempt: Int { claim.attempt }
   /// The date at which the action was enqueued, by the clock of the program that enqueued it.
   public var enqueuedDate: Date { claim.enqueuedDate }
-  /// The date from which this attempt was allowed.
+  /// The earliest date for this attempt.
   public var dueDate: Date { claim.dueDate }
-  /// The name of the schedule that the action runs by; `nil` for none.
+  /// The name of the action's schedule; `nil` without a schedule.
   public var scheduleName: String? { claim.scheduleName }
 
   let claim: ActionClaim
@@ -32,7 +32,7 @@ public final class PersistedActionContext: Sendable {
     var checkpoint: Data?
     var result: Data?
     var progress: ReportedProgress?
-    /// The progress that the store has.
+    /// The latest progress in the store.
     var storedProgress: ReportedProgress?
     /// The event of the completion that `commit` has saved.
     var committed: PersistedActionEvent?
@@ -52,24 +52,27 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Contexts
 
-  /// Makes a background context of the container, for reading and for saves apart from the completion.
+  /// Makes a background context of the container, for reading, and for saves before the completion.
   public func newContext() -> BackgroundContext { container.newBackgroundContext() }
 
-  /// Makes a context that merges records of other sources, of a container that is a `Connect`.
+  /// Makes a context that can merge records of another source, such as a server. The worker's container must be a
+  /// `Connect`.
   ///
-  /// - Throws: ``ErrorCode/illegalState`` for a container that is none.
+  /// - Throws: ``ErrorCode/illegalState`` for any other container.
   public func newActionContext() throws -> ActionContext {
     guard let connect = container as? any ActionContextMaking else {
       throw CoherenceError(
-        .illegalState, "The worker's container is no Connect, whose contexts merge; make the worker with a Connect.")
+        .illegalState,
+        "The worker's container is not a Connect, and only contexts of a Connect can merge; make the worker with a "
+          + "Connect.")
     }
     return connect.newActionContext()
   }
 
   // MARK: Cancellation
 
-  /// Whether the action was canceled, has lost its lease, or is to be handed back because its worker stops. The task of
-  /// the action is canceled at the same time.
+  /// Whether the attempt should end: the action was canceled, another worker has taken it over, or its worker stops.
+  /// The task of the action is canceled at the same time.
   public var isCanceled: Bool { state.withLock { $0.isCanceled } }
 
   func cancel() {
@@ -80,7 +83,7 @@ public final class PersistedActionContext: Sendable {
     task?.cancel()
   }
 
-  /// Has ``cancel()`` cancel the task of the attempt, also after the fact.
+  /// Sets the task of the attempt, for ``cancel()``. Cancels the task if the attempt is already canceled.
   func attach(_ task: Task<Void, any Error>) {
     let isCanceled = state.withLock { state in
       state.task = task
@@ -98,7 +101,7 @@ public final class PersistedActionContext: Sendable {
     try state.withLock { $0.checkpoint }.map { try JSONDecoder().decode(Value.self, from: $0) }
   }
 
-  /// Saves a value with which a later attempt can go on, in a transaction of its own.
+  /// Saves a value from which a later attempt can continue, in a transaction of its own.
   ///
   /// - Throws: Errors of encoding the value; ``ErrorCode/leaseLost``; errors of the save.
   public func checkpoint(_ value: some Encodable & Sendable) async throws {
@@ -111,13 +114,12 @@ public final class PersistedActionContext: Sendable {
     noteStored(data, progress)
   }
 
-  /// Saves work on records and the checkpoint behind it in one transaction, so that a later attempt does not repeat the
-  /// work.
+  /// Saves changes of records and a checkpoint in one transaction, so that a later attempt does not repeat the changes.
   ///
   /// - Parameters:
-  ///   - value: The value with which a later attempt can go on.
+  ///   - value: The value from which a later attempt can continue.
   ///   - body: Changes records, in a new background context of the container. The context is saved afterwards, with the
-  ///     merge policy that the block leaves it with.
+  ///     merge policy that the block has set.
   /// - Returns: The result of the block.
   /// - Throws: Errors of the block and of encoding the value; `CancellationError` for a canceled action;
   ///   ``ErrorCode/leaseLost``; errors of the save. Nothing was saved then.
@@ -149,8 +151,8 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Result and progress
 
-  /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. The latest
-  /// result counts.
+  /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. A later call
+  /// replaces the result.
   ///
   /// - Throws: Errors of encoding the value.
   public func setResult(_ value: some Encodable & Sendable) throws {
@@ -158,7 +160,7 @@ public final class PersistedActionContext: Sendable {
     state.withLock { $0.result = data }
   }
 
-  /// Reports progress. Events have it at once; the store gets it with the next checkpoint, sign of life or completion.
+  /// Reports progress. An event is sent at once; the next checkpoint, heartbeat or completion saves the progress.
   ///
   /// - Parameters:
   ///   - completed: The number of finished units of work.
@@ -171,14 +173,14 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Completion
 
-  /// Saves work on records and the success of the action in one transaction, so that the work takes effect exactly once:
-  /// whenever the process ends, either both are saved, or neither is and the action runs again.
+  /// Saves changes of records and the success of the action in one transaction, so that the changes take effect exactly
+  /// once. If the process ends before the commit, the store has neither, and the action runs again.
   ///
   /// The action is finished when the call returns; an error that it throws afterwards is only logged. A second call
   /// throws. The records must be in the store of the action, because a save is atomic for each store only.
   ///
   /// - Parameter body: Changes records, in a new background context of the container. The context is saved afterwards,
-  ///   with the merge policy that the block leaves it with.
+  ///   with the merge policy that the block has set.
   /// - Returns: The result of the block.
   /// - Throws: Errors of the block; `CancellationError` for a canceled action; ``ErrorCode/leaseLost`` when another worker
   ///   has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was saved
@@ -209,12 +211,12 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: For the worker
 
-  /// The event of the completion that `commit` has saved; `nil` without a completion.
+  /// The event of the completion that `commit` has saved; `nil` without a commit.
   var committed: PersistedActionEvent? { state.withLock { $0.committed } }
   var result: Data? { state.withLock { $0.result } }
   var progress: ReportedProgress? { state.withLock { $0.progress } }
 
-  /// Returns the progress that the store does not have yet, and counts it as stored.
+  /// Returns progress that is newer than the store's, and marks it as stored; `nil` without newer progress.
   func takeUnstoredProgress() -> ReportedProgress? {
     state.withLock { state in
       guard state.progress != state.storedProgress else { return nil }

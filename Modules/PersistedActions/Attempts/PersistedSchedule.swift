@@ -2,13 +2,13 @@ public import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// An action that runs again and again, at the dates of a schedule.
+/// An action that runs repeatedly, at the dates of a schedule.
 ///
-/// The store has one record for each schedule, whichever number of workers know it: each date is run once. Dates that
-/// were missed because no worker was running are run once together, and the next run follows by the schedule from then
-/// on. Each run leaves a record of its own in the history.
+/// The store has one record for each schedule, so that each date leads to one run, whatever the number of workers. When
+/// no worker was running at several dates, a single run replaces the missed ones, and the schedule continues from the
+/// present date. Each finished run has a record of its own in the history.
 ///
-/// A schedule that no worker knows any more ends after its next run.
+/// A schedule that all workers have dropped from their lists ends after its next run.
 public struct PersistedSchedule: Sendable {
   /// The name, unique among the schedules of a program.
   public let name: String
@@ -25,7 +25,7 @@ public struct PersistedSchedule: Sendable {
   /// - Parameters:
   ///   - name: The name, unique among the schedules of a program.
   ///   - schedule: The dates.
-  ///   - action: The action, whose properties are the same for each run.
+  ///   - action: The action. Each run has the same properties.
   ///   - queue: The queue; by default the queue of the action's type.
   ///   - priority: The priority among waiting actions.
   public init<A: PersistedAction>(
@@ -38,7 +38,7 @@ public struct PersistedSchedule: Sendable {
     self.priority = priority
     self.encode = {
       let encoder = JSONEncoder()
-      // Equal actions have equal payloads, so that a worker that starts writes only changes.
+      // Equal actions need equal payloads: a worker that starts compares the payload, and saves only a changed one.
       encoder.outputFormatting = .sortedKeys
       return try encoder.encode(action)
     }

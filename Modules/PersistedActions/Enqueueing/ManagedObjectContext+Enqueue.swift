@@ -3,27 +3,27 @@ public import CoherenceCore
 public import Foundation
 
 extension ManagedObjectContext {
-  /// Inserts an action into this context. The action exists once a save of the context has committed, together with the
-  /// other changes of the save, and not at all when the save fails or is rolled back.
+  /// Inserts an action into this context. The next save of the context commits the action together with the other
+  /// changes; a save that fails, and a rollback of the context, leave no action in the store.
   ///
-  /// An action with a unique key joins the unfinished action with the same name and key: no record is inserted, and the
-  /// handle names the present action. If another context saves an equal action first, the save of this context leaves
-  /// its own action out and goes on. The other properties of the joined action, its date and its priority are left as they
-  /// are. Finished actions are not joined.
+  /// If the store has an unfinished action with the same name and unique key, this call inserts no record and returns
+  /// the handle of the stored action, which keeps its payload, date and priority. If another context saves an equal
+  /// action before this context's save, the save omits this action and commits all other changes. This call ignores
+  /// finished actions.
   ///
-  /// To be called inside the context. Reads the store once for an action with a unique key, and not otherwise. Workers of
-  /// all processes that have the store open are woken by the commit.
+  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of all
+  /// processes that have the store open.
   ///
   /// - Parameters:
   ///   - action: The action, which is encoded at once.
   ///   - uniqueKey: The key that makes unfinished actions of one name equal; `nil` for none.
   ///   - date: The date from which the action may run, by the worker's clock; `nil` for at once.
-  ///   - priority: The priority among the waiting actions of the queue. A level counts as ten minutes of waiting, so that
-  ///     actions of low priority run in the end.
+  ///   - priority: The priority among the waiting actions of the queue. A level counts as ten minutes of waiting, so
+  ///     that later actions cannot delay an action of low priority for ever.
   ///   - queue: The queue; `nil` for the queue of the action's type.
-  ///   - retry: The attempts; `nil` for those of the action's type when it runs.
+  ///   - retry: The retry policy; `nil` for the policy of the action's type at the time of the attempt.
   ///   - store: The store; `nil` for the store that the context chooses for new records. With several stores, name the
-  ///     store of the data that is saved with the action.
+  ///     store of the records that the same save changes.
   /// - Returns: The handle of the action.
   /// - Throws: Errors of encoding the action; ``ErrorCode/invalidModel`` for a model without
   ///   `addingPersistedActions()`; errors of fetching.
@@ -51,14 +51,15 @@ extension ManagedObjectContext {
     record.ownRetry = retry
     record.enqueuedDate = now
     record.wait(from: date ?? now, now: now)
-    // A worker decides by its own clock whether a date is reached.
+    // An action with a date is scheduled even if this process considers the date reached: the clock of a worker
+    // decides.
     record.state = date == nil ? .waiting : .scheduled
     if let store { try assign(record, to: store) }
     signalOnSave(ActionChannel.due)
     return record.handle
   }
 
-  /// The handle of the unfinished action with a unique key, unsaved ones included.
+  /// Returns the handle of the unfinished action with a unique key, saved or in this context only.
   private final func unfinishedAction(_ name: String, _ key: String) throws -> PersistedActionHandle? {
     let request = FetchRequest(PersistedActionRecord.self).filter { $0.name == name && $0.activeKey == key }.limit(1)
     return try fetch(request).first?.handle

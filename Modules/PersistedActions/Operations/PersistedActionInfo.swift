@@ -2,11 +2,11 @@ public import CoherenceActions
 public import CoherenceCore
 public import Foundation
 
-/// A persisted action, as a store had it at one moment.
+/// A copy of the stored values of a persisted action at one time.
 public struct PersistedActionInfo: Sendable, Identifiable, Hashable {
   /// The handle of the action.
   public let handle: PersistedActionHandle
-  /// The identifier of the record, by which listings are paged.
+  /// The identifier of the action's record.
   public let recordID: ManagedObjectID
   /// The queue.
   public let queue: String
@@ -22,11 +22,11 @@ public struct PersistedActionInfo: Sendable, Identifiable, Hashable {
   public let startedDate: Date?
   /// The end of a finished action; `nil` for an unfinished one.
   public let finishedDate: Date?
-  /// The number of attempts that have failed or ended with their worker.
+  /// The number of failed attempts, including attempts whose worker stopped.
   public let failedAttempts: Int
   /// The latest failures, the oldest first; at most ten.
   public let failures: [PersistedActionFailure]
-  /// The progress that the action has reported last; `nil` for none.
+  /// The latest stored progress; `nil` if the action has reported no progress.
   public let progress: ActionProgress?
   /// Whether the cancellation of a running action was requested.
   public let isCancelRequested: Bool
@@ -34,11 +34,11 @@ public struct PersistedActionInfo: Sendable, Identifiable, Hashable {
   public let hasResult: Bool
   /// Whether the action has saved a checkpoint.
   public let hasCheckpoint: Bool
-  /// The name of the schedule that the action runs by; `nil` for none.
+  /// The name of the action's schedule; `nil` without a schedule.
   public let scheduleName: String?
-  /// The text of that schedule.
+  /// The text of the action's schedule.
   public let scheduleText: String?
-  /// The identifier of the worker of a running action.
+  /// The identifier of the worker of a running action; `nil` in other states.
   public let worker: UUID?
 
   /// The identifier of the action.

@@ -2,11 +2,11 @@ import CoherenceCore
 public import Foundation
 
 extension PersistedActions {
-  /// Cancels an action: at once while it waits, and by a request to its worker while it runs. Does nothing for a finished
-  /// action.
+  /// Cancels an action. A waiting or scheduled action is canceled at once, and a running action by a request to its
+  /// worker. Does nothing for a finished action.
   ///
-  /// A running action sees the request as the cancellation of its task. It is canceled even if it then returns, unless it
-  /// commits its work before.
+  /// The worker cancels the task of a running action. The action ends as canceled even if it returns without an error,
+  /// unless it has committed its work before the request.
   ///
   /// - Returns: Whether the action is canceled or will be.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
@@ -29,10 +29,9 @@ extension PersistedActions {
     }
   }
 
-  /// Has a scheduled action wait for a worker now, as if its date were reached. After the run, a schedule goes on with its
-  /// next date.
+  /// Makes a scheduled action due now. After the run, the action of a schedule waits for its next date.
   ///
-  /// - Returns: Whether the action waits; `false` for an action that is running or has finished.
+  /// - Returns: Whether the action waits for a worker; `false` for a running or finished action.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
   @discardableResult
   public func runNow(_ handle: PersistedActionHandle) async throws -> Bool {
@@ -46,7 +45,7 @@ extension PersistedActions {
     }
   }
 
-  /// Has a parked or canceled action run again, with all of its attempts, from its checkpoint on.
+  /// Runs a parked or canceled action again, from its checkpoint on, and with the full number of attempts.
   ///
   /// - Returns: Whether the action waits; `false` for an action in another state.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; ``ErrorCode/uniquenessViolated`` while another action
@@ -60,7 +59,7 @@ extension PersistedActions {
       record.attempts = 0
       record.isCancelRequested = false
       record.finishedDate = nil
-      // The record of a finished run has the key of its schedule no more.
+      // The record of a schedule's finished run has no key, so that its retry does not become the schedule's record.
       record.activeKey = record.key
       record.wait(from: date, now: date)
       context.signalOnSave(ActionChannel.due)
@@ -68,9 +67,9 @@ extension PersistedActions {
     }
   }
 
-  /// Deletes the record of an action that is not running.
+  /// Deletes the record of an action, unless the action is running.
   ///
-  /// - Returns: Whether the record was deleted; `false` for a running action, and without a record.
+  /// - Returns: Whether the call has deleted the record; `false` for a running action, and without a record.
   /// - Throws: Errors of the store.
   @discardableResult
   public func delete(_ handle: PersistedActionHandle) async throws -> Bool {
@@ -81,10 +80,10 @@ extension PersistedActions {
     }
   }
 
-  /// Deletes finished actions whose time is over. Workers prune every ten minutes while they have work.
+  /// Deletes finished actions whose retention has expired. Workers prune every ten minutes while they have work.
   ///
   /// - Parameters:
-  ///   - retention: The time for which actions are kept.
+  ///   - retention: The time to keep finished actions.
   ///   - date: The present date.
   /// - Returns: The number of deleted actions.
   /// - Throws: Errors of the store.
@@ -93,7 +92,8 @@ extension PersistedActions {
     try await ledger(retention).prune(at: date)
   }
 
-  /// Runs a block that changes records, and saves; again from newer rows when the save loses a race.
+  /// Runs a block that changes records, and saves. Repeats both with newer rows when another transaction changed the
+  /// records first.
   private func changing<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

@@ -2,9 +2,9 @@ import CoherenceCore
 public import CoherenceStrategies
 public import Foundation
 
-/// The persisted actions in the stores of a container: lists them, and changes them beside their workers.
+/// Lists, cancels, retries and deletes the persisted actions in the stores of a container.
 ///
-/// Each call reads or saves in a context of its own. May be used from any thread, and without a worker.
+/// Each call reads or saves in a new context. May be used from any thread, while workers run and without a worker.
 public struct PersistedActions: Sendable {
   private let container: any PersistentContainer
   /// Returns the present date.
@@ -13,11 +13,11 @@ public struct PersistedActions: Sendable {
 
   var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-  /// Makes the access to the actions of a container.
+  /// Makes a value for the actions of a container.
   ///
   /// - Parameters:
   ///   - container: The container of the stores.
-  ///   - now: Returns the present date, which the workers' ``PersistedActionClock`` has to agree with.
+  ///   - now: Returns the present date. Use the date of the workers' ``PersistedActionClock``.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`.
   public init(_ container: any PersistentContainer, now: @escaping @Sendable () -> Date = { Date() }) throws {
     _ = try container.managedObjectModel.persistedActionEntity()
@@ -33,21 +33,22 @@ public struct PersistedActions: Sendable {
 
   // MARK: Listing
 
-  /// Returns the action with a handle; `nil` for none, for example after it was pruned.
+  /// Returns the action with a handle; `nil` if the store has no such action, for example after pruning.
   ///
-  /// For a handle that has joined another action, the latest action of the same name and key.
+  /// The save of an action with a unique key may have joined it to an equal action of another context. For the handle
+  /// of such an action, returns the latest action with the same name and key.
   public func action(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo? {
     try await inContext { try Self.record(handle, in: $0).map(PersistedActionInfo.init) }
   }
 
-  /// Returns actions, the latest enqueued last, in pages.
+  /// Returns a page of actions, in the order of their enqueueing.
   ///
   /// - Parameters:
   ///   - states: The states; none for all.
   ///   - name: The name of the actions; `nil` for all.
   ///   - queue: The queue; `nil` for all.
-  ///   - limit: The size of a page.
-  ///   - last: The last action of the page before; `nil` for the first page.
+  ///   - limit: The maximum number of actions in the page.
+  ///   - last: The last action of the previous page; `nil` for the first page.
   public func actions(
     in states: Set<PersistedActionState> = [], named name: String? = nil, queue: String? = nil, limit: Int = 100,
     after last: PersistedActionInfo? = nil
@@ -69,8 +70,9 @@ public struct PersistedActions: Sendable {
   /// Returns the actions whose identifiers begin with a text, in the order of the identifiers.
   ///
   /// - Parameters:
-  ///   - prefix: The beginning of a UUID, in either case, with or without hyphens. Any other text finds nothing.
-  ///   - limit: The greatest number of actions.
+  ///   - prefix: The first digits of a UUID, in upper or lower case, with or without hyphens. Any other text finds
+  ///     nothing.
+  ///   - limit: The maximum number of actions.
   public func actions(idPrefix prefix: String, limit: Int = 100) async throws -> [PersistedActionInfo] {
     let digits = prefix.filter { $0 != "-" }
     guard let first = UUID(digits: digits, filledWith: "0"), let last = UUID(digits: digits, filledWith: "F") else {
@@ -82,7 +84,8 @@ public struct PersistedActions: Sendable {
     }
   }
 
-  /// Returns the actions that wait for the next dates of their schedules, or run by them, by the names of the schedules.
+  /// Returns the unfinished action of each schedule, sorted by the names of the schedules. The action waits for the
+  /// next date of the schedule, or runs.
   public func schedules() async throws -> [PersistedActionInfo] {
     try await inContext { context in
       let unfinished = PersistedActionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
@@ -95,7 +98,7 @@ public struct PersistedActions: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the schedule.
-  ///   - limit: The greatest number of runs.
+  ///   - limit: The maximum number of runs.
   public func runs(ofSchedule name: String, limit: Int = 100) async throws -> [PersistedActionInfo] {
     try await inContext { context in
       let final = PersistedActionState.final.map(\.rawValue)
@@ -104,12 +107,12 @@ public struct PersistedActions: Sendable {
     }
   }
 
-  /// Returns the number of actions in each state that has any.
+  /// Returns the number of actions in each state, without zeros.
   public func counts() async throws -> [PersistedActionState: Int] {
     try await inContext { try PersistedActionRecord.counts(in: $0) }
   }
 
-  /// Returns the number of actions of each queue in each state that has any. Costs two indexed reads for each number.
+  /// Returns the number of actions in each queue and state, without zeros. Costs two indexed reads for each number.
   public func queues() async throws -> [String: [PersistedActionState: Int]] {
     try await inContext { context in
       var queues: [String: [PersistedActionState: Int]] = [:]
@@ -125,7 +128,7 @@ public struct PersistedActions: Sendable {
     }
   }
 
-  /// Returns the result of an action; `nil` for an action without one.
+  /// Returns the result of an action; `nil` for an action without a result.
   ///
   /// - Throws: Errors of decoding the result; ``ErrorCode/objectNotFound`` for an unknown handle.
   public func result<Value: Decodable & Sendable>(
@@ -135,13 +138,13 @@ public struct PersistedActions: Sendable {
     return try data.map { try JSONDecoder().decode(Value.self, from: $0) }
   }
 
-  /// Waits until an action has finished, in this process or another.
+  /// Waits until an action has finished, whichever process runs it.
   ///
   /// - Returns: The finished action.
-  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle, and for an action that leaves no record;
-  ///   `CancellationError`; errors of the store.
+  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle, and for an action whose record is deleted at its
+  ///   end; `CancellationError`; errors of the store.
   public func untilFinished(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo {
-    // The stream begins with an element, so that the first look is after the begin of the listening.
+    // The stream starts with an element, so that the first fetch follows the start of listening and misses no end.
     for await _ in coordinator.signals(ActionChannel.finished) {
       let info = try await inContext { PersistedActionInfo(try Self.existing(handle, in: $0)) }
       if info.state.isFinal { return info }
@@ -152,6 +155,7 @@ public struct PersistedActions: Sendable {
 
   // MARK: Records
 
+  /// Fetches the record of a handle, or of the equal action that the handle's action was joined to.
   static func record(
     _ handle: PersistedActionHandle, in context: ManagedObjectContext
   ) throws -> PersistedActionRecord? {
@@ -175,7 +179,8 @@ public struct PersistedActions: Sendable {
 }
 
 extension UUID {
-  /// Makes a UUID of its first digits and of equal digits after them; `nil` for a text that is no beginning of a UUID.
+  /// Makes a UUID from its first digits, and repeats one digit after them. Returns `nil` for a text without digits,
+  /// with other characters, or with too many digits.
   fileprivate init?(digits: String, filledWith digit: Character) {
     guard !digits.isEmpty, digits.count <= 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
     var text = digits + String(repeating: digit, count: 32 - digits.count)

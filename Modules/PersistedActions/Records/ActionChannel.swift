@@ -1,6 +1,6 @@
-/// The names of the signals that workers and observers exchange.
+/// The names of the store's signals by which transactions wake workers and observers.
 enum ActionChannel {
-  /// Actions wait, or were scheduled.
+  /// Actions were enqueued, wait again, or have a new date.
   static let due = "coherence.actions"
   /// The cancellation of a running action was requested.
   static let cancel = "coherence.actions.cancel"

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// The record of a worker, whose changes show that the worker is alive.
+/// The record of a worker. Each heartbeat of the worker changes it.
 final class ActionWorkerRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()
@@ -32,8 +32,8 @@ final class ActionWorkerRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.name] }
     set { self[Properties.table.name] = newValue }
   }
-  /// The number of heart-beats. Observers compare it with an earlier one, so that clocks have no part in the decision
-  /// whether a worker is alive.
+  /// The number of heartbeats. Other workers compare the number with an earlier one instead of comparing dates, because
+  /// the clocks of several computers differ.
   var beats: Int64 {
     get { self[Properties.table.beats] }
     set { self[Properties.table.beats] = newValue }

@@ -6,8 +6,8 @@ extension ManagedObjectModel {
   /// ```swift
   /// let model = try ManagedObjectModel(Track.self, Album.self, name: "Music").addingPersistedActions()
   /// ```
-  /// Each store then keeps actions beside its data, so that data and actions are saved in one transaction. A store that
-  /// was made without the entities gets them when it is attached. A model that has the entities is returned itself.
+  /// Each store then has tables for actions and for data, so that one transaction saves both. A store from an earlier
+  /// model without the entities gets them when it is attached. Returns this model if it already has the entities.
   ///
   /// - Throws: ``ErrorCode/invalidModel`` when the model has entities of its own with the names
   ///   `CoherencePersistedAction` or `CoherenceActionWorker`.
@@ -15,7 +15,7 @@ extension ManagedObjectModel {
     try adding([PersistedActionRecord.entityDeclaration, ActionWorkerRecord.entityDeclaration])
   }
 
-  /// The entity of persisted actions.
+  /// Returns the entity of persisted actions.
   ///
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity.
   func persistedActionEntity() throws -> EntityDescription {

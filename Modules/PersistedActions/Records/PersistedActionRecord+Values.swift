@@ -3,7 +3,7 @@ import CoherenceCore
 import Foundation
 
 extension PersistedActionRecord {
-  /// The state; a state of a later version of the framework counts as parked.
+  /// The state. A state that only a later version of the framework knows counts as parked.
   var state: PersistedActionState {
     get { PersistedActionState(rawValue: stateText) ?? .parked }
     set { stateText = newValue.rawValue }
@@ -17,10 +17,10 @@ extension PersistedActionRecord {
     return (try? JSONText.decode([PersistedActionFailure].self, from: .string(failuresText))) ?? []
   }
 
-  /// The number of failures that a record keeps.
+  /// The maximum number of failures that a record keeps.
   private static let failureLimit = 10
 
-  /// Counts an attempt that has failed and notes its error.
+  /// Counts a failed attempt and adds its error to the failures.
   func noteFailure(_ text: String, at date: Date) {
     attempts += 1
     var failures = failures
@@ -28,7 +28,7 @@ extension PersistedActionRecord {
     failuresText = try? JSONText.encode(Array(failures.suffix(Self.failureLimit)))
   }
 
-  /// The retry policy that was given when the action was enqueued.
+  /// The retry policy from the action's enqueueing; `nil` for the policy of the action's type.
   var ownRetry: PersistedRetry? {
     get { retryText.flatMap { try? JSONText.decode(PersistedRetry.self, from: .string($0)) } }
     set { retryText = newValue.flatMap { try? JSONText.encode($0) } }
@@ -37,10 +37,11 @@ extension PersistedActionRecord {
   /// The handle of the action.
   var handle: PersistedActionHandle { PersistedActionHandle(id: identifier, name: name, uniqueKey: key) }
 
-  /// Each level of priority is worth this much waiting, so that no action waits for ever behind later ones.
+  /// The waiting time, in seconds, that raises an action by one level of priority. The time is limited, so that later
+  /// actions of a higher priority cannot delay an action for ever.
   private static let secondsForPriority: TimeInterval = 600
 
-  /// Has the action wait for a worker, from a date on.
+  /// Returns the action to its queue, scheduled for a future date, or waiting otherwise.
   func wait(from date: Date, now: Date) {
     dueDate = date
     rank = Self.rank(of: actionPriority, from: date)
@@ -49,11 +50,13 @@ extension PersistedActionRecord {
     lease = nil
   }
 
+  /// Returns the date by which waiting actions are sorted: the due date, later for a low priority and earlier for a
+  /// high priority.
   static func rank(of priority: ActionPriority, from date: Date) -> Date {
     date.addingTimeInterval(Double(ActionPriority.normal.rawValue - priority.rawValue) * secondsForPriority)
   }
 
-  /// Ends the action. Another action with its key may be enqueued from now on.
+  /// Ends the action, and frees its unique key for new actions.
   func finish(_ final: PersistedActionState, at date: Date) {
     state = final
     finishedDate = date
@@ -62,13 +65,13 @@ extension PersistedActionRecord {
     lease = nil
   }
 
-  /// Whether the record returns to its schedule after each run.
+  /// Whether the record belongs to a schedule and waits for the next date after each run.
   var isRecurring: Bool { scheduleName.map { activeKey == Self.key(ofSchedule: $0) } ?? false }
 
-  /// The unique key of the record that stands for a schedule.
+  /// Returns the unique key of a schedule's recurring record.
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
 
-  /// The number of actions in each state that has any.
+  /// Counts the actions in each state, without zeros.
   static func counts(in context: ManagedObjectContext) throws -> [PersistedActionState: Int] {
     var counts: [PersistedActionState: Int] = [:]
     for state in PersistedActionState.allCases {

@@ -35,8 +35,8 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
   static var entityName: String { "CoherencePersistedAction" }
 
   static var entityDeclaration: Entity {
-    // Waiting records are claimed by rank, scheduled records by due date, and finished records are pruned by their end.
-    // Pages of records come by the date at which they were enqueued.
+    // In the order of the indexes: workers claim waiting records by rank, and move scheduled records by due date;
+    // pruning finds finished records by their end; pages are sorted by the date of the enqueueing.
     Entity(
       entityName, class: PersistedActionRecord.self, uniqueness: [["identifier"], ["name", "activeKey"]],
       indexes: [["state", "queue", "rank"], ["state", "dueDate"], ["state", "finishedDate"], ["enqueuedDate"]]
@@ -69,7 +69,7 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     }
   }
 
-  /// The name that the action is found by; see ``PersistedAction/name``.
+  /// The name of the action's type; see ``PersistedAction/name``.
   var name: String {
     get { self[Properties.table.name] }
     set { self[Properties.table.name] = newValue }
@@ -86,12 +86,13 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     get { self[Properties.table.payload] }
     set { self[Properties.table.payload] = newValue }
   }
-  /// The unique key, kept for as long as the record.
+  /// The unique key, which the record keeps after its action has finished.
   var key: String? {
     get { self[Properties.table.key] }
     set { self[Properties.table.key] = newValue }
   }
-  /// The unique key while the action is unfinished. The store keeps it unique among the actions of one name.
+  /// The unique key while the action is unfinished; `nil` afterwards. A constraint of the store allows one action with
+  /// this key and name.
   var activeKey: String? {
     get { self[Properties.table.activeKey] }
     set { self[Properties.table.activeKey] = newValue }
@@ -105,7 +106,7 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     get { self[Properties.table.state] }
     set { self[Properties.table.state] = newValue }
   }
-  /// The place among the waiting actions of a queue: the due date, shifted by the priority.
+  /// The date by which the waiting actions of a queue are sorted: the due date, shifted by the priority.
   var rank: Date {
     get { self[Properties.table.rank] }
     set { self[Properties.table.rank] = newValue }
@@ -126,7 +127,7 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     get { self[Properties.table.finishedDate] }
     set { self[Properties.table.finishedDate] = newValue }
   }
-  /// The number of attempts that have ended, by a failure or with their worker.
+  /// The number of failed attempts, including attempts whose worker stopped.
   var attempts: Int {
     get { self[Properties.table.attempts] }
     set { self[Properties.table.attempts] = newValue }
@@ -174,7 +175,7 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     get { self[Properties.table.scheduleName] }
     set { self[Properties.table.scheduleName] = newValue }
   }
-  /// The text of the schedule that the due date was computed by.
+  /// The text of the schedule from which the due date was computed.
   var scheduleText: String? {
     get { self[Properties.table.scheduleText] }
     set { self[Properties.table.scheduleText] = newValue }

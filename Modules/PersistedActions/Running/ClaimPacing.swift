@@ -1,14 +1,15 @@
-/// Decides how many actions a worker claims beyond the actions that it runs at once.
+/// Decides how many actions a worker claims in advance, beyond the actions that it runs concurrently.
 ///
-/// Short actions are claimed ahead, so that one transaction serves many of them. Long actions are not: they would wait
-/// for this worker while another one is free.
+/// Short actions are claimed in advance, so that one transaction claims many of them. Long actions are claimed only
+/// when they can start: a claimed action would wait for this worker while another worker is free.
 struct ClaimPacing {
   let concurrency: Int
   let maximum: Int
+  /// The number of measured attempts.
   private var count = 0
   /// The mean duration of recent attempts in seconds.
   private var meanDuration = 0.0
-  /// The time in seconds for which actions are claimed ahead.
+  /// The work to claim in advance, in seconds of running it.
   private static let horizon = 0.05
 
   init(concurrency: Int, maximum: Int) {
@@ -16,20 +17,20 @@ struct ClaimPacing {
     self.maximum = maximum
   }
 
-  /// Notes the duration of an attempt.
+  /// Adds the duration of an attempt to the mean.
   mutating func note(_ duration: Duration) {
     let seconds = max(0, duration / .seconds(1))
     meanDuration = count == 0 ? seconds : meanDuration * 0.9 + seconds * 0.1
     count += 1
   }
 
-  /// The number of actions to claim beyond the running ones.
+  /// The number of actions to claim in advance; zero until the mean has enough attempts.
   var ahead: Int {
     guard count >= concurrency else { return 0 }
     let fitting = Self.horizon * Double(concurrency) / max(meanDuration, 1e-6)
     return fitting < Double(maximum) ? Int(fitting) : maximum
   }
 
-  /// The number of claimed actions that the worker may have.
+  /// The maximum number of claimed actions, running and in advance.
   var capacity: Int { concurrency + ahead }
 }

@@ -1,25 +1,26 @@
-/// The claims of other workers, with the time since which they have shown no sign of life.
+/// The claims of other workers, each with the time at which this worker first read its present number of heartbeats.
 ///
-/// Times are of the worker's own clock: neither a date that is set forward nor one that is set back makes a living worker
-/// seem stopped.
+/// The times come from this worker's clock for intervals. Changes of a computer's date therefore never make a living
+/// worker seem stopped.
 struct LeaseObservation {
   private var firstSeen: [ObservedLease: Duration] = [:]
-  /// The time of the last look.
+  /// The time of the last read of the claims.
   private(set) var lastLook: Duration?
 
-  /// Whether others may have claimed actions since the last look at their claims.
+  /// Whether other workers may have claimed actions since the last read.
   private var isOutdated = false
 
-  /// Whether another look is needed: claims of others were seen, or may have been made since the last look.
+  /// Whether the claims must be read again: other workers had claims at the last read, or may have claimed actions
+  /// since.
   var needsLook: Bool { isOutdated || !firstSeen.isEmpty }
 
-  /// Notes that others may have claimed actions since the last look at their claims: the signal or the date that woke
-  /// this worker has woken them too.
+  /// Records that other workers may have claimed actions since the last read. Call it when this worker wakes for a
+  /// signal or a due date, which wake the other workers too.
   mutating func expectClaims() { isOutdated = true }
 
-  /// Notes the claims of others.
+  /// Adds a read of the claims.
   ///
-  /// - Returns: The claims without a sign of life for a whole lease.
+  /// - Returns: The claims whose workers have sent no heartbeat for a whole lease.
   mutating func note(_ leases: Set<ObservedLease>, at time: Duration, leaseLength: Duration) -> Set<ObservedLease> {
     lastLook = time
     isOutdated = false
@@ -27,21 +28,23 @@ struct LeaseObservation {
     return leases.filter { lease in firstSeen[lease].map { time - $0 >= leaseLength } ?? false }
   }
 
-  /// Forgets claims that were taken over.
+  /// Removes claims after their actions were taken over.
   mutating func remove(_ leases: Set<ObservedLease>) {
     for lease in leases { firstSeen[lease] = nil }
   }
 }
 
-/// The other workers without an action, with the time since which they have shown no sign of life.
+/// The other workers without an action, each with the time at which this worker first read its present number of
+/// heartbeats.
 ///
-/// A worker that is killed while it is idle leaves its record, and no claim that would be missed.
+/// A killed worker without an action leaves only its record in the store. No claim of the worker expires, so only this
+/// observation finds the record for its deletion.
 struct WorkerObservation {
   private var firstSeen: [ObservedWorker: Duration] = [:]
 
-  /// Notes the idle workers.
+  /// Adds a read of the idle workers.
   ///
-  /// - Returns: The workers without a sign of life for a whole lease.
+  /// - Returns: The workers without a heartbeat for a whole lease.
   mutating func note(_ workers: Set<ObservedWorker>, at time: Duration, leaseLength: Duration) -> Set<ObservedWorker> {
     firstSeen = Dictionary(uniqueKeysWithValues: workers.map { ($0, firstSeen[$0] ?? time) })
     return workers.filter { worker in firstSeen[worker].map { time - $0 >= leaseLength } ?? false }

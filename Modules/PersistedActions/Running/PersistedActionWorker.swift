@@ -3,7 +3,7 @@ public import CoherenceStrategies
 import Foundation
 import Synchronization
 
-/// Runs the persisted actions of a container's stores, beside any number of other workers in this and other processes.
+/// Runs the persisted actions of a container's stores, together with other workers in this and other processes.
 ///
 /// ```swift
 /// let worker = try PersistedActionWorker(container, actions: [SendInvoice.self])
@@ -12,11 +12,11 @@ import Synchronization
 /// await worker.stop(.drain, within: .seconds(20))
 /// ```
 ///
-/// A worker waits for signals of saves and for the next due date, and does no work in between. Each action is claimed by
-/// one worker, which gives signs of life while it has actions. When the signs stop, another worker runs the actions
-/// again; a worker that comes back later cannot complete an action that was taken over.
+/// A worker waits for signals of saves and for the next due date, and does no work in between. One worker claims each
+/// action, and sends heartbeats while it has actions. When the heartbeats stop, another worker takes the actions over
+/// and runs them again; the first worker can no longer complete them.
 ///
-/// May be used from any thread. A worker that is released without a stop leaves its actions to other workers.
+/// May be used from any thread. If a worker is released without a stop, other workers take its actions over.
 public final class PersistedActionWorker: Sendable {
   private let engine: WorkerEngine
   private let lifecycle = Mutex(Lifecycle())
@@ -26,16 +26,16 @@ public final class PersistedActionWorker: Sendable {
     var listeners: [Task<Void, Never>] = []
   }
 
-  /// Makes a worker. Nothing is read or run before ``start()`` or ``runDueActions()``.
+  /// Makes a worker, which neither reads nor runs anything before ``start()`` or ``runDueActions()``.
   ///
   /// - Parameters:
   ///   - container: The container, or the `Connect`, whose stores have the actions. Retained until the worker is released.
   ///   - actions: The types of the actions that the worker can run.
-  ///   - schedules: The schedules that the worker keeps going.
+  ///   - schedules: The schedules whose records the worker inserts and updates when it starts.
   ///   - options: The limits.
   ///   - clock: The clock of leases and due dates.
-  /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`; ``ErrorCode/illegalState`` for
-  ///   two actions or two schedules with one name, and for a schedule of an action that is not listed.
+  /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`; ``ErrorCode/illegalState``
+  ///   for two actions or two schedules with one name, and for a schedule whose action is missing in `actions`.
   public init(
     _ container: any PersistentContainer, actions: [any PersistedAction.Type], schedules: [PersistedSchedule] = [],
     options: PersistedActionOptions = PersistedActionOptions(), clock: PersistedActionClock = .system
@@ -56,8 +56,8 @@ public final class PersistedActionWorker: Sendable {
 
   // MARK: Running
 
-  /// Starts the worker: it makes the records of its schedules, and runs due actions from now on. Does nothing for a
-  /// started worker.
+  /// Starts the worker: inserts and updates the records of its schedules, and runs due actions from now on. Does
+  /// nothing for a started worker.
   ///
   /// - Throws: Errors of the store. The worker is stopped then.
   public func start() async throws {
@@ -75,7 +75,7 @@ public final class PersistedActionWorker: Sendable {
     let coordinator = engine.ledger.coordinator
     let due = coordinator.signals(ActionChannel.due)
     let cancel = coordinator.signals(ActionChannel.cancel)
-    // The tasks retain the engine only: the release of the worker ends them.
+    // The tasks must not retain the worker, whose `deinit` cancels them.
     let engine = engine
     let listeners = [
       Task.detached { for await _ in due { engine.bell.ring() } },
@@ -84,15 +84,15 @@ public final class PersistedActionWorker: Sendable {
     lifecycle.withLock { $0.listeners = listeners }
   }
 
-  /// Stops the worker. Actions that it has claimed and not begun wait for other workers. Does nothing for a stopped
-  /// worker.
+  /// Stops the worker. Claimed actions without an attempt wait for other workers. Does nothing for a stopped worker.
   ///
-  /// Waits for the running actions: an action that ignores its cancellation keeps the call waiting. When a save of their
-  /// ends fails, their leases run out instead, and other workers run them again.
+  /// Waits for the running actions, also for an action that ignores its cancellation. If the store cannot save their
+  /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired.
   ///
   /// - Parameters:
   ///   - mode: The treatment of running actions.
-  ///   - limit: The time after which a draining stop hands the running actions back; `nil` for no limit.
+  ///   - limit: The time after which a draining stop cancels the running actions and hands them back; `nil` for no
+  ///     limit.
   public func stop(_ mode: PersistedActionStop = .drain, within limit: Duration? = nil) async {
     let listeners = lifecycle.withLock { lifecycle -> [Task<Void, Never>]? in
       guard lifecycle.isStarted else { return nil }
@@ -101,13 +101,13 @@ public final class PersistedActionWorker: Sendable {
       return lifecycle.listeners
     }
     guard let listeners else { return }
-    // The listener of cancellations stays until the end, for the actions that are drained.
+    // A user can still cancel an action while the stop drains it, so the listeners end last.
     await engine.stop(mode, within: limit)
     for listener in listeners { listener.cancel() }
   }
 
-  /// Runs the due actions, and the actions that become due by them, and returns when none is left. For tests, for command
-  /// lines, and for the short time that a system grants a program in the background.
+  /// Runs the due actions, and actions that these enqueue, until no action is due. For tests, for command lines, and
+  /// for the short time that a system grants a program in the background.
   ///
   /// - Returns: The number of attempts.
   /// - Throws: ``ErrorCode/illegalState`` for a started worker; errors of the store.
@@ -116,18 +116,18 @@ public final class PersistedActionWorker: Sendable {
 
   // MARK: Watching
 
-  /// A new stream of the events from now on. A stream keeps all events for a slow reader. The events of the worker of a
-  /// Connect are in the stream `Connect.events` too, as `ConnectEvent.work`.
+  /// A new stream of the events from now on. A stream buffers all events for a slow reader. If the container is a
+  /// `Connect`, its stream `Connect.events` has the events too, as `ConnectEvent.work`.
   public var events: AsyncStream<PersistedActionEvent> { engine.events.makeStream() }
 
   /// The counts of the worker's work so far.
   public var statistics: PersistedActionStatistics { engine.counters.withLock { $0 } }
 }
 
-/// The treatment of running actions by a stop of a ``PersistedActionWorker``.
+/// The treatment of running actions when a ``PersistedActionWorker`` stops.
 public enum PersistedActionStop: Sendable, Hashable {
   /// The running actions run to their end.
   case drain
-  /// The running actions are canceled, and wait for other workers. The attempt does not count.
+  /// The running actions are canceled, and wait for other workers. Their present attempts do not count.
   case handBack
 }

@@ -2,9 +2,10 @@
 struct RunningAction: Sendable {
   let claim: ActionClaim
   let context: PersistedActionContext
-  /// Whether the action waits again when it ends with an error, because its worker stops.
+  /// Whether the stop of the worker has canceled the attempt. An error of the attempt is no failure then, and the
+  /// action waits for another worker.
   var isHandedBack = false
 
-  /// Requests the end of the attempt.
+  /// Cancels the attempt.
   func cancel() { context.cancel() }
 }

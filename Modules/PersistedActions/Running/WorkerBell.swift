@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Wakes the loop of a worker. Several rings before the loop wakes are one.
+/// Wakes the loop of a worker. Several rings before the loop wakes lead to one round of the loop.
 final class WorkerBell: Sendable {
-  /// The rings, for one reader.
+  /// Has an element for each wake-up. Only the worker's loop may read it.
   let rings: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
   private let state = Mutex(Rings())
 
-  /// The rings since the loop woke last.
+  /// A summary of the rings since the loop woke last.
   struct Rings {
-    /// Whether a ring asked for a look at the store.
+    /// Whether the loop has to read the store for due actions.
     var mustLook = true
-    /// Whether a ring came from anything but the worker's own timer.
+    /// Whether other workers may have been woken too.
     var hasNews = true
   }
 
@@ -22,8 +22,8 @@ final class WorkerBell: Sendable {
   /// Wakes the loop.
   ///
   /// - Parameters:
-  ///   - looking: Whether the store may have actions that the worker has not seen: after a signal, and when a date is
-  ///     reached. Otherwise the loop goes on with the actions that it knows to wait.
+  ///   - looking: Whether the loop has to read the store for due actions: after a signal, and at a due date. `false`
+  ///     when a slot is free and the store still has waiting actions.
   ///   - isNews: Whether other workers may have been woken too. `false` for a timer of this worker.
   func ring(looking: Bool = true, isNews: Bool = true) {
     state.withLock { rings in
@@ -33,7 +33,7 @@ final class WorkerBell: Sendable {
     continuation.yield()
   }
 
-  /// Returns the rings since the last call.
+  /// Returns the summary of the rings since the last call.
   func takeRings() -> Rings {
     state.withLock { rings in
       defer { rings = Rings(mustLook: false, hasNews: false) }

@@ -2,15 +2,15 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-// The rounds of a started worker: looking at the store, claiming, and the timer until the next look.
+// The rounds of a started worker: reading the store for due actions, claiming them, and setting the timer.
 
 extension WorkerEngine {
-  /// A date that was set forward is noticed within this time while actions are scheduled.
+  /// The longest wait for a due date. The worker reads the date at least this often, because a user can set it forward.
   private static let longestSleep = Duration.seconds(60)
   private static let delayAfterError = Duration.seconds(1)
   private static let pruningInterval = Duration.seconds(600)
 
-  /// Claims actions until the worker is full, or no action waits.
+  /// Claims actions until the worker has no room, or no action waits.
   ///
   /// - Returns: Whether another round may follow.
   func round() async -> Bool {
@@ -23,7 +23,8 @@ extension WorkerEngine {
         if try await claimPass() == 0 { break }
         hasNews = true
       }
-      // Others claim behind the look of this round. Without another look, nothing would tell that they have stopped.
+      // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
+      // worker has stopped, so the timer must be set for it.
       if hasNews { observation.expectClaims() }
       setTimer()
     } catch {
@@ -34,8 +35,7 @@ extension WorkerEngine {
     return phase == .started
   }
 
-  /// Whether a claim is worth its transaction: a slot has nothing to do, or half of the actions that are claimed ahead
-  /// have ended.
+  /// Whether a claim is worth its transaction: a slot is free, or half of the actions claimed in advance have ended.
   private var hasRoom: Bool {
     let room = pacing.capacity - outstanding
     return room > 0 && (room > pacing.ahead / 2 || running.count + buffer.count < pacing.concurrency)
@@ -43,9 +43,10 @@ extension WorkerEngine {
 
   // MARK: Looking
 
-  /// Has scheduled actions wait whose dates are reached, and rescues actions of stopped workers.
+  /// Reads the store: moves due actions to the waiting state, and takes over the actions of stopped workers. Also
+  /// prunes finished actions and reports the numbers of actions, each after its interval.
   ///
-  /// - Returns: Whether the first date of scheduled actions was reached, for this worker or another one.
+  /// - Returns: Whether this worker or another worker has moved the action with the earliest due date.
   @discardableResult
   func look() async throws -> Bool {
     isDry = false
@@ -65,7 +66,7 @@ extension WorkerEngine {
     observation.lastLook.map { clock.elapsed() - $0 >= observationInterval } ?? true
   }
 
-  /// The claims that this worker knows as its own.
+  /// The tokens of the claims that this worker retains.
   private var knownLeases: Set<UUID> {
     Set(buffer.map(\.lease) + running.values.map(\.claim.lease) + (ended + saving).map(\.claim.lease))
   }
@@ -91,7 +92,7 @@ extension WorkerEngine {
 
   // MARK: Claiming
 
-  /// Claims from each queue once, beginning with another queue each time, so that no queue waits behind another.
+  /// Claims from each queue once. Each pass begins with the next queue, so that no queue is always served last.
   ///
   /// - Returns: The number of claimed actions.
   func claimPass() async throws -> Int {
@@ -101,7 +102,7 @@ extension WorkerEngine {
     firstQueue = (firstQueue + 1) % options.queues.count
     for (index, queue) in queues.enumerated() {
       let room = max(0, pacing.capacity - outstanding)
-      // An equal share of the room for each queue that is still to come.
+      // Each remaining queue gets an equal share of the room.
       let remaining = queues.count - index
       let limit = min((room + remaining - 1) / remaining, roomLeft(in: queue))
       guard limit > 0 else {
@@ -133,7 +134,7 @@ extension WorkerEngine {
     return claims
   }
 
-  /// The number of actions that the queue's own limit admits.
+  /// The number of actions that the queue's own limit still admits.
   private func roomLeft(in queue: PersistedActionQueue) -> Int {
     guard let limit = queue.concurrency else { return .max }
     let count =
@@ -143,7 +144,10 @@ extension WorkerEngine {
 
   // MARK: The timer
 
-  /// Sets the timer to the next date at which the worker has to look by itself; no timer without such a date.
+  /// Sets the timer to the next time at which the worker has to read the store without a signal: a due date, or the
+  /// next observation of other workers. Sets no timer if the worker expects neither.
+  ///
+  /// - Parameter limit: The longest delay, for the retry after an error; `nil` otherwise.
   private func setTimer(atMost limit: Duration? = nil) {
     timer?.cancel()
     timer = nil
@@ -156,7 +160,7 @@ extension WorkerEngine {
       delays.append(max(.zero, lastLook + observationInterval - clock.elapsed()))
     }
     guard phase == .started, let delay = delays.min() else { return }
-    // A round that has failed was rung for a reason that still stands.
+    // After an error, the events that started the failed round are not processed yet.
     let isNews = limit != nil
     timer = Task { [clock, bell] in
       guard (try? await clock.sleep(delay)) != nil else { return }

@@ -2,10 +2,10 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-// The worker's signs of life, and the requests to cancel its actions.
+// The worker's heartbeats, and the requests to cancel its actions.
 
 extension WorkerEngine {
-  /// Gives signs of life from now on, until the worker is idle.
+  /// Sends heartbeats until the worker is idle.
   func startBeating() {
     guard beating == nil else { return }
     beating = Task { [weak self, clock, interval = options.leaseLength / 3] in
@@ -27,7 +27,7 @@ extension WorkerEngine {
       }
       if !unstored.isEmpty { try await ledger.store(unstored) }
     } catch {
-      log("A sign of life could not be saved; the worker tries again.", error)
+      log("A heartbeat could not be saved; the worker tries again.", error)
     }
   }
 
@@ -37,13 +37,13 @@ extension WorkerEngine {
     do {
       try await checkOwnActions()
     } catch {
-      log("Requests to cancel could not be read; the next sign of life reads them.", error)
+      log("Requests to cancel could not be read; the next heartbeat reads them.", error)
     }
   }
 
-  /// Cancels the running actions that were taken over, or whose cancellation was requested.
+  /// Cancels the running actions that another worker has taken over, or whose cancellation was requested.
   private func checkOwnActions() async throws {
-    // The actions that were running before the read: an action that is claimed during the read may be missing in it.
+    // Only actions that ran before the read: the read may miss a later claim, which would look like a lost lease.
     let known = running.values.map(\.claim)
     let own = Dictionary(
       try await ledger.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })

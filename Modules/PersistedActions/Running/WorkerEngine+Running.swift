@@ -7,7 +7,7 @@ import Synchronization
 extension WorkerEngine {
   // MARK: Slots
 
-  /// Begins as many slots as there are actions for.
+  /// Starts a slot for each claimed action, up to the worker's limit.
   func startSlots() {
     while slotCount < options.concurrency, slotCount < running.count + buffer.count {
       slotCount += 1
@@ -15,16 +15,16 @@ extension WorkerEngine {
     }
   }
 
-  /// Runs one action after the other, until none is left. Outside of the actor, so that an action that waits for nothing
-  /// begins and ends without a change of threads.
+  /// Runs claimed actions one after the other, until none is left. Runs outside of the actor, so that an action without
+  /// a suspension starts and ends on one thread.
   private nonisolated func runSlot() async {
     var last: FinishedAttempt?
     while let action = await nextAction(after: last) { last = await run(action) }
   }
 
-  /// Notes the end of a slot's action, and takes the next action.
+  /// Records the end of a slot's action, and removes the next action from the buffer.
   ///
-  /// - Returns: `nil` when no action is left; the slot has ended then.
+  /// - Returns: `nil` when no action is left; the slot must end then, because it is no longer counted.
   private func nextAction(after last: FinishedAttempt?) async -> RunningAction? {
     if let last {
       if let duration = last.duration { pacing.note(duration) }
@@ -36,14 +36,15 @@ extension WorkerEngine {
       }
     }
     if buffer.isEmpty { await measureWhenIdle() }
-    // Actions that were claimed during the measurement have no other slot.
+    // `buffer` may have actions again, because the measurement suspends. They need this slot: `startSlots` starts no
+    // slot for them while this slot is counted.
     guard let claim = buffer.popLast() else {
       slotCount -= 1
       if !isDry, phase == .started { bell.ring(looking: false) }
       resumeIdleWaiters()
       return nil
     }
-    // Half of the actions that were claimed ahead are left: the next claim comes while they run.
+    // The next claim begins when half of the actions claimed in advance are left, so that the slots never run empty.
     if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { bell.ring(looking: false) }
     let handle = claim.handle
     let context = PersistedActionContext(claim, ledger: ledger, container: container, date: clock.date) {
@@ -55,11 +56,11 @@ extension WorkerEngine {
     return action
   }
 
-  /// An attempt that has ended, as its slot reports it.
+  /// The end of an attempt, as the slot reports it to the actor.
   private struct FinishedAttempt {
     enum End {
       case result(Result<Void, any Error>, ActionType)
-      /// The action could not begin.
+      /// The action could not begin: its type is unknown, or its payload cannot be decoded.
       case outcome(EndedAttempt.Outcome)
     }
 
@@ -88,7 +89,7 @@ extension WorkerEngine {
     counters.withLock { $0.attempts += 1 }
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
-    // An action runs on the thread of its slot up to its first wait.
+    // An immediate task avoids a change of threads: the action runs on the slot's thread up to its first suspension.
     let task = Task.immediateDetached { [coordinator = ledger.coordinator] in
       try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
     }
@@ -98,7 +99,7 @@ extension WorkerEngine {
       claim: claim, context: context, end: .result(result, type), duration: clock.elapsed() - start)
   }
 
-  /// - Returns: The end to save; `nil` when the action has saved its completion itself.
+  /// Returns the end to save; `nil` if the action's `commit` has already saved the completion.
   private func endedAttempt(of attempt: FinishedAttempt) -> EndedAttempt? {
     let context = attempt.context
     switch attempt.end {
@@ -145,7 +146,7 @@ extension WorkerEngine {
     Task { await self.saveEnds() }
   }
 
-  /// Saves the ends of attempts until none is left. The ends that come during a save are the group of the next one.
+  /// Saves the ends of attempts until none is left. Ends from the time of a save form the next group.
   private func saveEnds() async {
     while !ended.isEmpty {
       saving = ended
@@ -161,8 +162,8 @@ extension WorkerEngine {
 
   private static let longestSaveDelay = Duration.seconds(30)
 
-  /// Saves a group of ends. While the store fails the save is tried again: the signs of life, which need the store too,
-  /// decide whether another worker takes over.
+  /// Saves a group of ends, and repeats the save while the store fails. The repetition needs no limit: if this worker
+  /// cannot save its heartbeats either, another worker takes the actions over.
   private func save(_ attempts: [EndedAttempt]) async {
     var delay = Duration.milliseconds(100)
     while true {
@@ -182,8 +183,8 @@ extension WorkerEngine {
     }
   }
 
-  /// Saves the ends of a refused group one by one, so that one of them does not keep the others from being saved. An end
-  /// that is refused alone, for its result for example, parks its action.
+  /// Saves the ends of a refused group in a transaction each, so that one invalid end does not prevent the other saves.
+  /// If the store refuses an end again, for example because of its result, the action is parked.
   private func saveOneByOne(_ attempts: [EndedAttempt], _ error: any Error) async {
     for var attempt in attempts {
       do {
@@ -202,7 +203,7 @@ extension WorkerEngine {
 }
 
 extension CoherenceError {
-  /// Whether the store may accept the save later, as it is.
+  /// Whether the store may accept the same save later.
   fileprivate var isTransient: Bool {
     let codes: Set<ErrorCode> = [
       .versionConflict, .serverUnreachable, .tooManyConnections, .connectionLost, .storeBusy, .storeFull, .inputOutput,

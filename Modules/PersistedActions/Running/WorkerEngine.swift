@@ -5,10 +5,11 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The work of a ``PersistedActionWorker``: claims actions, runs them in a number of slots, and saves their ends in groups.
+/// The implementation of ``PersistedActionWorker``: claims actions, runs them in concurrent slots, and saves their ends
+/// in groups.
 ///
-/// The loop wakes by the ``WorkerBell``. An action is in one place at a time: in `buffer` from its claim, in `running`
-/// during its attempt, in `ended` until its end is saved.
+/// The ``WorkerBell`` wakes the loop, and the loop claims actions. A claimed action is in `buffer` until a slot takes
+/// it, in `running` during its attempt, in `ended` until a save begins, and in `saving` during the save.
 actor WorkerEngine {
   enum Phase {
     case stopped
@@ -23,7 +24,7 @@ actor WorkerEngine {
   nonisolated let events = Broadcast<PersistedActionEvent>()
   nonisolated let counters = Mutex(PersistedActionStatistics())
   let container: any PersistentContainer
-  /// The Connect of the worker, which has the events in its own stream too; `nil` for another container.
+  /// The container if it is a `Connect`, which publishes the worker's events in its own stream too.
   nonisolated let connect: (any WorkEventPublishing)?
   let options: PersistedActionOptions
   let clock: PersistedActionClock
@@ -31,7 +32,7 @@ actor WorkerEngine {
 
   var phase = Phase.stopped
   var pacing: ClaimPacing
-  /// The claimed actions that wait for a slot, the next one last.
+  /// The claimed actions that wait for a slot, in reverse order.
   var buffer: [ActionClaim] = []
   var running: [ActionClaim.ID: RunningAction] = [:]
   var ended: [EndedAttempt] = []
@@ -39,9 +40,9 @@ actor WorkerEngine {
   var saving: [EndedAttempt] = []
   var isSaving = false
   var slotCount = 0
-  /// Whether the last claim has taken all waiting actions. A signal announces further actions.
+  /// Whether the last claim has taken all waiting actions. The worker claims again after a signal or a due date.
   var isDry = false
-  /// The queue from which the next round claims first.
+  /// The index of the queue from which the next pass claims first.
   var firstQueue = 0
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
   var loop: Task<Void, Never>?
@@ -100,7 +101,7 @@ actor WorkerEngine {
     phase = .stopping
     timer?.cancel()
     timer = nil
-    // Not canceled: a claim that is in progress comes to its end, and is handed back.
+    // The loop ends by itself instead of being canceled, so that a claim in progress completes and is handed back.
     bell.ring(looking: false)
     await loop?.value
     loop = nil
@@ -131,14 +132,14 @@ actor WorkerEngine {
     resumeIdleWaiters()
   }
 
-  /// Has claimed actions wait for another worker.
+  /// Moves claimed actions back to the waiting state, for other workers.
   func handBack(_ claims: [ActionClaim]) async {
     guard !claims.isEmpty else { return }
     let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
     do {
       publish(try await ledger.finish(attempts, at: clock.date()))
     } catch {
-      log("Claimed actions could not be handed back; their lease runs out.", error)
+      log("Claimed actions could not be handed back; other workers run them after their lease.", error)
     }
   }
 
@@ -166,7 +167,7 @@ actor WorkerEngine {
       do {
         count = try await claimPass()
       } catch {
-        // The actions of other queues may run already.
+        // The pass may have claimed and started actions of other queues before the error.
         await untilIdle()
         throw error
       }
@@ -178,7 +179,7 @@ actor WorkerEngine {
 
   // MARK: Idleness
 
-  /// The number of actions that the worker has claimed.
+  /// The number of claimed actions whose ends are not saved yet.
   var outstanding: Int { buffer.count + running.count + ended.count + saving.count }
 
   private var isIdle: Bool { outstanding == 0 && slotCount == 0 && !isSaving }
@@ -188,7 +189,8 @@ actor WorkerEngine {
     await withCheckedContinuation { idleWaiters.append($0) }
   }
 
-  /// To be called after each change that may leave the worker without an action.
+  /// Resumes the callers of `untilIdle` and ends the heartbeats if the worker is idle. Call it after each change that
+  /// may make the worker idle.
   func resumeIdleWaiters() {
     guard isIdle else { return }
     beating?.cancel()

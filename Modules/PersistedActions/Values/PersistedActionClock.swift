@@ -1,11 +1,12 @@
 public import Foundation
 
-/// The time of a worker: a clock for intervals, and the date for due dates. With a manual clock, tests need not wait.
+/// The time of a worker: a clock for intervals, and a calendar date for due dates. Tests pass a manual clock, so that
+/// they need not wait.
 ///
-/// The date may be set back and forward. Leases depend on the clock alone; a due date is reached when the date says so,
-/// at most a minute late when the date was set forward.
+/// Leases depend on the clock only, so that a user may change the computer's date. Due dates depend on the date only;
+/// if the date is set forward past a due date, the action starts at most a minute later.
 public struct PersistedActionClock: Sendable {
-  /// The time since the clock was made.
+  /// Returns the time since this value was made.
   let elapsed: @Sendable () -> Duration
   let sleep: @Sendable (Duration) async throws -> Void
   let date: @Sendable () -> Date

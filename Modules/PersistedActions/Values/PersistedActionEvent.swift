@@ -3,23 +3,23 @@ public import Foundation
 
 /// An event of a ``PersistedActionWorker``.
 public enum PersistedActionEvent: Sendable, Hashable {
-  /// An attempt has started; the first is 1.
+  /// An attempt has started; the number of the first attempt is 1.
   case started(PersistedActionHandle, attempt: Int)
   /// The action has reported progress.
   case progressed(PersistedActionHandle, completed: Int64, total: Int64)
-  /// An attempt has failed, and another one follows from a date on. The text has no values of records.
+  /// An attempt has failed, and the next attempt follows at the date. The text has no values of records.
   case willRetry(PersistedActionHandle, attempt: Int, error: String, date: Date)
-  /// The action runs again from a date on, without a failure: it was postponed or handed back, or its schedule goes on.
+  /// The action waits for the date without a failure: the action was postponed, or its worker has handed it back.
   case rescheduled(PersistedActionHandle, date: Date)
   /// The action has finished, and the store has its state. The text of a failure has no values of records.
   case finished(PersistedActionHandle, PersistedActionState, error: String?)
-  /// The action of a worker without a sign of life waits again, or is parked when its attempts are used up.
+  /// The action of a worker without heartbeats waits for another attempt.
   case rescued(PersistedActionHandle)
-  /// Another worker has taken the action over from this worker. Nothing of this worker's attempt was saved.
+  /// Another worker has taken the action over from this worker. The end of this worker's attempt was not saved.
   case leaseLost(PersistedActionHandle)
 }
 
-/// The events of the worker of a Connect are in the stream of the Connect's events too.
+/// The event stream of a `Connect` has the events of its workers too.
 extension PersistedActionEvent: ConnectWorkEvent {
   public var workName: String {
     switch self {
@@ -46,16 +46,17 @@ extension PersistedActionEvent: ConnectWorkEvent {
 
 /// The counts of a ``PersistedActionWorker`` since it was made.
 public struct PersistedActionStatistics: Sendable, Hashable {
-  /// The number of looks at the store for due, scheduled and abandoned actions. An idle worker does not look.
+  /// The number of reads of the store for due actions and for the claims of stopped workers. An idle worker reads
+  /// nothing.
   public internal(set) var looks = 0
   /// The number of transactions that claimed actions.
   public internal(set) var claims = 0
   /// The number of claimed actions.
   public internal(set) var claimedActions = 0
-  /// The number of attempts that have started.
+  /// The number of started attempts.
   public internal(set) var attempts = 0
   /// The number of transactions that saved the ends of attempts.
   public internal(set) var saves = 0
-  /// The number of signs of life.
+  /// The number of heartbeats.
   public internal(set) var beats = 0
 }

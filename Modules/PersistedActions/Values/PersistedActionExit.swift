@@ -1,12 +1,12 @@
 public import CoherenceCore
 public import Foundation
 
-/// An error by which an action decides what follows its attempt.
+/// An error with which an action ends its attempt and chooses the next step.
 public enum PersistedActionExit: LoggableError {
-  /// The attempt has failed, and the next one follows after a delay, such as the delay that a server asks for. Parks the
-  /// action when its attempts are used up.
+  /// The attempt has failed, and the next attempt follows after a delay, such as the delay in a server's reply. Parks
+  /// the action after its last attempt.
   case retry(after: Duration)
-  /// The action runs again from a date on. The attempt does not count.
+  /// The action runs again at a date. The present attempt does not count.
   case postpone(until: Date)
   /// The action is parked at once, with a sentence for its ``PersistedActionInfo/failures``.
   case park(String)

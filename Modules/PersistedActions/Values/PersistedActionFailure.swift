@@ -4,8 +4,8 @@ public import Foundation
 public struct PersistedActionFailure: Codable, Sendable, Hashable {
   /// The number of the attempt; the first is 1.
   public let attempt: Int
-  /// The end of the attempt.
+  /// The date of the attempt's end.
   public let date: Date
-  /// A text without values of records: the sentence of an error that is made for logs, and the type of any other error.
+  /// A text without values of records: the sentence of a `LoggableError`, and only the type of any other error.
   public let text: String
 }

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Names an enqueued action, in any process and for later.
+/// Identifies an enqueued action in any process. A program may store the handle for later.
 ///
-/// A handle of an action with a unique key may name an action that another save has enqueued with the same key.
+/// A handle with a unique key may stand for an equal action of another save, which the handle's action was joined to.
 public struct PersistedActionHandle: Codable, Sendable, Hashable {
   /// The identifier, chosen when the action was enqueued.
   public let id: UUID
   /// The name of the action; see ``PersistedAction/name``.
   public let name: String
-  /// The key that the action was enqueued with.
+  /// The unique key of the action; `nil` for none.
   public let uniqueKey: String?
 
   /// Makes a handle from stored parts.

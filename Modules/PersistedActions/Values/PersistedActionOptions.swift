@@ -1,20 +1,20 @@
 /// The limits of a ``PersistedActionWorker``.
 public struct PersistedActionOptions: Sendable {
-  /// The maximum number of actions that run at once; at least one.
+  /// The maximum number of concurrent actions; at least one.
   public var concurrency: Int
-  /// The queues, each with a limit of its own. Free places are shared among the queues.
+  /// The queues of the worker. The queues share the worker's free slots evenly, within the limit of each queue.
   public var queues: [PersistedActionQueue]
-  /// The time without a sign of life after which other workers run the worker's actions again; at least one second. The
-  /// worker gives a sign three times in this period while it has actions.
+  /// The time without a heartbeat after which other workers take over the worker's actions; at least one second. The
+  /// worker sends three heartbeats in this time while it has actions.
   public var leaseLength: Duration
-  /// The maximum number of short actions that the worker claims ahead, so that a transaction serves many of them. The
-  /// worker claims ahead as many actions as it ends in some fifty milliseconds.
+  /// The maximum number of short actions that the worker claims in advance, so that one transaction claims many of
+  /// them. Below this maximum, the worker claims the actions that it can run in about fifty milliseconds.
   public var maximumClaimedAhead: Int
-  /// The time for which finished actions are kept.
+  /// The time to keep finished actions.
   public var retention: PersistedActionRetention
   /// The treatment of actions whose names the worker does not know.
   public var unknownActions: UnknownActionPolicy
-  /// The name of the worker in ``PersistedActionInfo``, for people.
+  /// The name of the worker in logs and in its record.
   public var workerName: String
 
   /// Makes options. Values out of range are replaced by the nearest valid value; an empty list of queues means the
@@ -37,19 +37,19 @@ public struct PersistedActionOptions: Sendable {
 
 /// The treatment of stored actions whose names a worker does not know.
 public enum UnknownActionPolicy: Sendable, Hashable {
-  /// The action is parked with a sentence, and kept: a later version of the program may know it again.
+  /// The action is parked, with a failure that names its type. A later version of the program can retry it.
   case park
-  /// The action waits for another worker, for programs that share a queue and know different actions.
+  /// The action waits for another worker. For programs that share a queue and know different actions.
   case leave
 }
 
-/// The time for which finished actions are kept. Pruning deletes older ones.
+/// The time to keep finished actions, by state. Pruning deletes older actions.
 public struct PersistedActionRetention: Sendable, Hashable {
-  /// For actions that succeeded: `nil` for ever, zero for none.
+  /// The time to keep actions that succeeded. `nil` keeps them for ever; zero deletes them with their success.
   public var succeeded: Duration?
-  /// For canceled actions: `nil` for ever.
+  /// The time to keep canceled actions; `nil` keeps them for ever.
   public var canceled: Duration?
-  /// For parked actions: `nil` for ever.
+  /// The time to keep parked actions; `nil` keeps them for ever.
   public var parked: Duration?
 
   /// Makes a retention.
@@ -61,10 +61,10 @@ public struct PersistedActionRetention: Sendable, Hashable {
     self.parked = parked
   }
 
-  /// Whether an action that succeeds leaves no record.
+  /// Whether the transaction that saves an action's success also deletes its record.
   var deletesSucceeded: Bool { succeeded.map { $0 <= .zero } ?? false }
 
-  /// The states with a limited time, and the times.
+  /// The states whose actions are deleted, with the times to keep them.
   var limits: [(state: PersistedActionState, duration: Duration)] {
     [(.succeeded, succeeded), (.canceled, canceled), (.parked, parked)].compactMap { state, duration in
       duration.map { (state, $0) }

@@ -1,11 +1,11 @@
-/// A queue that a worker takes actions from, with the worker's limit for it.
+/// A queue from which a worker claims actions, with the worker's limit for the queue.
 public struct PersistedActionQueue: Sendable, Hashable, ExpressibleByStringLiteral {
-  /// The queue of actions without a queue of their own: `default`.
+  /// The name of the queue for actions whose type and enqueueing name no queue: `default`.
   public static let defaultName = "default"
 
   /// The name of the queue.
   public let name: String
-  /// The maximum number of the queue's actions that the worker runs at once; `nil` for the worker's own limit alone.
+  /// The maximum number of the queue's actions that the worker runs concurrently; `nil` for no limit but the worker's.
   public let concurrency: Int?
 
   /// Makes a queue.

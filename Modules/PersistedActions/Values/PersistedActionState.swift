@@ -6,21 +6,21 @@
 ///     └─── retry later ───┴─── worker stopped ───┘
 /// ```
 public enum PersistedActionState: String, Codable, Sendable, Hashable, CaseIterable {
-  /// Has a date in the future: enqueued for later, or between two attempts.
+  /// The action has a date in the future: it was enqueued for later, or waits between two attempts.
   case scheduled
-  /// Runs as soon as a worker is free.
+  /// The action runs as soon as a worker is free.
   case waiting
-  /// Claimed by a worker.
+  /// A worker has claimed the action.
   case running
-  /// Has returned, or has committed its work.
+  /// The action has returned without an error, or has committed its work.
   case succeeded
-  /// Was canceled.
+  /// The action was canceled.
   case canceled
-  /// Will not run again by itself: its attempts are used up, its error is final, its payload cannot be decoded, or no
-  /// program knows its name. ``PersistedActions/retry(_:)`` has it run again.
+  /// The action runs again only after ``PersistedActions/retry(_:)``. It has no attempts left, its error is final, its
+  /// payload cannot be decoded, or the worker does not know its name.
   case parked
 
-  /// Whether the action will not run again by itself.
+  /// Whether the action has finished, so that no worker runs it again by itself.
   public var isFinal: Bool {
     switch self {
     case .scheduled, .waiting, .running: false
@@ -28,6 +28,6 @@ public enum PersistedActionState: String, Codable, Sendable, Hashable, CaseItera
     }
   }
 
-  /// The states that are final.
+  /// The states of finished actions.
   static let final = allCases.filter(\.isFinal)
 }

@@ -1,18 +1,19 @@
 import CoherenceActions
 
-/// The number of attempts of a persisted action, and the delays between them, as stored values.
+/// The retry policy of a persisted action: the number of its attempts, and the delays between them.
 ///
-/// The delays grow as those of a `RetryPolicy` do. Between attempts the action is ``PersistedActionState/scheduled``.
+/// The delays are those of a `RetryPolicy` with the same values. The store keeps the policy with the action. Between
+/// two attempts the action is ``PersistedActionState/scheduled``.
 public struct PersistedRetry: Codable, Sendable, Hashable {
   /// The maximum number of attempts, including the first; at least one. An attempt whose process ends counts too.
   public var attempts: Int
   /// The delay between the first attempt and the second, before jitter.
   public var initialDelay: Duration
-  /// The growth of the delay from attempt to attempt; at least one.
+  /// The factor by which the delay grows with each attempt; at least one.
   public var factor: Double
   /// The longest delay between two attempts.
   public var maximumDelay: Duration
-  /// The random part of the delay: 0 for none, 1 for all of it.
+  /// The random part of the delay, from 0 for a fixed delay to 1 for an entirely random delay.
   public var jitter: Double
 
   /// Makes a policy. Values out of range are replaced by the nearest valid value.
@@ -27,7 +28,7 @@ public struct PersistedRetry: Codable, Sendable, Hashable {
     self.jitter = min(1, max(0, jitter))
   }
 
-  /// Twenty attempts in about half a day, the first delay being some seconds and the longest an hour.
+  /// Twenty attempts in about half a day. The first delay is a few seconds long, and the longest is an hour.
   public static let standard = PersistedRetry()
   /// A single attempt.
   public static let never = PersistedRetry(attempts: 1)

@@ -1,15 +1,18 @@
 public import CoherenceCore
 
 extension Refresher {
-  /// Refreshes a list now and waits for the end, or joins the running attempt. Also works before the start, offline, and
-  /// with the switch off. A joined attempt may have read its source before the call: ``RefreshStatus/lastSyncTime`` is the
-  /// beginning of the attempt.
+  /// Refreshes a list and waits for the end of the attempt. A call during an attempt waits for this attempt instead of
+  /// beginning another one. Also works before the start, offline, and while ``isEnabled`` is `false`.
+  ///
+  /// An attempt that began before the call may have read its source before the call too. ``RefreshStatus/lastSyncTime``
+  /// is the beginning of the attempt.
   ///
   /// - Parameters:
-  ///   - onlyIfStale: Whether the call leaves new records unchanged and respects the delay after a failure.
-  /// - Returns: The status after the attempt; with `onlyIfStale`, the status without an attempt.
-  /// - Throws: The error of the attempt, which the status has as text; ``ErrorCode/refreshInProgress`` when another process
-  ///   refreshes the scope; ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the store.
+  ///   - onlyIfStale: Whether the call begins an attempt only for stale records, and only after the delay of a failure.
+  /// - Returns: The status after the attempt, or the present status if `onlyIfStale` has prevented an attempt.
+  /// - Throws: The error of the attempt, whose text is also in the status; ``ErrorCode/refreshInProgress`` when another
+  ///   process refreshes the scope; ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the
+  ///   store.
   @discardableResult
   public func refresh(
     _ type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil, onlyIfStale: Bool = false
@@ -18,12 +21,14 @@ extension Refresher {
     return try await scopes.list(name).refresh(onlyIfStale: onlyIfStale)
   }
 
-  /// Refreshes a single record and waits for the end, or joins the running read of the key.
+  /// Refreshes a single record and waits for the end of the attempt. A call during a read of the same key waits for
+  /// this read instead of beginning another one.
   ///
   /// - Parameters:
-  ///   - key: The key of the record as text, the scope of the read's status.
-  ///   - onlyIfStale: Whether the call leaves a new record unchanged and respects the delay after a failure.
-  /// - Returns: The status after the attempt; with `onlyIfStale`, the status without an attempt.
+  ///   - key: The key of the record as text, which is also the scope of the read's status.
+  ///   - onlyIfStale: Whether the call begins an attempt only for a stale record, and only after the delay of a
+  ///     failure.
+  /// - Returns: The status after the attempt, or the present status if `onlyIfStale` has prevented an attempt.
   /// - Throws: As ``refresh(_:entityName:scope:onlyIfStale:)``.
   @discardableResult
   public func read(
@@ -33,8 +38,8 @@ extension Refresher {
     return try await scopes.reading(name, in: stack) { try await $0.refresh(onlyIfStale: onlyIfStale) }
   }
 
-  /// A new stream of the events from now on, in order for each scope. The stream keeps every event until it is read. The
-  /// events are in the stream `Connect.events` of the Connect too, as `ConnectEvent.work`.
+  /// A new stream of the events from now on, in order for each scope. The stream buffers all events for a slow reader.
+  /// The stream `Connect.events` of the Connect has the events too, as `ConnectEvent.work`.
   public var events: AsyncStream<RefreshEvent> { stack.events.makeStream() }
 
   /// Returns the status of a list, or of the read of a key; `nil` before the first attempt.
@@ -46,7 +51,8 @@ extension Refresher {
     try await stack.table.status(StatusName(try entity(type, entityName), kind, scope: scope))
   }
 
-  /// Returns all statuses of the Connect's stores, also of scopes without a registration, by name, type and scope.
+  /// Returns all statuses of the Connect's stores, sorted by name, type and scope. The statuses of scopes without a
+  /// registration are included.
   ///
   /// - Throws: Errors of the stores.
   public func statuses() async throws -> [RefreshStatus] { try await stack.table.statuses() }

@@ -7,15 +7,15 @@ extension Refresher {
   ///
   /// - Parameters:
   ///   - type: The class of the entity's objects.
-  ///   - entityName: The name of the entity, for an entity without a class of its own.
+  ///   - entityName: The name of the entity, for an entity without its own class.
   ///   - scope: The name of the part, for example of a project's records; `nil` for all records. Each scope of an entity has
   ///     a registration and a status of its own.
-  ///   - stalenessInterval: The time after which the records are stale; by default the entity's
-  ///     `stalenessInterval`, and else that of the options.
-  ///   - schedule: The dates of attempts beside those of other reasons; `nil` for none.
-  ///   - timeLimit: The longest time of an attempt; by default that of the options.
-  ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. An error is the
-  ///     failure of the attempt.
+  ///   - stalenessInterval: The time after which the records are stale; by default the entity's `stalenessInterval`, or
+  ///     else the interval of the options.
+  ///   - schedule: The dates of regular attempts; `nil` for attempts by other reasons only.
+  ///   - timeLimit: The time after which an attempt is canceled; by default the limit of the options.
+  ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. A thrown
+  ///     error fails the attempt.
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an entity without a key;
   ///   ``ErrorCode/invalidRefresh`` when the scope has a registration.
   public func register(
@@ -31,10 +31,10 @@ extension Refresher {
     }
   }
 
-  /// Registers the refresh of an entity by its changes since a cursor.
+  /// Registers the refresh of an entity by pages of its changes since a cursor.
   ///
-  /// The pages are merged one by one, each in one transaction with its cursor, until a page without a next page. After a
-  /// failure the next attempt continues with the last stored cursor.
+  /// An attempt loads and merges pages until the last one. One transaction saves each page and its cursor. After a
+  /// failure, the next attempt continues with the last saved cursor.
   ///
   /// ```swift
   /// try refresher.register(changesOf: Song.self) { request in
@@ -50,7 +50,7 @@ extension Refresher {
   ///   - condition: Protects stored records that do not satisfy the condition, as in
   ///     ``RefreshRequest/merge(_:subsetFilter:condition:options:)``.
   ///   - mergeOptions: The options of the merges.
-  ///   - source: Returns the page after the request's cursor.
+  ///   - source: Loads and returns the page after the request's cursor.
   /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
   public func register(
     changesOf type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil,
@@ -71,8 +71,8 @@ extension Refresher {
         guard let cursor = page.cursor, cursor != request.cursor else {
           throw CoherenceError(
             .invalidRefresh,
-            "A page of changes of '\(request.entity.name)' has a next page, and the cursor of the page before; give each page "
-              + "the position after its records.")
+            "A page of changes of '\(request.entity.name)' has a next page, but no cursor or the cursor of the "
+              + "previous page; give each page the position after its records.")
         }
         request.cursor = cursor
       }
@@ -82,7 +82,8 @@ extension Refresher {
   /// Registers the refresh of single records of an entity, for ``read(_:entityName:key:onlyIfStale:)``.
   ///
   /// - Parameters:
-  ///   - body: Loads the record whose key is the scope of the request, and merges it in the context of the request.
+  ///   - body: Loads a record and merges it in the context of the request. The key of the record is the request's
+  ///     scope.
   /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
   public func register(
     read type: ManagedObject.Type, entityName: String? = nil, stalenessInterval: Duration? = nil,
@@ -108,8 +109,8 @@ extension Refresher {
     guard !stack.connect.uniquenessAttributes(for: entity).isEmpty, !entity.isAbstract else {
       throw CoherenceError(
         .unmanagedEntity,
-        "Entity '\(entity.name)' cannot be refreshed, because it is abstract or its model names no key; name the key with "
-          + "`userInfo[\"\(EntityDescription.keySetting)\"]` or a uniqueness constraint.")
+        "Entity '\(entity.name)' cannot be refreshed, because the entity is abstract or its model names no key; name "
+          + "the key with `userInfo[\"\(EntityDescription.keySetting)\"]` or a uniqueness constraint.")
     }
     return entity
   }

@@ -3,7 +3,7 @@ import CoherenceCore
 import CoherenceStrategies
 import Synchronization
 
-/// Keeps the records of entities as new as their source, by registered refreshes that run by themselves.
+/// Keeps the records of entities up to date with their source, by registered refreshes that run automatically.
 ///
 /// ```swift
 /// let refresher = try Refresher(connect)
@@ -16,29 +16,35 @@ import Synchronization
 /// await refresher.start()
 /// ```
 ///
-/// A list refreshes the records of a scope: on the start when they are stale, at the dates of its schedule, after a fetch
-/// of stale records, which itself returns the stored records at once, and when the ``Connectivity`` is online again. A
-/// failed attempt is repeated after a delay that grows with each failure. A read refreshes a single record when the program
-/// calls it.
+/// A list refreshes the records of a scope:
 ///
-/// Attempts are entity actions of the Connect, which must be started. One attempt for each scope runs at a time, over all
-/// tasks and all processes with the store. The ``RefreshStatus`` of each scope is a record in the store with the entity.
+/// - when the refresher starts and the records are stale,
+/// - at the dates of its schedule,
+/// - after a fetch of stale records, which itself returns the stored records at once,
+/// - and when the ``Connectivity`` is online again.
 ///
-/// Without a due date, a refresher runs nothing: it has at most one sleeping task for each list. May be used from any
-/// thread. The release of a refresher ends its automatic attempts.
+/// A failed attempt is repeated after a delay that grows with each failure. A read refreshes a single record when the
+/// program calls it.
+///
+/// Attempts are entity actions of the Connect, which must be started. In all processes with the store, each scope has
+/// at most one running attempt. The ``RefreshStatus`` of each scope is a record in the store with the entity.
+///
+/// Between attempts, a refresher has at most one sleeping task for each list. May be used from any thread. The release
+/// of a refresher ends its automatic attempts.
 public final class Refresher: Sendable {
   let stack: RefreshStack
   let scopes = ScopeTable()
+  /// The task that triggers the lists when the connectivity is online again.
   private let online = Mutex<Task<Void, Never>?>(nil)
-  /// Follows the suspensions of the Connect.
+  /// The task that resumes the lists when the Connect ends a suspension.
   private let suspensions = Mutex<Task<Void, Never>?>(nil)
 
-  /// Makes a refresher without registered refreshes. Nothing runs before ``start()``.
+  /// Makes a refresher without registered refreshes, which runs no automatic attempt before ``start()``.
   ///
   /// - Parameters:
   ///   - connect: The Connect whose stores have the records, of a model with
   ///     `ManagedObjectModel.addingRefreshStatus()`.
-  ///   - connectivity: No automatic attempt begins while the connectivity is offline.
+  ///   - connectivity: The state of the network. While it is offline, no automatic attempt begins.
   ///   - options: The common settings.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.
   public init(
@@ -57,13 +63,13 @@ public final class Refresher: Sendable {
 
   // MARK: Starting and stopping
 
-  /// Begins the automatic attempts of all lists, those registered later included. Does not wait for the attempts; does
-  /// nothing when started.
+  /// Begins the automatic attempts of all present and later lists, without waiting for the attempts. Does nothing for a
+  /// started refresher.
   public func start() async {
     let lists = scopes.setStarted(true)
     stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
     online.withLock { online in
-      // A stop that was faster has nothing more to cancel.
+      // A concurrent `stop` may have finished already; it would never cancel the task below.
       guard online == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, stack.connectivity.changes)
       online = Task {
@@ -84,13 +90,13 @@ public final class Refresher: Sendable {
       guard task == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, reporting.suspensions)
       task = Task {
-        // A scope looks at the present state itself, since values that were set at once may arrive in any order.
+        // `resume` reads the present state of the Connect, because two quick changes may arrive here in either order.
         for await _ in changes { for scope in scopes.lists { await scope.resume() } }
       }
     }
   }
 
-  /// Ends the automatic attempts, cancels running ones, and waits for their end. The statuses stay in the stores.
+  /// Ends the automatic attempts, cancels running attempts, and waits for their end. The stores keep the statuses.
   public func stop() async {
     let lists = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
@@ -105,9 +111,8 @@ public final class Refresher: Sendable {
     for scope in lists { await scope.stop() }
   }
 
-  /// The switch of all automatic attempts; on by default. Switching off lets running attempts end, and begins no other one.
-  /// Switching on again refreshes stale scopes. Calls of ``refresh(_:entityName:scope:onlyIfStale:)`` do not depend on the
-  /// switch.
+  /// Whether automatic attempts may begin; `true` by default. Setting `false` does not cancel running attempts. Setting
+  /// `true` refreshes stale scopes. Calls of ``refresh(_:entityName:scope:onlyIfStale:)`` are always allowed.
   public var isEnabled: Bool {
     get { stack.isEnabled }
     set {

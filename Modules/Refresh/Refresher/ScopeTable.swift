@@ -8,7 +8,8 @@ final class ScopeTable: FetchObserver {
     var reads: [String: RefreshRegistration] = [:]
     /// The running reads, by their names.
     var running: [StatusName: ScopeRefresher] = [:]
-    /// The lists that read an entity's records, by the entity's name. Made at the first fetch of each entity.
+    /// The lists that refresh records of an entity, by the entity's name; a cache that the first fetch of an entity
+    /// fills.
     var byEntity: [String: [ScopeRefresher]] = [:]
     var isStarted = false
   }
@@ -17,7 +18,9 @@ final class ScopeTable: FetchObserver {
 
   // MARK: Registering
 
-  /// - Returns: Whether the refresher is started, so that the scope is to be started too.
+  /// Adds a list.
+  ///
+  /// - Returns: Whether the refresher is started, so that the caller has to start the list.
   /// - Throws: ``ErrorCode/invalidRefresh`` for a second list of a scope.
   func add(_ scope: ScopeRefresher, _ name: StatusName) throws -> Bool {
     try state.withLock { state in
@@ -28,6 +31,8 @@ final class ScopeTable: FetchObserver {
     }
   }
 
+  /// Adds the read of an entity.
+  ///
   /// - Throws: ``ErrorCode/invalidRefresh`` for a second read of an entity.
   func add(read registration: RefreshRegistration) throws {
     try state.withLock { state in
@@ -39,7 +44,7 @@ final class ScopeTable: FetchObserver {
   private static func registeredTwice(_ entity: EntityDescription) -> CoherenceError {
     CoherenceError(
       .invalidRefresh,
-      "A refresh of '\(entity.name)' with the same scope is registered already; give the second one another scope.")
+      "A refresh of '\(entity.name)' with the same scope is registered already; give the second refresh another scope.")
   }
 
   // MARK: Using
@@ -50,7 +55,7 @@ final class ScopeTable: FetchObserver {
   /// Whether the refresher is started.
   var isStarted: Bool { state.withLock { $0.isStarted } }
 
-  /// Changes whether the refresher is started, and returns the lists if the state is new.
+  /// Changes whether the refresher is started. Returns the lists to start or stop; none if the state is the same.
   func setStarted(_ isStarted: Bool) -> [ScopeRefresher] {
     state.withLock { state in
       guard state.isStarted != isStarted else { return [] }
@@ -59,13 +64,15 @@ final class ScopeTable: FetchObserver {
     }
   }
 
+  /// Returns a registered list.
+  ///
   /// - Throws: ``ErrorCode/invalidRefresh`` for a scope without a list.
   func list(_ name: StatusName) throws -> ScopeRefresher {
     let scope = state.withLock { state in state.lists.first { $0.name == name }?.scope }
     if let scope { return scope }
     throw CoherenceError(
       .invalidRefresh,
-      "No list of '\(name.entity.name)' is registered for the scope; register one with `register(list:)` or "
+      "No list of '\(name.entity.name)' is registered for the scope; register a list with `register(list:)` or "
         + "`register(changesOf:)`.")
   }
 
@@ -78,14 +85,15 @@ final class ScopeTable: FetchObserver {
     let scope = try state.withLock { state in
       guard let registration = state.reads[name.entity.name] else {
         throw CoherenceError(
-          .invalidRefresh, "No read of '\(name.entity.name)' is registered; register one with `register(read:)`.")
+          .invalidRefresh, "No read of '\(name.entity.name)' is registered; register a read with `register(read:)`.")
       }
       if let running = state.running[name] { return running }
       let scope = ScopeRefresher(registration, scope: name.scope, in: stack)
       state.running[name] = scope
       return scope
     }
-    // The first end removes the scope. A later call makes another one, and the status in the store keeps the order.
+    // The first call to end removes the shared scope. A later call makes a new scope; the lease in the store prevents
+    // two concurrent attempts.
     defer { state.withLock { if $0.running[name] === scope { $0.running[name] = nil } } }
     return try await body(scope)
   }

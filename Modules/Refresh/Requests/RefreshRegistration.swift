@@ -14,7 +14,7 @@ struct RefreshRegistration: Sendable {
   let body: @Sendable (RefreshRequest) async throws -> Void
 }
 
-/// The entity action of one attempt, so that attempts take their turn with the other actions on the entity.
+/// The entity action of one attempt. As an entity action, the attempt waits in the queue of the entity's actions.
 struct RefreshAction: AsyncEntityAction {
   typealias ManagedObjectType = ManagedObject
 
@@ -22,7 +22,7 @@ struct RefreshAction: AsyncEntityAction {
   let store: CursorStore
   let reason: RefreshReason
   let status: RefreshStatus
-  /// Extends the lease at the begin of the turn, or throws when another attempt has taken over.
+  /// Extends the lease after the wait in the queue. Throws when another attempt has taken the lease over.
   let renewLease: @Sendable () async throws -> Void
 
   var entityName: String? { registration.entity.name }
@@ -37,7 +37,8 @@ struct RefreshAction: AsyncEntityAction {
 }
 
 extension RefreshAction {
-  /// Runs the action and waits for its end, as an operation of the stack. Canceling the task cancels the action.
+  /// Runs the action and waits for its end. Canceling the task cancels the action. Observers of the stack see the run
+  /// as an operation.
   func run(in connect: any Connect & ActionManager) async throws {
     try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
       let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))

@@ -2,9 +2,9 @@ public import CoherenceActions
 public import CoherenceCore
 public import Foundation
 
-/// The arguments of one attempt to refresh.
+/// The arguments of one attempt of a refresh.
 public struct RefreshRequest: Sendable {
-  /// A context of the attempt, as an entity action has it: work in it with `await context.perform`.
+  /// The context of the attempt's entity action. Work in it with `await context.perform`.
   public let context: ActionContext
   /// The entity to refresh.
   public let entity: EntityDescription
@@ -14,7 +14,7 @@ public struct RefreshRequest: Sendable {
   public let reason: RefreshReason
   /// The beginning of the last successful attempt.
   public let lastSyncTime: Date?
-  /// The position of the last stored page of changes; `nil` for the first page of all.
+  /// The position after the last stored page of changes; `nil` for the first page.
   public internal(set) var cursor: String?
   let store: CursorStore
 }
@@ -22,14 +22,14 @@ public struct RefreshRequest: Sendable {
 extension RefreshRequest {
   /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
   ///
-  /// A refresh of changes, `register(changesOf:)`, merges its pages by itself.
+  /// A refresh with `register(changesOf:)` calls this method for each of its pages.
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
-  ///   - condition: Protects stored records that do not satisfy the condition from being changed or deleted, for example from
-  ///     a page that is older than the record. `existing.name` reads the stored record, and `incoming.name` the page. A
-  ///     tombstone has no incoming values, and a comparison with a missing value is false, so that a condition that compares
-  ///     versions names them: `incoming.revision == nil OR incoming.revision >= existing.revision`.
+  ///   - condition: The condition for changing or deleting a stored record. For example, it can reject a page that is
+  ///     older than the record. `existing.name` reads the stored record, and `incoming.name` the page. A tombstone has
+  ///     no incoming values, and a comparison with a missing value is false. A condition on versions therefore needs a
+  ///     case for tombstones: `incoming.revision == nil OR incoming.revision >= existing.revision`.
   ///   - options: The options of the merge, which always saves.
   /// - Returns: The counts of the merge.
   /// - Throws: The errors of the merge; ``ErrorCode/cancelled`` when the attempt has exceeded its time limit.
@@ -42,9 +42,9 @@ extension RefreshRequest {
   }
 }
 
-/// Stores pages together with their cursors, for one attempt.
+/// Saves pages together with their cursors, for one attempt of a refresh.
 struct CursorStore: Sendable {
-  /// The number of attempts against other writers of the page's records.
+  /// The maximum number of saves of a page when other writers change its records first.
   private static let attempts = 4
 
   let table: StatusTable
@@ -65,7 +65,7 @@ struct CursorStore: Sendable {
             if let cursor = page.cursor { try table.setCursor(cursor, of: name, owner, in: context) }
             let result = try context.merge(
               page, for: entity, subsetFilter: limits.subsetFilter, condition: limits.condition, options: options)
-            // A merge without changes may leave the cursor to this save.
+            // A merge that changes no record does not save, so the cursor needs this save.
             if context.hasChanges { try context.save() }
             return result
           } catch {

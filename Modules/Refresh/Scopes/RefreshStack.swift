@@ -4,7 +4,7 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 
-/// The common part of all scopes of a refresher.
+/// The settings and services that all scopes of a refresher share.
 final class RefreshStack: Sendable {
   let connect: any Connect & ActionManager
   let connectivity: any Connectivity
@@ -40,15 +40,15 @@ final class RefreshStack: Sendable {
   /// Whether automatic attempts may begin.
   var allowsAttempts: Bool { isEnabled && connectivity.isOnline }
 
-  /// The time of a lease: the time limit of an attempt, and time for its end.
+  /// The length of a lease: the time limit of an attempt, and 30 seconds for saving its end.
   func leaseLength(_ registration: RefreshRegistration) -> Duration { registration.timeLimit + .seconds(30) }
 
-  /// The delay after a number of failures, at least a second.
+  /// Returns the delay after a number of failures, at least a second.
   func retryDelay(afterFailures count: Int) -> Duration {
     generator.withLock { max(options.backoff.delay(afterAttempt: count, using: &$0), .seconds(1)) }
   }
 
-  /// The next date of a schedule, with its random delay.
+  /// Returns the next date of a schedule, including its random delay.
   func nextDate(of schedule: Schedule, after date: Date) -> Date? {
     generator.withLock { schedule.nextDate(after: date, using: &$0) }
   }

@@ -3,18 +3,19 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 
-/// Refreshes one scope: one attempt at a time, at the registered dates and for the reasons that come.
+/// Refreshes one scope. A start, a timer, a fetch, a regained connection or a call begins an attempt; only one attempt
+/// runs at a time.
 actor ScopeRefresher {
   /// The end of an attempt.
   enum Outcome {
     case refreshed(RefreshStatus)
-    /// No attempt began: the data is new enough, or the delay after a failure has not passed.
+    /// No attempt began, because the data is not stale, or because the delay after a failure has not passed.
     case unneeded(RefreshStatus?)
-    /// Another process refreshes the scope.
+    /// No attempt began, because another process is refreshing the scope.
     case leased
   }
 
-  /// The time after which a suspended Connect is looked at again.
+  /// The time between two checks whether the Connect is still suspended.
   private static let suspensionPause = Duration.seconds(60)
 
   private let stack: RefreshStack
@@ -24,11 +25,12 @@ actor ScopeRefresher {
   private var isStarted = false
   /// The reason of an automatic attempt that could not begin, because of a running attempt or a suspended Connect.
   private var missed: RefreshReason?
+  /// The running attempt.
   private var current: Task<Outcome, any Error>?
   private var timer: Task<Void, Never>?
-  /// The date of the next attempt by the timer, as the last attempt has planned it.
+  /// The date of the next automatic attempt, which the end of the last attempt has set.
   private var dueDate: Date?
-  /// The number of failures of the store itself since its last success.
+  /// The number of failures to read or save the status since the last success.
   private var storeFailureCount = 0
 
   /// - Parameter scope: The scope of the status; for a read, the key.
@@ -42,14 +44,14 @@ actor ScopeRefresher {
 
   // MARK: Starting and stopping
 
-  /// Begins the automatic attempts, if the refresher is still started: a stop may have been faster than this call.
+  /// Begins the automatic attempts, unless a concurrent call has stopped the refresher before.
   func start(if refresherIsStarted: @Sendable () -> Bool) {
     guard refresherIsStarted() else { return }
     isStarted = true
     trigger(.start)
   }
 
-  /// Ends the automatic attempts, and cancels and awaits a running one.
+  /// Ends the automatic attempts, cancels a running attempt, and waits for its end.
   func stop() async {
     isStarted = false
     missed = nil
@@ -61,7 +63,7 @@ actor ScopeRefresher {
 
   // MARK: Automatic attempts
 
-  /// Called for each fetch of the entity, on the fetch's thread.
+  /// Begins an attempt if the data may be stale. Called for each fetch of the entity, on the fetch's thread.
   nonisolated func noteFetch() {
     guard stack.allowsAttempts, watch.beginCheck(at: stack.now) else { return }
     Task { await self.trigger(.staleFetch) }
@@ -70,7 +72,8 @@ actor ScopeRefresher {
   /// Begins an automatic attempt, unless the scope has a running attempt or the switches forbid attempts.
   func trigger(_ reason: RefreshReason) {
     guard current == nil else {
-      // The running attempt may fail for the reason that has just gone, or end by a stop before this start.
+      // The running attempt may still fail, because it began offline or because a stop has canceled it. Then `missed`
+      // leads to another attempt.
       if isStarted, reason == .start || reason == .online { missed = reason }
       return
     }
@@ -86,16 +89,16 @@ actor ScopeRefresher {
     _ = begin(reason)
   }
 
-  /// Begins the attempt that a suspended Connect has held back, if any.
+  /// Begins the attempt that a suspension of the Connect or a running attempt has prevented, if any.
   func resume() {
     if let missed { trigger(missed) }
   }
 
   // MARK: Attempts by call
 
-  /// Refreshes the scope now, or joins the running attempt.
+  /// Refreshes the scope, or waits for the running attempt.
   ///
-  /// - Parameter onlyIfStale: Whether new data is left as it is.
+  /// - Parameter onlyIfStale: Whether an attempt begins only for stale data.
   func refresh(onlyIfStale: Bool) async throws -> RefreshStatus {
     while true {
       let isOwn = current == nil
@@ -104,7 +107,7 @@ actor ScopeRefresher {
       case .refreshed(let status): return status
       case .unneeded(let status?) where isOwn && onlyIfStale: return status
       case .leased where isOwn: throw inProgressError
-      // The joined automatic attempt was not needed. Its task has ended, and this call begins an attempt of its own.
+      // The task of another caller or of the timer ended without an attempt, so this call begins its own.
       default: continue
       }
     }
@@ -113,8 +116,8 @@ actor ScopeRefresher {
   private var inProgressError: CoherenceError {
     CoherenceError(
       .refreshInProgress,
-      "Another process refreshes '\(registration.entity.name)' at the moment; its data arrives in the store, or try again "
-        + "later.", isRetryable: true)
+      "Another process is refreshing '\(registration.entity.name)' and will save the data in the store; wait for the "
+        + "data, or try again later.", isRetryable: true)
   }
 
   // MARK: One attempt
@@ -123,7 +126,8 @@ actor ScopeRefresher {
     let task = Task {
       defer {
         current = nil
-        // After the end, so that the timer of a past date finds no attempt.
+        // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
+        // attempt.
         setTimer(to: dueDate)
         resume()
       }
@@ -148,7 +152,7 @@ actor ScopeRefresher {
     } catch let error as AttemptFailure {
       throw error.underlying
     } catch {
-      // The store itself fails, and cannot keep the failure.
+      // The status cannot record a failure of its own store, so this actor counts the failures and plans the retry.
       storeFailureCount += 1
       let retry = stack.now + stack.retryDelay(afterFailures: storeFailureCount) / .seconds(1)
       plan(after: nil, notBefore: retry)
@@ -172,7 +176,7 @@ actor ScopeRefresher {
     }
     storeFailureCount = 0
     plan(after: end, notBefore: nil)
-    // A success satisfies every reason.
+    // A success makes a missed attempt for any reason unnecessary.
     if end != nil, failure == nil { missed = nil }
     guard failure == nil, let end else {
       let error = failure ?? lostLease
@@ -186,17 +190,18 @@ actor ScopeRefresher {
   private var lostLease: CoherenceError {
     CoherenceError(
       .cancelled,
-      "The refresh of '\(registration.entity.name)' took longer than its time limit, and another one has taken over.")
+      "The refresh of '\(registration.entity.name)' took longer than its time limit, and another attempt has taken "
+        + "over; allow the refresh more time.")
   }
 
-  /// Runs the body as an action, an operation of the stack, and returns its error.
+  /// Runs the registered body as an entity action, and returns its error.
   private func execute(
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async -> (any Error)? {
     let store = CursorStore(table: stack.table, name: name, owner: lease.owner)
     let action = RefreshAction(registration: registration, store: store, reason: reason, status: status) {
       [stack, name, registration] in
-      // The turn may come late: the time limit counts from now on, and so does the lease.
+      // The action may have waited in its queue. Its time limit begins now, and so does the lease.
       try await stack.table.renew(
         name, lease, until: stack.now + stack.leaseLength(registration) / .seconds(1))
     }
@@ -208,7 +213,10 @@ actor ScopeRefresher {
     }
   }
 
-  /// Stores the result, also in a canceled task, so that the lease does not outlive the attempt.
+  /// Saves the result of an attempt, and releases its lease.
+  ///
+  /// Saves in a new task, because a context performs no block in a canceled task. Otherwise the lease would delay the
+  /// next attempt until its end.
   private func finish(_ lease: StatusTable.Lease, _ failure: (any Error)?) async throws -> RefreshStatus? {
     let (stack, name) = (stack, name)
     let isCanceled = Task.isCancelled
@@ -228,9 +236,11 @@ actor ScopeRefresher {
 
   // MARK: The next attempt
 
-  /// Sets the due date, and the date until which fetches need no check, from the status after an attempt.
+  /// Sets the date of the next attempt, and the date until which fetches need no check.
   ///
-  /// - Parameter notBefore: The end of the reason for which no attempt began.
+  /// - Parameters:
+  ///   - status: The status after the attempt.
+  ///   - notBefore: The earliest date of the next attempt, if a lease or a delay has prevented this attempt.
   private func plan(after status: RefreshStatus?, notBefore: Date?) {
     let now = stack.now
     if let notBefore {
@@ -259,7 +269,7 @@ actor ScopeRefresher {
   }
 }
 
-/// The failure of an attempt whose result the status has.
+/// A failure that the status in the store has recorded.
 private struct AttemptFailure: Error {
   let underlying: any Error
 }

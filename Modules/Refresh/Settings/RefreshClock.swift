@@ -1,15 +1,15 @@
 public import Foundation
 
-/// The clock of refreshes. A test has a clock of its own and need not wait.
+/// The clock of refreshes. A test can implement a manual clock, so that it need not wait.
 public protocol RefreshClock: Sendable {
-  /// The wall-clock time. All processes with one store should have about the same time.
+  /// The wall-clock time. The clocks of all processes with one store should differ by less than a minute.
   var now: Date { get }
-  /// Waits for a time.
+  /// Waits for a duration.
   ///
   /// - Throws: `CancellationError` as soon as the task is canceled.
   func wait(for duration: Duration) async throws
-  /// Waits until the wall-clock time has reached a date. The default looks at the time every minute, so that a clock that is
-  /// set forward ends the wait at most a minute late.
+  /// Waits until the wall-clock time has reached a date. The default implementation reads the time every minute, so
+  /// that the wait ends at most a minute late after the clock was set forward.
   ///
   /// - Throws: `CancellationError` as soon as the task is canceled.
   func wait(until date: Date) async throws
@@ -21,7 +21,7 @@ extension RefreshClock {
     repeat {
       let part = min(rest, 60)
       try await wait(for: .seconds(part))
-      // A clock that is set back does not make the wait longer: who waits decides anew.
+      // Setting the clock back does not prolong the wait. The caller compares the dates again and decides.
       rest = min(rest - part, date.timeIntervalSince(now))
     } while rest > 0
   }

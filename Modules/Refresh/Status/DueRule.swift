@@ -3,15 +3,16 @@ import Foundation
 
 /// Decides from a status whether an attempt may begin.
 ///
-/// Dates of the status that the clock cannot have come from, because it was set back since, do not count: a lease or a delay
-/// that is longer than any, and an attempt in the future. The clocks of several processes may differ by a minute.
+/// After the clock was set back, a status can have impossible dates: an attempt in the future, or the end of a lease or
+/// delay that is later than the longest lease or delay allows. The rule ignores such dates. The clocks of several
+/// processes may differ by a minute.
 struct DueRule: Sendable {
   /// The accepted difference of clocks, in seconds.
   private static let clockDifference = 60.0
 
   enum Decision: Equatable {
     case run
-    /// No attempt begins. `until` is the end of the reason, if it has one.
+    /// No attempt may begin. `until` is the end of the lease or delay that prevents it; `nil` if the data is not stale.
     case wait(until: Date?)
   }
 
@@ -19,7 +20,6 @@ struct DueRule: Sendable {
   let now: Date
   let stalenessInterval: Duration
   let schedule: Schedule?
-  /// The longest lease.
   let longestLease: Duration
   /// The longest delay after a failure.
   let longestDelay: Duration
@@ -29,10 +29,10 @@ struct DueRule: Sendable {
     if let end = status.leaseEnd, end > now, end <= now + longestLease / .seconds(1) + Self.clockDifference {
       return .wait(until: end)
     }
-    // An attempt whose lease has ended without a result died with its process.
+    // An expired lease shows that the process of the last attempt has died, so another attempt is due.
     if reason == .request || status.leaseEnd != nil { return .run }
     if status.lastSyncStatus == .failed {
-      // The failures were probably those of the connection, which is new.
+      // The failures were probably caused by the connection, which works again.
       if reason == .online { return .run }
       guard let next = status.nextAttemptTime, next > now,
         next <= now + longestDelay / .seconds(1) + Self.clockDifference
@@ -44,7 +44,7 @@ struct DueRule: Sendable {
     return .wait(until: nil)
   }
 
-  /// Whether the last success is longer ago than the staleness interval, or in the future.
+  /// Whether the last success is older than the staleness interval, or in the future.
   func isStale(_ status: RefreshStatus) -> Bool {
     guard let time = status.lastSyncTime, time <= now + Self.clockDifference else { return true }
     return time + stalenessInterval / .seconds(1) <= now

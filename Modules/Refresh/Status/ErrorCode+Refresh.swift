@@ -1,8 +1,8 @@
 public import CoherenceCore
 
 extension ErrorCode {
-  /// Another process refreshes the scope at the moment.
+  /// Another process is refreshing the scope.
   public static let refreshInProgress = ErrorCode("refreshInProgress")
-  /// The entity and scope have no registered refresh, or have one already.
+  /// A scope has no registered refresh, or two; or a page of changes has no new cursor for its next page.
   public static let invalidRefresh = ErrorCode("invalidRefresh")
 }

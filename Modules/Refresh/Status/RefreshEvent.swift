@@ -27,7 +27,7 @@ public enum RefreshEvent: Sendable {
   case failed(RefreshTarget, error: any Error)
 }
 
-/// The events of a refresher are in the stream of its Connect's events too.
+/// The event stream of a `Connect` has the events of its refreshers too.
 extension RefreshEvent: ConnectWorkEvent {
   public var workName: String {
     switch self {

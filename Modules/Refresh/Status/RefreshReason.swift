@@ -1,13 +1,13 @@
 /// The reason of an attempt to refresh.
 public enum RefreshReason: String, Sendable, Hashable, CaseIterable {
-  /// The refresher was started, or enabled again.
+  /// The refresher was started or enabled again, or the program called `refresh` or `read` with `onlyIfStale`.
   case start
-  /// A date of the schedule has come, or the delay after a failure has passed.
+  /// A date of the schedule was reached, or the delay after a failure has passed.
   case schedule
   /// A fetch found stale data.
   case staleFetch
   /// The connectivity is online again.
   case online
-  /// The program called for the refresh.
+  /// The program called `refresh` or `read` without `onlyIfStale`.
   case request
 }

@@ -1,9 +1,9 @@
 public import CoherenceCore
 public import Foundation
 
-/// The state of the refresh of one entity and scope, as the store keeps it.
+/// The stored state of the refresh of one entity and scope.
 ///
-/// The status outlives the program, and all processes with the store share it. A stream of
+/// All processes with the store share the status, and later runs of the program find it. A stream of
 /// `coordinator.entityChanges(of: RefreshStatus.entityName)` reports its changes.
 public struct RefreshStatus: Sendable, Hashable {
   /// The name of the entity of the statuses, in models with `ManagedObjectModel.addingRefreshStatus()`.
@@ -11,7 +11,7 @@ public struct RefreshStatus: Sendable, Hashable {
 
   /// The kind of a refresh.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The records of a scope, as a whole or by their changes.
+    /// All records of a scope, loaded as a whole or by their changes.
     case list
     /// A single record; the scope is its key.
     case read
@@ -43,12 +43,12 @@ public struct RefreshStatus: Sendable, Hashable {
   public let lastAttemptTime: Date?
   /// The number of failed attempts since the last success.
   public let failureCount: Int
-  /// The date before which no automatic attempt follows a failed one.
+  /// After a failure, the earliest date of the next automatic attempt.
   public let nextAttemptTime: Date?
-  /// The position of the last stored page of changes; see `DeltaPage`.
+  /// The position after the last stored page of changes; see `DeltaPage`.
   public let cursor: String?
-  /// The end of the lease of a running attempt; `nil` when no attempt is running. After this date the attempt counts as
-  /// dead, and another attempt may begin.
+  /// The end of the lease of a running attempt; `nil` when no attempt is running. After this date, the attempt's
+  /// process is assumed to be dead, and another attempt may begin.
   public let leaseEnd: Date?
 }
 
@@ -69,8 +69,8 @@ extension RefreshStatus {
 }
 
 extension RefreshStatus {
-  /// Returns all statuses in the stores of a coordinator, by name, type and scope, without a refresher: for a program that
-  /// watches the refreshes of others.
+  /// Returns all statuses in the stores of a coordinator, sorted by name, type and scope. For programs without a
+  /// refresher that show the refreshes of other programs.
   ///
   /// - Throws: `ErrorCode.invalidModel` for a model without `addingRefreshStatus()`; errors of the stores.
   public static func all(in coordinator: PersistentStoreCoordinator) async throws -> [RefreshStatus] {
@@ -78,7 +78,7 @@ extension RefreshStatus {
   }
 }
 
-/// The name of one status: an entity, a kind and a scope.
+/// The identity of a status: an entity, a kind and a scope.
 struct StatusName: Sendable, Hashable {
   let entity: EntityDescription
   let type: RefreshStatus.Kind
@@ -91,7 +91,7 @@ struct StatusName: Sendable, Hashable {
     self.scope = scope ?? ""
   }
 
-  /// The condition of the status's record.
+  /// The predicate that finds the status's record.
   var predicate: FetchPredicate {
     func equals(_ name: String, _ value: String) -> FetchPredicate {
       .comparison(.path(PropertyPath(names: [name])), .equal, .value(.string(value)))

@@ -73,7 +73,7 @@ final class RefreshStatusRecord: ManagedObject {
     get { self[Self.cursorKey] }
     set { self[Self.cursorKey] = newValue }
   }
-  /// The running attempt; `nil` when no attempt is running.
+  /// The identifier of the running attempt; `nil` when no attempt is running.
   var owner: UUID? {
     get { self[Self.ownerKey] }
     set { self[Self.ownerKey] = newValue }

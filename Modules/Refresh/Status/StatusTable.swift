@@ -3,14 +3,15 @@ import Foundation
 
 /// Reads and changes the statuses in the stores of a coordinator.
 ///
-/// Every change is a save of one record with its version, so that of several processes one changes the record, and the
-/// others read it again.
+/// Each save compares the version of the record. When several processes change a record at the same time, one save
+/// succeeds, and the other processes read the record again.
 struct StatusTable: Sendable {
-  /// The answer to a request for a lease.
+  /// The result of a request for a lease.
   enum Claim {
-    /// The attempt may begin, with the status before it.
+    /// The attempt may begin. Has the status before the attempt.
     case granted(RefreshStatus)
-    /// No attempt is to begin; the status is the reason. `until` is the end of the reason, if it has one.
+    /// No attempt may begin. Has the present status, and the end of the lease or delay that prevents the attempt; `nil`
+    /// if the data is not stale.
     case refused(RefreshStatus?, until: Date?)
   }
 
@@ -21,7 +22,7 @@ struct StatusTable: Sendable {
     let end: Date
   }
 
-  /// The number of attempts against other writers of one record.
+  /// The maximum number of saves of a record when other writers change it first.
   private static let attempts = 16
 
   private let coordinator: PersistentStoreCoordinator
@@ -33,7 +34,7 @@ struct StatusTable: Sendable {
     guard entity?.objectClass == RefreshStatusRecord.self else {
       throw CoherenceError(
         .invalidModel,
-        "The model has no '\(RefreshStatus.entityName)', so that no status of a refresh can be kept; make the Connect with "
+        "The model has no entity '\(RefreshStatus.entityName)' for the statuses of refreshes; make the Connect with "
           + "`model.addingRefreshStatus()`.")
     }
   }
@@ -55,7 +56,7 @@ struct StatusTable: Sendable {
 
   // MARK: Changing
 
-  /// Gives an attempt the lease of a scope, if the rule allows the attempt in the present status.
+  /// Saves the lease of an attempt, if the rule allows the attempt in the present status.
   func claim(_ name: StatusName, _ lease: Lease, by rule: DueRule) async throws -> Claim {
     try await retrying { context in
       let record = try record(name, in: context)
@@ -78,8 +79,8 @@ struct StatusTable: Sendable {
       guard let record = try record(name, in: context), record.owner == lease.owner else {
         throw CoherenceError(
           .cancelled,
-          "The refresh of '\(name.entity.name)' waited longer for its turn than its time limit, and another one has taken "
-            + "over.")
+          "The refresh of '\(name.entity.name)' waited in its queue for longer than its time limit, and another "
+            + "attempt has taken over.")
       }
       guard record.leaseEnd != end else { return }
       record.leaseEnd = end
@@ -119,7 +120,7 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Ends a canceled attempt without a result.
+  /// Releases the lease of a canceled attempt, and saves no result.
   func release(_ name: StatusName, _ lease: Lease) async throws -> RefreshStatus? {
     try await retrying { context in
       guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }
@@ -130,28 +131,29 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Sets the cursor of a scope in a context, which saves it together with the page.
+  /// Sets the cursor of a scope in a context. The caller saves the cursor together with its page.
   ///
   /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
   func setCursor(_ cursor: String, of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
     guard let record = try record(name, in: context), record.owner == owner else {
       throw CoherenceError(
         .cancelled,
-        "The refresh of '\(name.entity.name)' took longer than its time limit, and another one has taken over; allow it more "
-          + "time.")
+        "The refresh of '\(name.entity.name)' took longer than its time limit, and another attempt has taken over; "
+          + "allow the refresh more time.")
     }
     record.cursor = cursor
   }
 
   // MARK: Records
 
-  /// A context of its own reads the stores themselves, whichever state the program's contexts show.
+  /// Makes a context for one read or save. A new context has no older values of the record.
   private func makeContext() -> ManagedObjectContext {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.reportsFetches = false
     return context
   }
 
+  /// Runs a block in a new context, and again when another writer has changed the record first.
   private func retrying<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
@@ -166,14 +168,14 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// The store with the statuses of an entity: the first that holds the entity.
+  /// Returns the store for the statuses of an entity: the first store with the entity.
   private func store(for entity: EntityDescription) throws -> any PersistentStore {
     let store = coordinator.persistentStores.first { store in
       store.environment.entities.contains { $0.name == entity.name }
     }
     if let store { return store }
     throw CoherenceError(
-      .noStore, "No attached store holds '\(entity.name)', which is to be refreshed; attach one first.")
+      .noStore, "No attached store has the entity '\(entity.name)' of a refresh; attach such a store first.")
   }
 
   private func record(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord? {

@@ -135,7 +135,7 @@ struct PendingEditsTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an edit that is being sent is kept without a decision, under every policy`(backend: Backend) throws {
+  func `a merge keeps an edit in flight without a decision, under every policy`(backend: Backend) throws {
     let stack = try MergeStack.pending(backend, source, names: [1: "edited", 2: "edited"])
     source.add(
       try stack.renamed(1, from: "old", isBeingSent: true), try stack.renamed(2, from: "old", isBeingSent: true))

@@ -4,13 +4,13 @@ import CoherenceStrategies
 import TestSupport
 import Testing
 
-/// The user edits while a merge is between its plan and its save.
+/// Another context saves an edit while a merge is between its plan and its save.
 @Suite("Races of merges and pending edits")
 struct PendingRacesTests {
   private let source = ScriptedEdits()
 
   @Test(arguments: Backend.available)
-  func `an edit that is saved during a merge is kept, under every merge policy of the context`(
+  func `a merge keeps an edit that another context saves during the merge, under every merge policy`(
     backend: Backend
   ) throws {
     for (name, policy) in [
@@ -35,7 +35,7 @@ struct PendingRacesTests {
   }
 
   @Test(arguments: Backend.available)
-  func `beside other changes of the context, a record that is edited during a merge is left out`(
+  func `a merge in a context with unsaved changes skips a record that another context edits during the merge`(
     backend: Backend
   ) throws {
     let stack = try MergeStack.pending(backend, source, names: [1: "old", 2: "old"])
@@ -51,7 +51,7 @@ struct PendingRacesTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that is deleted here during a merge is not restored`(backend: Backend) throws {
+  func `a merge does not restore a record that another context deletes during the merge`(backend: Backend) throws {
     let stack = try MergeStack.pending(backend, source, names: [1: "old", 2: "old"])
     let deletion = PendingEdit(of: try stack.artistID(1), .delete, base: ["id": .int(1)])
     let source = source
@@ -65,7 +65,7 @@ struct PendingRacesTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a key that is inserted here during a merge keeps its values`(backend: Backend) throws {
+  func `a merge does not overwrite a record that another context inserts during the merge`(backend: Backend) throws {
     let stack = try MergeStack.pending(backend, source, names: [2: "old"])
     let source = source
     try stack.interfere { stranger in

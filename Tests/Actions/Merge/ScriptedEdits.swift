@@ -28,7 +28,7 @@ final class ScriptedEdits: PendingEdits {
   func add(_ edits: PendingEdit...) { state.withLock { for edit in edits { $0.edits[edit.recordID] = edit } } }
 
   var queries: [PendingEditsQuery] { state.withLock { $0.queries } }
-  /// The decisions of the last merge that had any.
+  /// The decisions of the last merge with decisions.
   var decisions: [PendingDecision] { state.withLock { $0.decisions } }
 
   func covers(_ entity: EntityDescription) -> Bool { coveredNames.contains(entity.name) }

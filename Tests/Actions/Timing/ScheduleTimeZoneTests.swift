@@ -53,7 +53,9 @@ struct ScheduleTimeZoneTests {
   }
 
   // In St. John's, 0:01 became 23:01 of the day before on 28 October 1990.
-  @Test func `a clock that is set back over midnight repeats times of two days in their order`() throws {
+  @Test func `when a time zone sets its clocks back over midnight, a schedule repeats the times of both days in order`()
+    throws
+  {
     #expect(
       try dates("0,30 * * * *", in: "America/St_Johns", after: "1990-10-28T01:50:00Z", 5) == [
         "1990-10-28T02:00:00Z", "1990-10-28T02:30:00Z", "1990-10-28T03:00:00Z", "1990-10-28T03:30:00Z",

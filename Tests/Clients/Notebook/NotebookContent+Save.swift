@@ -31,7 +31,7 @@ extension NotebookContent {
     }
   }
 
-  /// Inserts a link, or gives an existing link the new positions.
+  /// Inserts a link, or sets the positions of an existing link.
   private mutating func put(_ link: Link, into table: String) {
     var link = link
     if let known = links[table]?[Ends(link)] {
@@ -60,7 +60,7 @@ extension NotebookContent {
 }
 
 extension StoreSaveRequest {
-  /// The records that the save is based on, with the versions that they must have.
+  /// The base versions of the save: its records, with the versions that the store must still have.
   fileprivate var bases: [(id: ManagedObjectID, version: Int64)] {
     steps.flatMap { step -> [(id: ManagedObjectID, version: Int64)] in
       switch step {

@@ -45,7 +45,7 @@ extension NotebookContent.Note {
     for slot in 0..<row.count { self[slot, of: row.entity] = row[slot] }
   }
 
-  /// The value of a slot, to be written down.
+  /// The value of a slot in the form of the notebook.
   subscript(slot: Int, of entity: EntityDescription) -> AttributeValue {
     get { values[entity.slots[slot].name] ?? .null }
     set {
@@ -56,7 +56,7 @@ extension NotebookContent.Note {
 }
 
 extension NotebookContent {
-  /// The row that a note stands for.
+  /// Returns the row for a record of the notebook.
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when the note's entity is not in the model.
   func row(_ note: Note, key: Int64, _ environment: StoreEnvironment, _ spaces: IDSpaces) throws -> Row {

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Reads a whole notebook to see that the model's constraints hold: what a database does with indexes.
+/// Checks the model's constraints by reading the whole notebook. A database uses indexes instead.
 struct NotebookProof {
   let content: NotebookContent
   let environment: StoreEnvironment

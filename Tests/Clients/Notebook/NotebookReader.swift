@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A unit of reading, which keeps the content of its first read.
+/// A reader, whose reads all see the content at its first read.
 final class NotebookReader: StoreReader {
   private let store: NotebookStore
   private var snapshot: NotebookContent?
@@ -47,7 +47,7 @@ final class NotebookReader: StoreReader {
   }
 
   private func content() throws -> NotebookContent {
-    // Asked each time, because a reader of a closed store fails.
+    // Each call asks the store, because a reader must fail after its store is closed.
     let present = try store.content()
     if let snapshot { return snapshot }
     snapshot = present

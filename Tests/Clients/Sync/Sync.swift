@@ -65,7 +65,7 @@ import Foundation
     print("  \(count) songs until then, \(service.requestCount) requests")
   }
 
-  /// The first client continues, and a second one begins at the same time.
+  /// The first client continues, and a second client begins at the same time.
   private func resumeInTwoProcesses() async throws {
     let start = ContinuousClock.now
     let processes = try ["first", "second"].map { name in

@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension SyncClient {
-  /// A song that the user is writing, which the service does not know.
+  /// Inserts a song of the user, which the service does not know.
   func writeDraft() async throws {
     let context = connect.newBackgroundContext()
     try await context.perform {
@@ -13,7 +13,7 @@ extension SyncClient {
     }
   }
 
-  /// The differences between the file and the songs of the service, in one line.
+  /// Returns the differences between the file and the songs of the service, in one line.
   func compare(with catalogue: Catalogue) async throws -> String {
     let context = connect.newBackgroundContext()
     return try await context.perform {

@@ -3,8 +3,8 @@ import Foundation
 import Listener
 import Synchronization
 
-/// A service with pages of songs, of which each client gets some wrong when it first asks for them: in turns the reply is
-/// right, a redirect, the page before once more, half a body, and a status of failure.
+/// A service with pages of songs. The first reply to a client's request for a page may be faulty. In turns it is
+/// correct, a redirect, the previous page, half a body, and a status of failure.
 final class SyncService: Sendable {
   private let state: Mutex<State>
   private let listener: Mutex<HTTPListener?> = Mutex(nil)
@@ -36,11 +36,11 @@ final class SyncService: Sendable {
 
   var requestCount: Int { state.withLock { $0.requestCount } }
 
-  /// Has the last songs no more.
+  /// Deletes the last songs.
   func removeSongs(from number: Int) { state.withLock { $0.catalogue.songCount = number - 1 } }
 
-  /// Runs a block while a client waits for the page with that song, which comes afterwards; at once when no client will
-  /// wait any more, which ``endHold()`` says.
+  /// Holds back the page from a song, runs a block when a client waits for this page, and then sends the page. After
+  /// ``endHold()``, runs the block at once.
   func holding(pageFrom song: Int, _ block: () async throws -> Void) async rethrows {
     let (isAsked, continuation) = AsyncStream.makeStream(of: Void.self)
     let mayAnswer = DispatchSemaphore(value: 0)

@@ -86,7 +86,7 @@ struct TodoError: LoggableError, CustomStringConvertible {
 // MARK: Formats
 
 extension TodoEdit {
-  /// The names that are the server's alone.
+  /// The names of the fields that only the server sets.
   private static let serverNames: Set<String> = ["id", "revision"]
 
   init(_ request: ForwardRequest<some ManagedObject>) {
@@ -121,7 +121,7 @@ extension TodoField {
 }
 
 extension TodoDocument {
-  /// The values of a record for the answer to an edit.
+  /// Returns the values of a record for the reply to an edit.
   var answer: [String: (any AttributeConvertible)?] {
     var values: [String: (any AttributeConvertible)?] = ["id": id, "revision": revision]
     for name in ["name", "title", "isDone"] { if let field = fields[name] { values[name] = field.value } }

@@ -24,14 +24,14 @@ extension ConformanceSubject {
     ]
   }
 
-  /// Saves albums with these titles that nobody has claimed.
+  /// Saves unclaimed albums with the titles.
   private static func fill(_ stack: ConformanceStack, _ titles: String) throws {
     try stack.write { context in
       for title in titles.reversed() { try context.make("Album", ["title": String(title), "year": 1]) }
     }
   }
 
-  /// The albums that nobody has claimed, by title.
+  /// The unclaimed albums, by title.
   private static var free: FetchRequest<ManagedObject> {
     FetchRequest(entityName: "Album").filter(equal("isLive", false)).sort("title")
   }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Attributes that are derived from other records are right for everybody who reads after a save.
+/// Attributes derived from other records. Every read after a save returns their new values.
 extension ConformanceSubject {
   static let derivedRelations = ConformanceSubject("Derived from other records") {
     derivedMembers

@@ -168,7 +168,7 @@ extension ConformanceSubject {
 
   // MARK: Unsaved changes
 
-  /// The values that a collection tells without loading its members, and those that the loaded members have.
+  /// The results of a collection without loading its members, compared with the results of its loaded members.
   private struct Glance<Member: ManagedObject> {
     let key: String
     let limit: Int64

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Fetches that ask for given values find unsaved records by these values, in any number.
+/// Fetches by a value find unsaved records with the value, in any number.
 extension ConformanceSubject {
   static let unsavedValues = ConformanceSubject("Unsaved values") {
     Case("a fetch finds a changed value among many unsaved records, and does not find its former value") { stack in
@@ -89,7 +89,7 @@ private struct RandomChanges {
     let title = "\(number(below: 30))"
     for context in [parent, child] {
       for titles in [[title], [title, "3", "x"]] {
-        // Without regard to case, no index helps; titles are numbers, so that the result is the same.
+        // No index serves a comparison that ignores case. Titles are numbers, so that the result is the same.
         let expected = try context.all("Album", where: among("title", titles, .caseInsensitive)).map(\.objectID)
         let found = try context.all("Album", where: among("title", titles)).map(\.objectID)
         try expectEqual(found, expected, "seed \(seed)")
@@ -111,7 +111,7 @@ private struct RandomChanges {
     }
     let album = albums[number(below: albums.count)]
     switch number(below: 8) {
-    // Only a child deletes: a child cannot save changes of an album that its parent has deleted.
+    // Only a child deletes albums, because a child cannot save changes of an album that its parent has deleted.
     case 0 where context.parent != nil: context.delete(album)
     case 1: context.refresh(album, mergeChanges: false)
     default: try album.setValue(title, for: "title")

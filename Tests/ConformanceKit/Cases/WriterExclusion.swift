@@ -94,7 +94,7 @@ extension ConformanceSubject {
 
   /// Saves an album, after another thread with the same album began to.
   ///
-  /// - Returns: The code that the other thread's save failed with.
+  /// - Returns: The code of the error of the other thread's save.
   private static func codeOfOtherSave(_ stack: ConformanceStack, _ store: any WriterExcluding) throws -> ErrorCode? {
     let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let code = Mutex<ErrorCode?>(nil)

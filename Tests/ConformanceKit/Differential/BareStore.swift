@@ -1,8 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// A harness of stores that do the least that the store protocol allows, on top of another backend: every predicate,
-/// order, limit, count and batch request is left to Core.
+/// A harness of minimal stores on top of another backend. The stores leave every predicate, order, limit, count and
+/// batch request to Core.
 public struct BareHarness: StoreHarness {
   private let base: any StoreHarness
 

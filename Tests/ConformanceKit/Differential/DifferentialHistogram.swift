@@ -24,20 +24,21 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
     excused += other.excused
   }
 
-  /// The errors that random sequences have to meet, or they would not be random enough.
+  /// The errors that must occur in random sequences. Otherwise the sequences do not vary enough.
   static let expectedCodes: [ErrorCode] = [
     .validationFailed, .missingValue, .deleteDenied, .versionConflict, .uniquenessViolated, .objectNotFound,
     .objectDeleted, .wrongType, .invalidValue, .invalidPredicate, .unknownProperty,
   ]
 
-  /// The steps and errors that hardly occurred, which means that nothing was found out about them.
+  /// The steps and errors that occurred too rarely for a result about them.
   public var gaps: [String] {
     let steps = DifferentialOperation.Action.kinds.filter { (operations[$0] ?? 0) * 8 < sequences }
-    // One of each in fifty sequences, less three standard deviations: a short run may lack a code by chance.
+    // Expects each code once in fifty sequences, less three standard deviations, because a short run may miss a code by
+    // chance.
     let expected = Double(sequences) / 50
     let least = expected - 3 * expected.squareRoot()
     let rare = Self.expectedCodes.map(\.rawValue).filter { Double(codes[$0] ?? 0) < least }
-    // Excuses for more than a few would hide that a store mistakes one error for the other.
+    // A high share of excuses would hide a store that confuses the two errors.
     let excuses = excused * 10 > (codes[ErrorCode.uniquenessViolated.rawValue] ?? 0) ? ["\(excused) excuses"] : []
     return steps + rare + excuses
   }

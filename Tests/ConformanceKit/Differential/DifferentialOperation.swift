@@ -3,7 +3,7 @@ import CoherenceCore
 /// One step of a sequence, as data: objects are named by the order in which the sequence inserts them, so that a step
 /// means the same on every store, and still does when other steps are left out.
 struct DifferentialOperation: Sendable {
-  /// The context that takes the step.
+  /// The context that runs the step.
   var context: Int
   var action: Action
 
@@ -93,7 +93,7 @@ extension DifferentialOperation.Action {
     }
   }
 
-  /// Every kind of step that a random sequence takes.
+  /// Every kind of step in a random sequence.
   static let kinds = [
     "insert", "set", "read", "relate", "addMember", "removeMember", "replaceMembers", "moveMember", "delete", "find",
     "fetch", "count", "aggregate", "filter", "listPending", "processPending", "save", "saveOrRollback", "rollback",
@@ -105,9 +105,9 @@ extension DifferentialOperation.Action {
 /// The contexts and steps of one seed.
 struct DifferentialSequence: Sendable {
   struct Context: Sendable {
-    /// The context that this one reads from and saves into; `nil` for one that works with the store.
+    /// The index of the parent context; `nil` for a context that reads and saves the store.
     var parent: Int?
-    /// The contexts whose saves this one merges.
+    /// The indexes of the contexts whose saves this context merges.
     var follows: [Int] = []
     var savesThroughParent = false
   }

@@ -3,7 +3,7 @@ import CoherenceCore
 /// The outcome of a step, in terms independent of the store.
 struct DifferentialOutcome: Sendable, Equatable {
   var text: String
-  /// The codes of the errors that the step met.
+  /// The codes of the step's errors.
   var codes: [ErrorCode] = []
 
   init(_ text: String) { self.text = text }
@@ -22,7 +22,7 @@ struct DifferentialOutcome: Sendable, Equatable {
     text = error.code.rawValue
     codes = [error.code] + Set(error.failures.map(\.code)).sorted { $0.rawValue < $1.rawValue }
     let failures = error.failures.map { "\(name($0.objectID)).\($0.propertyName): \($0.code)" }
-    // The order of failures is that of identifiers, and some are temporary.
+    // Failures are ordered by identifiers, and the order of temporary identifiers varies.
     if !failures.isEmpty { text += " {\(failures.sorted().joined(separator: ", "))}" }
     let conflicts = error.conflicts.map { conflict in
       "\(name(conflict.objectID)) \(Self.version(conflict.ancestor)) "
@@ -34,10 +34,10 @@ struct DifferentialOutcome: Sendable, Equatable {
 
   private static func version(_ row: Row?) -> String { row.map { "\($0.version)" } ?? "-" }
 
-  /// Whether a store may come to this where the model of stores comes to the other.
+  /// Whether a store may have this outcome if the reference store has another outcome.
   ///
-  /// Nothing ranks the two errors of constraints, and a database may look at references before it looks at uniqueness,
-  /// where the model looks at uniqueness first. So the other way round is no excuse.
+  /// A step may violate two constraints. A database may check references before uniqueness, but the reference store
+  /// checks uniqueness first. The opposite difference is therefore not admissible.
   func isAdmissible(besides model: DifferentialOutcome) -> Bool { self == model || isExcused(besides: model) }
 
   func isExcused(besides model: DifferentialOutcome) -> Bool {

@@ -3,7 +3,7 @@ import CoherenceCore
 /// The result of a differential test.
 public struct DifferentialReport: Sendable, CustomStringConvertible {
   public internal(set) var histogram = DifferentialHistogram()
-  /// The sequences with different outcomes, each as a text with everything needed to replay it.
+  /// The sequences with different outcomes, each as a text for its replay.
   public internal(set) var failures: [String] = []
   /// The seeds of all sequences on which the stores differed.
   public internal(set) var failedSeeds: [UInt64] = []

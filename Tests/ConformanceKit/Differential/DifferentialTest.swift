@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Takes random steps on several stores at once and compares their outcomes: results, orders, errors, and the final
+/// Runs random steps on several stores in parallel and compares their outcomes: results, orders, errors, and the final
 /// content of the stores.
 ///
 /// The first store is the model of the others. All random choices come from a seed. The sequences of 64 consecutive
@@ -12,13 +12,13 @@ public struct DifferentialTest: Sendable {
   private let stores: [any StoreHarness]
   /// The number of failures to shrink and describe. The report contains the seeds of all failures.
   public var describedFailures = 3
-  /// The maximal number of sequences for each model. A short test runs fewer, so that it covers enough models.
+  /// The maximum number of sequences for each model. A short test runs fewer, so that it covers enough models.
   public var sequencesPerModel: UInt64 = 20
 
   /// - Parameter stores: At least two.
   public init(stores: [any StoreHarness]) { self.stores = stores }
 
-  /// The line that runs one seed again.
+  /// The command that repeats one seed.
   static func replayCommand(seed: UInt64) -> String {
     "COHERENCE_SEED=\(seed) Tools/test --filter Differential"
   }
@@ -73,7 +73,7 @@ public struct DifferentialTest: Sendable {
       report.histogram.noteSequence()
       if let found {
         report.failedSeeds.append(seed)
-        // Stores that differ are of no use to the next sequence.
+        // After a difference, the stores cannot be used for the next sequence.
         for world in worlds { try world.destroy() }
         worlds = []
         if report.failures.count < limit {
@@ -113,7 +113,7 @@ public struct DifferentialTest: Sendable {
 
   private static let traces = ProcessInfo.processInfo.environment["COHERENCE_TRACE"] == "1"
 
-  /// Prints the current step on request, so that the last line before a crash names its cause.
+  /// Prints the current step if `COHERENCE_TRACE` is 1, so that the last line before a crash names its cause.
   private static func trace(_ text: @autoclosure () -> String) {
     guard traces else { return }
     FileHandle.standardError.write(Data((text() + "\n").utf8))

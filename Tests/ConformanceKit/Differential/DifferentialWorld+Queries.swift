@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension DifferentialWorld {
-  /// Takes a step that asks for records by a condition.
+  /// Runs a step that fetches records by a condition.
   func query(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
     let context = contexts[index]
     switch action {
@@ -33,7 +33,7 @@ extension DifferentialWorld {
       row.sorted { $0.key < $1.key }.map { "\($0.key): " + DifferentialText.text($0.value, name: name) }
         .joined(separator: ", ")
     }
-    // The order of objects is that of their keys, which every store gives out in its own way.
+    // Objects are ordered by their keys, which every store allocates in its own way.
     let entity = try model.entity(named: request.records.entityName ?? "")
     let hasObjects = try request.propertiesToGroupBy.contains { path in
       if case .attribute = try ResolvedPath(PropertyPath(path), from: entity).target { false } else { true }
@@ -55,7 +55,7 @@ extension DifferentialWorld {
     return DifferentialOutcome(hold(found, index))
   }
 
-  /// The records that a batch request concerned, for which no order is promised.
+  /// Runs a batch request, and returns the names of its records, sorted because their order is not guaranteed.
   private func sorted(_ execute: () throws -> [ManagedObjectID]) throws -> DifferentialOutcome {
     DifferentialOutcome(try execute().map(name).sorted())
   }

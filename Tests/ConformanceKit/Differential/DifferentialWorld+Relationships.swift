@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension DifferentialWorld {
-  /// Takes a step that changes a relationship, and returns the relationship's new value.
+  /// Runs a step that changes a relationship, and returns the relationship's new value.
   func changeRelationship(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
     switch action {
     case .relate(let name, let relationship, let target):
@@ -48,7 +48,7 @@ extension DifferentialWorld {
 
   // MARK: Reading
 
-  /// Everything that an object says of itself, loaded: when a fault loads by itself is no matter of meaning.
+  /// Describes all values of an object. The object is loaded first, because stores may load faults at different times.
   func describe(_ object: ManagedObject) -> String {
     try? object.load()
     var parts = ["\(object.entity.name) version \(object.version)"]
@@ -69,7 +69,7 @@ extension DifferentialWorld {
     return DifferentialOutcome(members: try object.objects(for: property.name), self).text
   }
 
-  /// Every record as a fresh context sees it, by the name of its object.
+  /// Describes every record as a new context reads it, by the name of its object.
   func dump() throws -> [String] {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     return try context.performAndWait {

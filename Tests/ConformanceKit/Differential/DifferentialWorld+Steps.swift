@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// Thrown for a step about an object that no step made: the step that would have made it was left out.
+/// The error of a step about a missing object. The shrinker has removed the step that inserts the object.
 struct UnknownObject: Error {}
 
 extension DifferentialWorld {
-  /// Takes a step.
+  /// Runs a step.
   func take(_ operation: DifferentialOperation) -> DifferentialOutcome {
     let context = contexts[operation.context]
     let outcome = context.performAndWait { () -> DifferentialOutcome in
@@ -64,7 +64,7 @@ extension DifferentialWorld {
 
   // MARK: Objects
 
-  /// The object of a name in a context: the one met before, or the record's.
+  /// Returns the object of a name in a context: the object of an earlier step, or the object of the record.
   func object(_ name: String, _ index: Int) throws -> ManagedObject {
     if let object = held[index][name] { return object }
     guard let id = ids[name] else { throw UnknownObject() }
@@ -73,7 +73,7 @@ extension DifferentialWorld {
     return object
   }
 
-  /// Keeps objects that a fetch answered.
+  /// Retains the objects of a fetch, and returns their names.
   func hold(_ objects: [ManagedObject], _ index: Int) -> [String] {
     objects.map { object in
       let name = name(object.objectID)
@@ -97,8 +97,7 @@ extension DifferentialWorld {
     return DifferentialOutcome(DifferentialText.text(value, name: self.name))
   }
 
-  /// The reported failures of accessors, as an outcome. The reports are cleared, so that the context can be saved
-  /// again.
+  /// Returns the reported failures of accessors as an outcome, and clears them, so that the context can be saved again.
   func reported(for object: ManagedObject, in context: ManagedObjectContext) -> DifferentialOutcome {
     var outcome = DifferentialOutcome("done")
     for error in context.reportedErrors { outcome.append(DifferentialOutcome(error, name: name)) }

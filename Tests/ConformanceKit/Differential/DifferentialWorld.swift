@@ -4,7 +4,7 @@ import Synchronization
 
 /// One store with the contexts of a sequence on it, and the names of the sequence's objects there.
 ///
-/// Used by one thread.
+/// Not thread-safe: one thread uses the value.
 final class DifferentialWorld {
   let storeName: String
   let model: ManagedObjectModel

@@ -4,7 +4,7 @@ import Foundation
 extension RandomQuery {
   /// The aggregate request: of the records of the fetch, with group keys, aggregates, a condition and an order.
   ///
-  /// - Parameter value: The value that stands for an object, null for an unknown one.
+  /// - Parameter value: Returns the value that represents an object; null for an unknown object.
   func aggregateRequest(
     in model: ManagedObjectModel, value: (String) -> AttributeValue
   ) throws -> AggregateRequest<ManagedObject> {

@@ -1,15 +1,15 @@
 import CoherenceCore
 
-/// A fetch as a seed: what it asks for is made of the seed, the model and the objects that it may ask for.
+/// A random fetch. The seed, the model and the names of objects determine its condition, order and range.
 struct RandomQuery: Sendable {
   var entity: String
   var seed: UInt64
-  /// The names of the objects that conditions may be about.
+  /// The names of the objects for the conditions.
   var objects: [String]
 
-  /// The request, with limits and all.
+  /// Returns the complete request.
   ///
-  /// - Parameter value: The value that stands for an object, null for one that does not exist.
+  /// - Parameter value: Returns the value that represents an object; null for a missing object.
   func request(in model: ManagedObjectModel, value: (String) -> AttributeValue) throws -> FetchRequest<ManagedObject> {
     let entity = try model.entity(named: entity)
     var request = FetchRequest<ManagedObject>(entityName: entity.name)

@@ -104,8 +104,8 @@ struct RandomSequence {
     (2, .updateBatch), (1, .deleteBatch), (2, .choosePolicy),
   ]
 
-  /// Some saved objects to begin with, visible in every context. Each has a save of its own, so that a failed save
-  /// affects one object only.
+  /// Adds some initial objects, which are saved and visible in every context. Each has its own save, so that a failed
+  /// save affects one object only.
   private mutating func addPopulation() {
     for _ in 0..<random.number(4...8) {
       addInsert(0)
@@ -213,7 +213,7 @@ struct RandomSequence {
     return nil
   }
 
-  /// An object for a relationship to lead to, sometimes one that does not fit.
+  /// Returns an object as the target of a relationship, sometimes an object of the wrong type.
   private mutating func target(_ context: Int, of relationship: RelationshipDescription) -> String? {
     object(context, of: random.chance(97) ? relationship.destination : nil)
   }

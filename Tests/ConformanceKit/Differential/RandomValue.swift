@@ -1,9 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// Values of attributes: from small ranges mostly, so that they meet, and from the edges of their types.
+/// Random values of attributes: most of them from small ranges, so that values are equal often, and some from the
+/// limits of their types.
 enum RandomValue {
-  /// A value that the type takes.
+  /// Returns a valid value of a type.
   static func value(of type: AttributeType, _ random: inout SplitMix64) -> AttributeValue {
     switch type {
     case .int16: integer(Int64(Int16.min), Int64(Int16.max), &random)
@@ -24,7 +25,7 @@ enum RandomValue {
     }
   }
 
-  /// A value that the type refuses, by its kind or by itself.
+  /// Returns a value of the wrong kind or out of range for a type.
   static func refused(by type: AttributeType, _ random: inout SplitMix64) -> AttributeValue {
     let candidates: [AttributeValue] = [
       .bool(true), .int(.max), .int(40_000), .double(.nan), .double(1e300), .double(0.5), .string("a\u{0}b"),

@@ -12,19 +12,20 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 
-  // The methods below replace those of the standard library, whose use of a generator may change with a release.
+  // The methods below replace methods of the standard library, which may use a generator differently in another
+  // release.
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
   }
 
-  /// Whether something that happens so often of a hundred times happens.
+  /// Returns `true` with a probability in percent.
   mutating func chance(_ percent: Int) -> Bool { number(0...99) < percent }
 
   /// A random element of a nonempty collection.
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...(elements.count - 1))] }
 
-  /// Up to so many of a collection, each at most once, in random order.
+  /// Returns random elements of a collection up to a number, each at most once, in random order.
   mutating func some<Element>(_ elements: [Element], upTo limit: Int) -> [Element] {
     var rest = elements
     var result: [Element] = []
@@ -34,7 +35,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     return result
   }
 
-  /// One of several, as often as its weight says.
+  /// Returns a random element, with a probability in proportion to its weight.
   mutating func weighted<Element>(_ choices: [(weight: Int, element: Element)]) -> Element {
     var rest = number(0...(choices.reduce(0) { $0 + $1.weight } - 1))
     for (weight, element) in choices {

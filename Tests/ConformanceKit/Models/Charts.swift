@@ -1,8 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// Entities with attributes that are derived from other records: paths, counts, sums, and extremes, over relationships of
-/// every storage.
+/// Entities with attributes derived from other records: paths, counts, sums, and extremes, over relationships of every
+/// storage.
 enum Charts {
   static let model = soundModel { entities }
 
@@ -56,7 +56,7 @@ enum Charts {
   }
 }
 
-/// The derived attributes of the model, computed from the records that a context has, without the rules of the stores.
+/// Computes the derived attributes of the model from the records of a context, independently of the stores.
 struct ChartFacts {
   /// The first difference between stored and computed values, as a sentence; `nil` for none.
   static func difference(in context: ManagedObjectContext) throws -> String? {

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A model about what objects do while they are saved.
+/// A model of objects that run the code of a case during a save.
 enum Drafts {
   static let model = soundModel {
     Entity("Draft", class: Draft.self) {
@@ -15,7 +15,7 @@ enum Drafts {
   }
 }
 
-/// An object that does what a case says when it is saved.
+/// An object that runs the code of a case in its hooks for saves and validation.
 final class Draft: ManagedObject {
   typealias Act = @Sendable (Draft, ManagedObjectContext) throws -> Void
   @TaskLocal static var onSave: Act?
@@ -27,7 +27,7 @@ final class Draft: ManagedObject {
       try setValue(value(for: "calls", as: Int.self) + 1, for: "calls")
       try Self.onSave?(self, context)
     } catch {
-      // An act that fails makes the expectations of its case fail.
+      // The expectations of the case detect the missing effect of code that throws.
     }
   }
 

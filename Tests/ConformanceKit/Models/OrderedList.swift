@@ -29,7 +29,7 @@ struct OrderedList: Sendable {
     try stack.write { try fill($0, names) }
   }
 
-  /// The list of the one owner. A move does not load the members.
+  /// Returns the list of the only owner, without loading its members.
   func list(_ context: ManagedObjectContext) throws -> OrderedToMany<ManagedObject> {
     try context.one(owner)[OrderedToManyKey<ManagedObject>(relationship)]
   }

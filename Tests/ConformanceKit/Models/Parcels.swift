@@ -8,7 +8,7 @@ enum Parcels {
       Attribute("name", .string, optional: true)
       CompositeAttribute("size", of: Extent.self, default: Extent(width: 1, height: nil, corner: Corner(x: 2, y: 3)))
       CompositeAttribute("cover", of: Extent?.self)
-      // The parts stand in another order than in the type.
+      // The parts have another order than in the type.
       CompositeAttribute("place", parts: Corner?.compositeParts.reversed())
       Attribute("tags", codable: [String].self, default: ["new"])
       Attribute("contents", codable: Contents?.self)

@@ -64,7 +64,7 @@ final class TrailKeeper: SaveParticipant {
   /// The changes of all calls.
   var changes: [RecordedChange] { calls.flatMap(\.self) }
 
-  /// The one change of a record of an entity.
+  /// Returns the change of an entity's record, which must be the only one.
   func change(of name: String, file: StaticString = #fileID, line: UInt = #line) throws -> RecordedChange {
     let found = changes.filter { $0.entity.name == name }
     guard found.count == 1 else {

@@ -39,6 +39,6 @@ enum Venues {
     }
   }
 
-  /// The name of an attribute that has to be quoted.
+  /// The name of an attribute, with characters that SQL has to quote.
   static let code = "the \"code\" 'x'"
 }

@@ -32,7 +32,8 @@ extension ManagedObjectContext {
 }
 
 extension ConformanceCase {
-  /// A case for a store's own aggregates, and the same case for those that a context computes from the records.
+  /// Makes a case for a store's own aggregates, and the same case for aggregates that a context computes from the
+  /// records.
   static func computed(
     _ name: String, model: ManagedObjectModel = Music.model,
     run: @escaping @Sendable (ConformanceStack) throws -> Void

@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// A sentence that holds for every store, with the program that verifies it.
+/// A statement about every store, with the program that verifies the statement.
 public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
   /// The sentence, unique in the suite.
   public let name: String
-  /// The subject, or the guarantee, that the case belongs to.
+  /// The subject or the guarantee of the case.
   public internal(set) var area = ""
   /// The model with which the store is opened before the case runs.
   let model: ManagedObjectModel
@@ -13,7 +13,7 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
   /// - Parameters:
   ///   - name: A sentence.
   ///   - model: The model with which the store is opened before the case runs.
-  ///   - run: The case. It passes by returning and fails by throwing anything.
+  ///   - run: The program of the case. The case passes if the program returns, and fails if it throws an error.
   init(
     _ name: String, model: ManagedObjectModel = Music.model,
     run: @escaping @Sendable (ConformanceStack) async throws -> Void

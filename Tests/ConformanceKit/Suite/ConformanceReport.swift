@@ -4,7 +4,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     case passed
     /// Failed, as the harness declared, for the reason given.
     case skipped(String)
-    /// Failed with that message.
+    /// The case has failed; has its message.
     case failed(String)
   }
 

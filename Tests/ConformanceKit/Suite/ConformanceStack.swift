@@ -71,7 +71,7 @@ public final class ConformanceStack: Sendable {
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 
-  /// Closes the store and opens it again, with a coordinator of its own, which replaces the case's coordinator.
+  /// Closes the store and opens it again with a new coordinator, which replaces the case's coordinator.
   ///
   /// If the store cannot be opened, it stays closed and the coordinator has no store.
   ///
@@ -126,14 +126,14 @@ public final class ConformanceStack: Sendable {
     return context
   }
 
-  /// Runs the body in a context of its own.
+  /// Runs the body in a new context.
   @discardableResult
   func read<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     let context = context()
     return try context.performAndWait { try body(context) }
   }
 
-  /// Runs the body in a context of its own and saves.
+  /// Runs the body in a new context and saves.
   @discardableResult
   func write<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     let context = context()

@@ -64,7 +64,7 @@ public enum ConformanceSuite {
 
   /// Runs a case on a fresh, empty store.
   ///
-  /// A case that the harness skips is run too, because a skip is a claim: it must fail.
+  /// A skipped case is run too, and must fail. Otherwise its skip is not needed.
   ///
   /// - Returns: The reason why the case was skipped; `nil` when it passed.
   /// - Throws: ``ConformanceFailure`` when the case failed, or passed although it is skipped.

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The objects that satisfy a condition.
+  /// Returns the objects that satisfy a condition.
   func all(_ entity: String, where predicate: FetchPredicate? = nil, sort: [SortKey] = []) throws -> [ManagedObject] {
     var request = FetchRequest<ManagedObject>(entityName: entity)
     request.predicate = predicate
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     return try fetch(request)
   }
 
-  /// The one object that satisfies a condition.
+  /// Returns the only object that satisfies a condition.
   func one(
     _ entity: String, where predicate: FetchPredicate? = nil, file: StaticString = #fileID, line: UInt = #line
   ) throws -> ManagedObject {

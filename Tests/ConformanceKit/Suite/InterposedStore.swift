@@ -2,7 +2,8 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// Stands between Core and the store under test: counts the calls, sees which overlap, and fails them on request.
+/// Intercepts the calls between Core and the store under test: counts the calls and their overlaps, and fails them on
+/// request.
 final class Interposition: Sendable {
   typealias Hook = @Sendable (StoreSaveRequest) throws -> Void
 
@@ -31,19 +32,19 @@ final class Interposition: Sendable {
   /// The number of open cursors: neither read to the end nor closed.
   var openCursorCount: Int { state.withLock { $0.openCursorCount } }
 
-  /// The number of requests by Core that need another connection while a unit of reading is open.
+  /// The number of requests by Core that need another connection while a reader has one.
   var overlapCount: Int { state.withLock { $0.overlapCount } }
 
-  /// Called before the store is asked to save; the store is not asked when it throws.
+  /// Called before a save of the store. A thrown error prevents the save.
   func beforeSave(_ hook: Hook?) { state.withLock { $0.beforeSave = hook } }
   /// Called after the store has saved.
   func afterSave(_ hook: Hook?) { state.withLock { $0.afterSave = hook } }
   /// Called before the store is asked to fetch.
   func beforeFetch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.beforeFetch = hook } }
-  /// Called after a cursor handed out rows; the rows are lost when it throws.
+  /// Called after a cursor has returned rows. A thrown error discards the rows.
   func afterBatch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.afterBatch = hook } }
 
-  /// A store type that opens stores of another type with this in between.
+  /// Returns a store type that opens stores of another type behind this interposition.
   func type(for base: StoreType) throws -> StoreType {
     let factory = try StoreRegistry.current.factory(for: base)
     return StoreType("Interposed\(base.name)", factory: Factory(base: base, factory: factory, interposition: self))
@@ -63,7 +64,7 @@ final class Interposition: Sendable {
   fileprivate func willFetch(by reader: any StoreReader) throws {
     let hook = state.withLock { state in
       state.fetchCount += 1
-      // Stores give a unit of reading its connection at the first read.
+      // A reader gets its connection at its first read.
       if !state.openReaders.contains(ObjectIdentifier(reader)), !state.openReaders.isEmpty { state.overlapCount += 1 }
       state.openReaders.insert(ObjectIdentifier(reader))
       return state.beforeFetch
@@ -113,7 +114,7 @@ final class Interposition: Sendable {
   }
 }
 
-/// A store that does what the protocol requires and nothing beyond, so that Core's fallbacks are at work too.
+/// A store with only the required members of the protocol, so that Core's fallbacks run too.
 private final class InterposedStore: PersistentStore {
   let base: any PersistentStore
   let interposition: Interposition

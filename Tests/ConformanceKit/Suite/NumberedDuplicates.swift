@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers for the records that another writer inserts, one in each turn.
+/// Numbers the records that another writer inserts, one record before each save of the case.
 final class NumberedDuplicates: Sendable {
   private let number = Mutex<Int64>(0)
 

@@ -5,10 +5,11 @@ public import Foundation
 public protocol StoreHarness: Sendable {
   /// The backend's name, for messages.
   var name: String { get }
-  /// A fresh, empty place for a store. Called several times by some cases; every place is destroyed at the end.
+  /// Returns a new, empty location for a store. Some cases call the function several times; every location is destroyed
+  /// at the end.
   func makeLocation() throws -> any StoreLocation
-  /// A fresh, empty place for a store of another kind, for the cases about several stores. By default one of the same
-  /// kind.
+  /// Returns a new, empty location for a store of another kind, for the cases about several stores. By default a
+  /// location of the same kind.
   func makeCompanionLocation() throws -> any StoreLocation
   /// The names of the cases that the store fails, each with the reason.
   var skips: [String: String] { get }
@@ -19,16 +20,17 @@ extension StoreHarness {
   public var skips: [String: String] { [:] }
 }
 
-/// A place where a store can be opened, closed, and opened again with what it held.
+/// A location at which a test can open a store, close it, and open it again with its records.
 public protocol StoreLocation: AnyObject, Sendable {
   /// The type, with its factory.
   var type: StoreType { get }
   /// The argument for the parameter `at:` of `PersistentStoreCoordinator.addPersistentStore(type:…)`.
   var url: URL? { get }
   var options: [String: OptionValue] { get }
-  /// Called before a store is opened here. A store that lives only as long as it is open keeps itself open with it.
+  /// Called before a store is opened at the location. A store without a lasting medium, such as a store in memory, can
+  /// use the call to stay open.
   func willOpen(_ environment: StoreEnvironment) throws
-  /// Removes the place with all that it holds. No store is open here then.
+  /// Removes the location and its content. Called when no store is open at the location.
   func destroy() throws
 }
 

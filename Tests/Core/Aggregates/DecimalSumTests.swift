@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `random sums are those of scaled integers`(seed: UInt64) throws {
+  func `random decimal sums equal the sums of scaled integers`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     for _ in 0..<100 {
       var total: Int128 = 0

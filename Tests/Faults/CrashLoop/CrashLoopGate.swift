@@ -1,6 +1,6 @@
 import Foundation
 
-/// The meeting point of the writers of a crash loop and the thread that injects the faults.
+/// Synchronizes the writers of a crash loop with the thread that injects the faults.
 final class CrashLoopGate: @unchecked Sendable {
   // Sendable: mutable state is used under `condition` only.
 
@@ -9,7 +9,7 @@ final class CrashLoopGate: @unchecked Sendable {
   private var acknowledged: [Int]
   /// The number of running writers.
   private var running: Int
-  /// The number of writers that stand at the closed gate.
+  /// The number of writers that wait at the closed gate.
   private var parked = 0
   private var isClosed = false
   private var isServerAway = false
@@ -26,9 +26,9 @@ final class CrashLoopGate: @unchecked Sendable {
 
   // MARK: Writers
 
-  /// Waits while the gate is closed. Nothing of the writer's may be in the midst of a save.
+  /// Waits while the gate is closed. The writer must not call it during a save.
   ///
-  /// - Returns: Whether to go on.
+  /// - Returns: Whether the writer continues.
   func pass() -> Bool {
     condition.withLock {
       parked += 1
@@ -89,7 +89,7 @@ final class CrashLoopGate: @unchecked Sendable {
     }
   }
 
-  /// Waits until every writer has acknowledged some saves more than it had, or something else has come.
+  /// Waits until every writer has a number of further acknowledged saves, or until another event ends the wait.
   func awaitAcknowledgements(
     _ count: Int = 1, beyond former: [Int], or isEnough: () -> Bool = { false }
   ) throws {
@@ -98,7 +98,7 @@ final class CrashLoopGate: @unchecked Sendable {
     }
   }
 
-  /// Closes the gate, and waits until every writer stands there.
+  /// Closes the gate, and waits until every writer waits at it.
   func close() throws {
     condition.withLock { isClosed = true }
     try wait(until: "come to an end of a save") { parked == running }
@@ -111,7 +111,7 @@ final class CrashLoopGate: @unchecked Sendable {
     }
   }
 
-  /// Has the writers end, and waits for that.
+  /// Ends the writers, and waits for their end.
   func end() throws {
     condition.withLock {
       isOver = true

@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherencePostgreSQL
 import Foundation
 
-/// A store of a crash loop, with a coordinator of its own as a process would have it.
+/// A store of a crash loop. Its own coordinator simulates another process.
 final class CrashLoopStore: Sendable {
   let coordinator: PersistentStoreCoordinator
 

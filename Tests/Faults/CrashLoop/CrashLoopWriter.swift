@@ -155,7 +155,7 @@ final class CrashLoopWriter: Sendable {
 }
 
 extension CrashLoopWriter.State {
-  /// From how many records on some are deleted.
+  /// The number of records from which a save also deletes records.
   private static let fullness = 12
 
   /// Draws the changes of the next save: new records, and updates and deletions of existing ones.

@@ -20,7 +20,7 @@ final class FaultInjector {
   private let proxy: SocketProxy
   private let gate: CrashLoopGate
   private var random: SplitMix64
-  /// The faults that come first, so that none is left out.
+  /// The faults to inject first, so that each run has every kind of fault.
   private var firstFaults: [Fault]
 
   init(_ cluster: Cluster, _ proxy: SocketProxy, _ gate: CrashLoopGate, seed: UInt64) {
@@ -35,7 +35,7 @@ final class FaultInjector {
     }
   }
 
-  /// The next fault. Faults that cost the server seconds are rare.
+  /// Draws the next fault. Faults with a slow recovery of the server are rare.
   func draw() -> Fault {
     if let fault = firstFaults.popLast() { return fault }
     return random.weighted([
@@ -44,7 +44,7 @@ final class FaultInjector {
     ])
   }
 
-  /// Injects a fault, and waits until every writer has acknowledged something since.
+  /// Injects a fault, and waits until every writer has saved again.
   func inject(_ fault: Fault) throws {
     switch fault {
     case .terminatedBackend:
@@ -88,7 +88,7 @@ final class FaultInjector {
     gate.setServerAway(true)
     defer { gate.setServerAway(false) }
     guard send(SIGKILL, to: process) else { return }
-    // Until this connection is ended as well; or until the process, which was at its end, is gone by itself.
+    // Waits until the recovering server ends this connection too, or until the process has disappeared.
     while let others = try? Cluster.processes(seenBy: connection), others.contains(where: { $0.number == process }) {}
     while (try? cluster.administration()) == nil {}
   }
@@ -102,7 +102,7 @@ final class FaultInjector {
 
   // MARK: Links
 
-  /// Has a link fail at one of the next messages of its client: a read, the changes of a save, or its commit.
+  /// Makes a link fail at one of the next messages of its client: a read, the changes of a save, or its commit.
   private func failLink(by fault: SocketProxy.Link.Fault) throws {
     guard let link = try busyLink() else { return }
     // Cuts the link in any case, because the threads of a stalled link would wait forever.
@@ -114,7 +114,7 @@ final class FaultInjector {
       gate.wakeUp()
     }
     try gate.awaitAcknowledgements(5, beyond: former) { failed.isSet }
-    // An unused link fails now: the pool prefers its other connections.
+    // An unused link fails at once, because the pool prefers its other connections and may never use this one.
     if !failed.isSet { link.cut() }
     try awaitWriters()
   }
@@ -128,7 +128,7 @@ final class FaultInjector {
   }
 }
 
-/// Whether a fault has come about.
+/// Whether a fault has taken effect.
 private final class FaultFlag: Sendable {
   private let value = Mutex(false)
   var isSet: Bool { value.withLock { $0 } }

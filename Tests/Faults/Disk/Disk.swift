@@ -19,7 +19,8 @@ final class Disk: Sendable {
     case sync
   }
 
-  /// A call that fails: the one of that number, counted from when the fault was set, and perhaps all after it.
+  /// The calls that fail: the call with a number, counted from the setting of the fault, and optionally all later
+  /// calls.
   struct Fault: Sendable {
     var call: Call
     var number: Int
@@ -41,7 +42,7 @@ final class Disk: Sendable {
   private let directory: String
   private let state = Mutex(State())
 
-  /// Comes between SQLite and the databases that will be opened in a directory.
+  /// Puts the disk between SQLite and the databases that a test opens in a directory afterwards.
   init(_ directory: TemporaryDirectory) {
     self.directory = directory.path
     DiskVFS.insert(self, at: self.directory)
@@ -66,7 +67,7 @@ final class Disk: Sendable {
 
   // MARK: Faults
 
-  /// Makes a call fail from now on; without a fault, none.
+  /// Sets the fault of later calls; `nil` for none.
   func fail(_ fault: Fault?) {
     state.withLock {
       $0.fault = fault

@@ -3,19 +3,19 @@ import Foundation
 
 /// The files on a disk after a power failure.
 struct DiskImage {
-  /// The fate of writes before their sync.
+  /// The state of writes without a sync after the failure.
   enum Loss: CaseIterable {
-    /// All are lost.
+    /// All writes are lost.
     case everything
     /// Some writes are lost, in any order, and some are torn after their first bytes.
     case something
-    /// None is lost: the process ended, and not the machine.
+    /// No write is lost, because only the process has ended.
     case nothing
   }
 
   private(set) var files: [String: [UInt8]] = [:]
 
-  /// The image of a disk after the first entries of its diary.
+  /// Makes the image of a disk after the first entries of its diary.
   init(of disk: Disk, after entry: Int, losing loss: Loss, _ random: inout SplitMix64) {
     var pending: [String: [Disk.Change]] = [:]
     /// The existing files, and the files among them whose names are not durable.
@@ -55,7 +55,7 @@ struct DiskImage {
     case .something:
       guard random.chance(60) else { return nil }
       guard case .write(let offset, let bytes) = change, random.chance(20) else { return change }
-      // A disk writes sectors; the last one that it began is whole or not there.
+      // A disk writes whole sectors. The last sector is either completely written or unchanged.
       let sectors = random.number(0...(bytes.count / 512))
       return .write(offset: offset, bytes: Array(bytes.prefix(sectors * 512)))
     }

@@ -25,7 +25,7 @@ enum DiskVFS {
 
   // The pointer is set once, and the structure that it points to does not change afterwards.
   fileprivate nonisolated(unsafe) static let base = sqlite3_vfs_find(nil)!
-  // As above: the structure is filled before any other thread sees the pointer.
+  // The structure is also filled before any other thread reads the pointer.
   private nonisolated(unsafe) static let layer: UnsafeMutablePointer<sqlite3_vfs> = {
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     layer.initialize(to: base.pointee)
@@ -105,7 +105,7 @@ private struct DiskFile {
   private nonisolated(unsafe) static let methods: UnsafePointer<sqlite3_io_methods> = {
     let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     methods.initialize(to: sqlite3_io_methods())
-    // Without memory mapping, by which a write could go past.
+    // No memory mapping, because mapped writes would bypass this layer.
     methods.pointee.iVersion = 2
     setCalls(&methods.pointee)
     setLocks(&methods.pointee)
@@ -135,7 +135,7 @@ private struct DiskFile {
       DiskFile.pass(file) { $0.xFileControl($1, operation, argument) }
     }
     methods.xSectorSize = { file in DiskFile.pass(file) { $0.xSectorSize($1) } }
-    // Nothing is promised of writes that a power failure interrupts.
+    // The simulated disk guarantees nothing about writes during a power failure.
     methods.xDeviceCharacteristics = { _ in 0 }
   }
 

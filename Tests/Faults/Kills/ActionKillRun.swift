@@ -1,7 +1,7 @@
 @testable import CoherenceConformance
 import Foundation
 
-/// The kills of two workers of one store.
+/// Kills workers of one store, while two workers share its actions.
 final class ActionKillRun {
   struct Summary: Sendable, CustomStringConvertible {
     var kills = 0
@@ -31,7 +31,7 @@ final class ActionKillRun {
     stage = try KillStage(2)
   }
 
-  /// Kills one of two workers after the other, which goes on beside the next one.
+  /// Kills one of the two workers at a time, and replaces it by a new worker while the other worker continues.
   func run(kills: Int) throws {
     let start = ContinuousClock.now
     try stage.start(command(.act), on: 0)
@@ -44,7 +44,7 @@ final class ActionKillRun {
       guard check(ended) else { break }
       if summary.kills < kills { try stage.start(command(.act), on: ended.index) }
     }
-    // The other one is killed too, so that its actions have to be taken over.
+    // Kills both workers, so that a last worker has to take over their actions.
     for index in 0...1 { stage.kill(index) }
     if summary.complaints.isEmpty, check(try stage.serve(treat)) { try settle() }
     summary.duration = start.duration(to: .now)

@@ -1,7 +1,7 @@
 @testable import CoherenceConformance
 import Foundation
 
-/// The kills of clients of one store.
+/// Kills clients of one store that edit records and forward the edits.
 final class ForwardingKillRun {
   struct Summary: Sendable, CustomStringConvertible {
     var kills = 0
@@ -24,7 +24,8 @@ final class ForwardingKillRun {
   private var expectation = KillExpectation()
   private var round = 0
   private(set) var summary = Summary()
-  /// The number of requests until the next is met by a kill, and whether the kill follows on the request's application.
+  /// The number of requests before the next kill by a request, and whether the server applies that request before the
+  /// kill.
   private var trap: (rest: Int, afterwards: Bool)?
   private var contents: KillContents?
 
@@ -34,7 +35,7 @@ final class ForwardingKillRun {
     stage = try KillStage(2)
   }
 
-  /// Kills clients, and compares after every twentieth kill.
+  /// Kills clients. Compares the store and the server after every twentieth kill.
   func run(kills: Int) throws {
     let start = ContinuousClock.now
     while summary.kills < kills, summary.complaints.isEmpty {
@@ -50,13 +51,13 @@ final class ForwardingKillRun {
 
   private func command(_ work: KillCommand.Work) -> KillCommand {
     round += 1
-    // Each client begins after the leases of the clients before.
+    // The date of each client is after the ends of all earlier leases, so that it can claim every edit.
     return KillCommand(
       work: work, place: place, socket: stage.socket, seed: random.next(), firstNumber: round * 1000,
       date: 1_700_000_000 + Double(round) * 61)
   }
 
-  /// Starts a client, sometimes beside a second one that only forwards, and kills it.
+  /// Starts a client and kills it. Sometimes a second client forwards edits at the same time.
   private func killOne() throws {
     trap = nil
     var command = command(.edit)
@@ -72,7 +73,7 @@ final class ForwardingKillRun {
     }
     let hasCompanion = random.chance(15)
     if hasCompanion {
-      // The companion may send the edits that would have led to the step.
+      // The second client may send the edits first, so that the first client never reaches the step of its kill.
       (command.step, trap) = (nil, nil)
       kill = KillStage.Kill(index: 0, delay: .microseconds(random.number(0...60_000)))
     }

@@ -137,7 +137,7 @@ struct KillPages: PersistedAction {
   }
 }
 
-/// A clock whose second is a twentieth of a second, so that a lease of the shortest length soon runs out.
+/// A clock whose second is a twentieth of a second, so that the shortest possible lease expires soon.
 struct FastClock: Clock {
   struct Instant: InstantProtocol {
     var offset = Duration.zero
@@ -161,17 +161,17 @@ struct FastClock: Clock {
 
 /// The effects of actions that a test expects.
 struct ActionExpectation {
-  /// The names of the actions whose save has returned.
+  /// The names of the actions with an acknowledged save.
   private var certain: Set<String> = []
   private var open: [Int: [String]] = [:]
   /// The number of effects outside of the store.
   private var calls: [String: Int] = [:]
   private var checkpoints: [String: Int] = [:]
   private(set) var complaints: [String] = []
-  /// The number of attempts that went on from a checkpoint.
+  /// The number of attempts that continued from a checkpoint.
   private(set) var resumed = 0
   var acknowledged: Int { certain.count }
-  /// The number of effects outside of the store that came again.
+  /// The number of repeated effects outside of the store.
   var repeatedCalls: Int { calls.values.reduce(0) { $0 + $1 - 1 } }
 
   mutating func note(_ message: KillMessage) {

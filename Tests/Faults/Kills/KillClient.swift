@@ -11,7 +11,7 @@ import Logging
   import Darwin
 #endif
 
-/// A program with a store, in a process that is killed.
+/// A program with a store, in a process that the test kills.
 struct KillClient: Sendable {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
@@ -33,7 +33,7 @@ struct KillClient: Sendable {
         _exit(1)
       }
     }
-    // The process has not reached `main`, whose thread alone `dispatchMain` could end.
+    // `dispatchMain` needs the main thread in `main`, which the process has not reached.
     while true { pause() }
   }
 
@@ -48,7 +48,7 @@ struct KillClient: Sendable {
     return container
   }
 
-  /// Sends a message to the test, and waits for the answer.
+  /// Sends a message to the test, and waits for the reply.
   @discardableResult
   func tell(_ kind: KillMessage.Kind, _ change: (inout KillMessage) -> Void) throws -> KillAnswer {
     var message = KillMessage(process: getpid(), kind: kind)
@@ -57,7 +57,7 @@ struct KillClient: Sendable {
     return try JSONDecoder().decode(KillAnswer.self, from: answer)
   }
 
-  /// Ends the process as a power switch would.
+  /// Kills the process at once.
   static func die() -> Never {
     kill(getpid(), SIGKILL)
     while true { pause() }

@@ -11,11 +11,11 @@ struct KillCommand: Codable, Sendable {
     case edit
     /// Forwards the edits of others, until it is killed.
     case forward
-    /// Forwards everything, and tells the records of the store.
+    /// Forwards all edits, and sends the records of the store to the test.
     case settle
     /// Enqueues actions and runs them, until it is killed.
     case act
-    /// Runs all actions, and tells their effects.
+    /// Runs all actions, and sends their effects to the test.
     case settleActions
   }
 
@@ -30,7 +30,7 @@ struct KillCommand: Codable, Sendable {
   var date: Double = 0
   /// The step at which the client kills itself; `nil` for none.
   var step: String?
-  /// The number of times that the step is reached before.
+  /// The number of times that the client passes the step before the kill.
   var count = 1
 }
 
@@ -106,7 +106,7 @@ struct KillRecord: Codable, Sendable, Hashable {
 struct KillContents: Codable, Sendable {
   /// The records by identifier.
   var records: [String: KillRecord] = [:]
-  /// The number of entries that are left.
+  /// The number of remaining entries.
   var entries = 0
   /// The number of records with each name of an effect.
   var effects: [String: Int] = [:]
@@ -114,7 +114,7 @@ struct KillContents: Codable, Sendable {
   var states: [String: Int] = [:]
 }
 
-/// The answer of the test.
+/// The reply of the test.
 struct KillAnswer: Codable, Sendable {
   /// The identifier that the server has assigned.
   var id: String?

@@ -83,7 +83,7 @@ final class KillEditor: Sendable {
 
   // MARK: Editing
 
-  /// Makes one edit. An edit that meets the answer of the server is made again.
+  /// Makes one edit. Repeats the edit if the reply to an earlier edit has changed the record at the same time.
   private func edit() throws {
     let number = number.withLock { number in
       defer { number += 1 }

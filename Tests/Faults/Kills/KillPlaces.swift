@@ -21,7 +21,7 @@ extension KillStage {
 }
 
 extension LedgerPlace {
-  /// A place of its own for a store of the same kind.
+  /// Returns a new location for a store of the same kind.
   func `in`(_ directory: TemporaryDirectory) -> LedgerPlace {
     switch backend {
     case .sqlite: LedgerPlace(backend: .sqlite, url: directory.store)

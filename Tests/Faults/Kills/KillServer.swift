@@ -1,9 +1,9 @@
 import Foundation
 
-/// The server of the clients, in memory: it honors idempotency keys, and notes every request that should not have come.
+/// The server of the clients, in memory. The server honors idempotency keys, and records every incorrect request.
 struct KillServer {
   private(set) var records: [String: KillRecord] = [:]
-  /// The violated promises.
+  /// The errors of the clients, as messages.
   private(set) var complaints: [String] = []
   /// The number of requests with a known key.
   private(set) var repetitions = 0
@@ -33,7 +33,7 @@ struct KillServer {
     }
     if request.kind == "insert" { return insert(request) }
     guard var record = records[request.id] else { return KillAnswer(refusal: "The record is unknown") }
-    // A delete takes the place of an update that the server may or may not have.
+    // An outbox may replace a pending update by a delete, so the base of a delete is not compared.
     guard request.kind == "delete" || request.baseRank == record.rank else {
       return KillAnswer(refusal: "The edit follows on \(request.baseRank ?? -1), and the server has \(record.rank)")
     }
@@ -60,16 +60,16 @@ struct KillServer {
   }
 }
 
-/// The values that the records may have after the saves of clients, one of which may have been killed in a save.
+/// The possible values of the records after the saves of clients. A client may have been killed in its last save.
 struct KillExpectation {
-  /// The ranks after the last save that has returned; zero for a deleted record.
+  /// The ranks after the last acknowledged save; zero for a deleted record.
   private var certain: [String: Int] = [:]
-  /// The saves that have not returned: their clients were killed before, in or after the commit.
+  /// The saves without an acknowledgement. Their clients were killed before, during or after the commit.
   private var open: [(number: Int, changes: [String: Int])] = []
   private(set) var acknowledged = 0
 
   mutating func willSave(_ number: Int, _ changes: [String: Int]) {
-    // An edit that lost a race is made again under its number.
+    // An edit that is repeated after a conflict keeps its number.
     open.removeAll { $0.number == number }
     open.append((number, changes))
   }
@@ -77,7 +77,7 @@ struct KillExpectation {
   mutating func didSave(_ number: Int) {
     for save in open where save.number == number {
       certain.merge(save.changes) { _, new in new }
-      // The save was based on the result of earlier ones.
+      // The acknowledged save has overwritten the values of all earlier saves.
       for index in open.indices where open[index].number < number {
         for tag in save.changes.keys { open[index].changes[tag] = nil }
       }
@@ -86,7 +86,7 @@ struct KillExpectation {
     acknowledged += 1
   }
 
-  /// Compares records with the expectation, and expects them from now on.
+  /// Compares records with the expectation. Later comparisons expect these records.
   mutating func complaints(about records: some Collection<KillRecord>) -> [String] {
     let found = Dictionary(records.map { ($0.tag, $0.rank) }) { first, _ in first }
     var complaints = records.count == found.count ? [] : ["A record is there twice"]

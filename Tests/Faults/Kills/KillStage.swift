@@ -8,22 +8,22 @@ import Foundation
   import Darwin
 #endif
 
-/// The test's side: the prepared processes, and the socket on which the clients' messages arrive.
+/// The prepared processes in which a test runs its clients, and the socket on which the test receives their messages.
 ///
-/// Used by one thread.
+/// Not thread-safe: one thread uses the value.
 final class KillStage {
   /// The treatment of a message.
   enum Treatment {
     case answer(KillAnswer)
-    /// The client is killed, and gets no answer.
+    /// Kills the client, and sends no reply.
     case kill
   }
 
-  /// The time of a kill.
+  /// The client and the time of a kill.
   struct Kill {
     var index: Int
     var delay: Duration
-    /// Whether the delay begins with the first message of the client, and not at once.
+    /// Whether the delay begins with the first message of the client. Otherwise it begins at once.
     var followsMessage = true
   }
 
@@ -31,10 +31,10 @@ final class KillStage {
   private let directory: TemporaryDirectory
   private let listener: CInt
   private let processes: [PreparedProcess]
-  /// The clients that have sent a message.
+  /// The identifiers of the clients' processes after their first message.
   private var speakers: Set<pid_t> = []
 
-  /// - Parameter count: The number of clients at a time.
+  /// - Parameter count: The maximum number of concurrent clients.
   init(_ count: Int) throws {
     directory = try TemporaryDirectory()
     socket = directory.url.appendingPathComponent("socket").path(percentEncoded: false)
@@ -49,8 +49,8 @@ final class KillStage {
 
   /// Serves messages until a client ends.
   ///
-  /// - Parameter kill: The client to kill, and the time.
-  /// - Returns: The ended client, and its end.
+  /// - Parameter kill: The client to kill, and the time; `nil` for none.
+  /// - Returns: The index of the ended client, and its exit code or signal.
   func serve(
     killing kill: Kill? = nil, _ treat: (KillMessage) throws -> Treatment
   ) throws -> (index: Int, end: PreparedProcess.End) {
@@ -72,7 +72,7 @@ final class KillStage {
         self.kill(victim.index)
         (kill, deadline) = (nil, nil)
       }
-      // The messages of a client come before its end.
+      // A client sends its messages before its end, so they are received first.
       if polled[0].revents != 0 {
         try receive(treat)
       } else if let ended = running.indices.first(where: { polled[$0 + 1].revents != 0 }) {
@@ -85,7 +85,7 @@ final class KillStage {
     let connection = accept(listener, nil, nil)
     guard connection >= 0 else { return }
     defer { close(connection) }
-    // A client may die in the middle of a message, and before the answer.
+    // A killed client may leave an incomplete message, and may not read the reply.
     guard let line = UnixSocket.readLine(from: connection) else { return }
     let message = try JSONDecoder().decode(KillMessage.self, from: line)
     speakers.insert(message.process)

@@ -13,7 +13,7 @@ import PreparedProcess
 /// A process that has loaded the program of the tests and waits, with one thread, for commands. Each command runs in a
 /// copy of the process, which costs milliseconds to make and can be killed.
 ///
-/// Used by one thread at a time.
+/// Not thread-safe: one thread at a time may use the value.
 final class PreparedProcess {
   static let variable = "COHERENCE_PREPARED_PROCESS"
 
@@ -75,7 +75,7 @@ final class PreparedProcess {
 @_cdecl("coherence_prepared_process")
 func runPreparedProcess() -> CInt {
   unsetenv(PreparedProcess.variable)
-  // Made once, for all copies.
+  // The model is made once before the copies, so that a copy starts faster.
   guard !KillModel.model.entities.isEmpty else { return 1 }
   while let line = readLine() {
     guard let command = try? JSONDecoder().decode(KillCommand.self, from: Data(line.utf8)) else { return 2 }

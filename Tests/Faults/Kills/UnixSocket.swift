@@ -47,7 +47,7 @@ enum UnixSocket {
     return listener
   }
 
-  /// Sends a line on a new connection, and returns the line that answers.
+  /// Sends a line on a new connection, and returns the line of the reply.
   static func exchange(_ line: Data, at path: String) throws -> Data {
     let connection = make()
     defer { close(connection) }
@@ -57,7 +57,7 @@ enum UnixSocket {
     return answer
   }
 
-  /// Writes all bytes. A peer that was killed is an error, not a signal.
+  /// Writes all bytes. Throws an error for a killed peer, without the signal `SIGPIPE`.
   static func write(_ data: Data, to descriptor: CInt) throws {
     var rest = Array(data)[...]
     while !rest.isEmpty {
@@ -74,7 +74,7 @@ enum UnixSocket {
     private static let flags = CInt(MSG_NOSIGNAL)
   #endif
 
-  /// Reads up to the end of a line, without it; `nil` when the peer ends before.
+  /// Reads a line and returns it without its line break; `nil` if the peer ends before the line break.
   static func readLine(from descriptor: CInt) -> Data? {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16384)

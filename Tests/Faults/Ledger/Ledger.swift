@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// A book of deposits, by which a store is judged: how many saves are in it, and whether each of them is whole.
+/// A book of deposits that shows the number of saves in a store, and whether each save is complete.
 ///
 /// Save number *n* inserts deposit *n* with its coins, turns the book's page and marks the deposit before: a change of
 /// every kind, in several tables and, for some numbers, on many pages.
@@ -9,7 +9,7 @@ final class Ledger: Sendable {
   let context: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
 
-  /// Opens the ledger in a store, which is made if it is not there.
+  /// Opens the ledger in a store. Makes a missing store.
   init(type: StoreType, at url: URL, options: [String: OptionValue] = [:]) throws {
     coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model)
     try coordinator.addPersistentStore(StoreConfiguration(type: type, options: options, location: url), at: url)

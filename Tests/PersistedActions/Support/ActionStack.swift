@@ -7,7 +7,7 @@ import CoherenceStrategies
 import Foundation
 import TestSupport
 
-/// A record of the program, beside its actions.
+/// A record of the program's own data.
 final class NoteRecord: ManagedObject {
   static let textKey = AttributeKey<String>("text")
   var text: String {
@@ -16,7 +16,7 @@ final class NoteRecord: ManagedObject {
   }
 }
 
-/// A store with notes and actions, and a board for the actions of one test.
+/// A store with notes and actions, and the ``Board`` on which the actions of one test leave marks.
 struct ActionStack {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
@@ -39,7 +39,7 @@ struct ActionStack {
     board = Board.named(boardName)
   }
 
-  /// A second container on the same store, like the container of another program.
+  /// Opens the store in a second container, which simulates another process.
   func makeStranger() throws -> Container { try Self.open(configuration, in: directory) }
 
   private static func open(_ configuration: StoreConfiguration, in directory: TemporaryDirectory) throws -> Container {
@@ -48,7 +48,7 @@ struct ActionStack {
     return container
   }
 
-  /// A worker on the stack's container, or on another one, that claims no action ahead.
+  /// Makes a worker that claims no actions in advance, on the stack's container unless another is given.
   func worker(
     on container: Container? = nil, _ time: ManualClock, schedules: [PersistedSchedule] = [],
     change: (inout PersistedActionOptions) -> Void = { _ in }
@@ -82,7 +82,7 @@ struct ActionStack {
     try await actions.action(handle)?.state
   }
 
-  /// The number of records of workers.
+  /// Returns the number of workers' records in the store.
   func workerCount() throws -> Int {
     let context = container.newBackgroundContext()
     return try context.performAndWait {
@@ -90,7 +90,7 @@ struct ActionStack {
     }
   }
 
-  /// The texts of the notes, sorted.
+  /// Returns the texts of the notes, sorted.
   func notes() throws -> [String] {
     let context = container.newBackgroundContext()
     return try context.performAndWait {

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// The place where actions of one test, which are decoded anew for each attempt, leave their marks and wait.
+/// Connects a test with its actions: an action leaves marks, and waits for gates that the test opens.
+///
+/// Each attempt decodes a new value of the action, which finds its board by the board's name in the payload.
 final class Board: Sendable {
   private static let all = Mutex<[String: Board]>([:])
 
-  /// The board with a name.
+  /// Returns the board with a name, a new one for a new name.
   static func named(_ name: String) -> Board {
     all.withLock { boards in
       let board = boards[name] ?? Board()
@@ -37,7 +39,7 @@ final class Board: Sendable {
 
   /// The marks so far, in order.
   var marks: [String] { state.withLock { $0.content.marks } }
-  /// The greatest number of actions that were between `enter` and `leave` at once.
+  /// The maximum number of actions that have run concurrently, from their `enter` to their `leave`.
   var mostPresent: Int { state.withLock { $0.content.mostPresent } }
 
   func mark(_ text: String) { change { $0.marks.append(text) } }
@@ -50,7 +52,7 @@ final class Board: Sendable {
   }
   func leave() { change { $0.present -= 1 } }
 
-  /// Waits for a mark.
+  /// Waits until an action has left a mark.
   func until(_ mark: String) async throws { try await wait { $0.marks.contains(mark) } }
 
   /// Waits until a gate is open, or the task is canceled.

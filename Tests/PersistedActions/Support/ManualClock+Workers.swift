@@ -2,6 +2,6 @@ import CoherencePersistedActions
 import TestSupport
 
 extension ManualClock {
-  /// The time as a worker takes it.
+  /// This clock and its date, for the initializer of a worker.
   var workerClock: PersistedActionClock { PersistedActionClock(self) { self.date } }
 }

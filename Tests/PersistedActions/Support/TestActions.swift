@@ -15,7 +15,7 @@ struct Mark: PersistedAction {
   func run(in context: PersistedActionContext) async throws { Board.named(board).mark(text) }
 }
 
-/// Marks its beginning, waits for the gate of its attempt, and marks its end.
+/// Leaves a mark at its start, waits for the gate of its attempt, and leaves a mark at its end.
 struct Hold: PersistedAction {
   let board: String
   var text = "hold"
@@ -30,7 +30,7 @@ struct Hold: PersistedAction {
   }
 }
 
-/// Fails in its first attempts.
+/// Fails in its first attempts, or in its first attempt with an error that allows no retry.
 struct Fail: PersistedAction {
   enum Failure: Error { case broken(secret: String) }
   struct Final: Error {}
@@ -48,7 +48,7 @@ struct Fail: PersistedAction {
   }
 }
 
-/// Leaves its first attempts by an exit.
+/// Ends its first attempt with a `PersistedActionExit`, and succeeds in the second.
 struct Leave: PersistedAction {
   enum Way: String, Codable { case later, postponed, parked }
 
@@ -68,7 +68,7 @@ struct Leave: PersistedAction {
   }
 }
 
-/// Writes a note together with its completion.
+/// Commits a note together with its completion.
 struct WriteNote: PersistedAction {
   let text: String
   var failsAfterwards = false
@@ -79,7 +79,7 @@ struct WriteNote: PersistedAction {
   }
 }
 
-/// Waits for the gate of its attempt, and then writes a note together with its completion.
+/// Waits for the gate of its attempt, and then commits a note together with its completion.
 struct HoldAndCommit: PersistedAction {
   let board: String
 
@@ -97,7 +97,7 @@ struct HoldAndCommit: PersistedAction {
   }
 }
 
-/// Takes steps with a note and a checkpoint each, and fails once.
+/// Saves a note and a checkpoint in each step, and fails once in the first attempt.
 struct Walk: PersistedAction {
   struct Stumble: Error {}
 
@@ -109,7 +109,7 @@ struct Walk: PersistedAction {
     let last = try context.lastCheckpoint(as: Int.self) ?? 0
     for step in (last + 1)...steps {
       if step == stumblesBefore, context.attempt == 1 {
-        // The note of the step is not saved, because the block throws.
+        // The thrown error must prevent the save of the note.
         try await context.checkpoint(step) { context in
           try context.insertNote("stumbled")
           throw Stumble()

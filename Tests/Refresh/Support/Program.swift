@@ -17,7 +17,7 @@ final class Song: ManagedObject {
   }
 }
 
-/// A place where programs with one store run, in turn or at once.
+/// A store, with which a test runs several programs, in turn or at the same time.
 struct Place {
   let clock = RefreshTestClock()
   let connectivity: ManualConnectivity
@@ -43,7 +43,7 @@ struct Place {
     }
   }
 
-  /// Starts a program, as one of several processes.
+  /// Starts a program on the store. Several programs simulate several processes.
   func program(_ change: (inout RefreshOptions) -> Void = { _ in }) throws -> Program {
     var options = RefreshOptions()
     options.clock = clock
@@ -58,18 +58,18 @@ struct Place {
   }
 }
 
-/// A running program.
+/// A running program with a Connect and a refresher.
 struct Program {
   let connect: TestConnect
   let refresher: Refresher
 
-  /// The titles of the songs as the view shows them, by their keys.
+  /// Returns the titles of the songs in the view context, sorted by the keys of the songs.
   func titles() async throws -> [String] {
     let view = connect.viewContext
     return try await view.perform { try view.fetch(FetchRequest(Song.self).sort("id")).map(\.title) }
   }
 
-  /// Waits for the end of a running attempt, and returns the status. Begins no attempt while the data is new.
+  /// Waits for the end of a running attempt, and returns the status. Begins no attempt if the data is fresh.
   func status() async throws -> RefreshStatus { try await refresher.refresh(Song.self, onlyIfStale: true) }
 
   /// Ends the program.

@@ -10,7 +10,7 @@ struct LoadStage: Sendable {
   let tallies: [ManagedObjectID]
   private let directory = TemporaryDirectory()
 
-  /// Saves of each writer: few unless the environment asks for more.
+  /// The number of saves of each writer: small unless the environment sets a larger number.
   static let savesPerWriter =
     ProcessInfo.processInfo.environment["COHERENCE_LOAD_SAVES"].flatMap { Int($0) } ?? 40
   /// Few records, so that the writers have conflicts.

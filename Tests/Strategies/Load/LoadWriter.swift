@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 
-/// Saves repeatedly in a background context of its own, and counts its saves.
+/// Saves repeatedly in its own background context, and counts the saves.
 ///
 /// Each save adds one to the writer's column of a tally. Some saves also insert or delete a ticket.
 struct LoadWriter: Sendable {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// All writers, each on a thread of its own.
+/// All writers, each on its own thread.
 final class LoadWriters: Sendable {
   private let group = DispatchGroup()
   private let results = Mutex<[Int: Result<LoadReport, any Error>]>([:])
@@ -10,7 +10,7 @@ final class LoadWriters: Sendable {
   /// Starts the writers.
   init(on stage: LoadStage) {
     for number in 0..<Tally.writers {
-      // Only a serial queue is certain to get a thread of its own.
+      // A serial queue guarantees each writer its own thread.
       DispatchQueue(label: "load.writer.\(number)").async(group: group) { [self] in
         let result = Result { try LoadWriter(number: number, stage: stage).run() }
         results.withLock { $0[number] = result }

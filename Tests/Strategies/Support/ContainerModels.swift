@@ -23,7 +23,7 @@ enum ContainerModels {
     Attribute("name", .string)
   }
 
-  /// Makes a model of its own with users, as another program would.
+  /// Makes a separate model with users, like another program.
   static func makeUsers(name: String) throws -> ManagedObjectModel {
     try ManagedObjectModel(name: name, entities: [user])
   }

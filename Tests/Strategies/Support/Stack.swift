@@ -3,7 +3,7 @@ import CoherenceStrategies
 import Foundation
 import TestSupport
 
-/// A container with one store of its own.
+/// A container with its own store.
 struct Stack {
   let directory = TemporaryDirectory()
   let container: any PersistentContainer

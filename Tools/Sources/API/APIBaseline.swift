@@ -15,14 +15,14 @@ enum APIBaseline {
       at: URL(fileURLWithPath: directory), includingPropertiesForKeys: nil)
     let graphs = try files.filter { isGraph($0.lastPathComponent, of: module) }
       .map { try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: $0)) }
-    // A name may stand in the graph of the module, or in the graph of its extensions of another module.
+    // The graph of the module or the graph of its extensions of another module can declare a name.
     let names = Dictionary(
       graphs.flatMap(\.symbols).map { ($0.identifier.precise, $0.path) }, uniquingKeysWith: { first, _ in first })
     let lines = Set(graphs.flatMap { $0.lines(names: names) }).sorted()
     print(lines.joined(separator: "\n"))
   }
 
-  /// Whether a file is the graph of the module, `Module.symbols.json`, or of its extensions of another one,
+  /// Whether a file is the graph of the module, `Module.symbols.json`, or of its extensions of another module,
   /// `Module@Other.symbols.json`.
   private static func isGraph(_ name: String, of module: String) -> Bool {
     name.hasSuffix(".symbols.json") && (name.hasPrefix(module + ".") || name.hasPrefix(module + "@"))

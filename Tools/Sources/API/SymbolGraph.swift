@@ -1,4 +1,4 @@
-/// The part of a symbol graph that shows in a baseline.
+/// The part of a symbol graph that a baseline contains.
 struct SymbolGraph: Decodable {
   struct Symbol: Decodable {
     struct Identifier: Decodable { let precise: String }
@@ -50,6 +50,6 @@ struct SymbolGraph: Decodable {
     name.contains(".") ? name.split(separator: ".").dropFirst().joined(separator: ".") : name
   }
 
-  /// The protocols that the compiler adds to nearly every type.
+  /// The protocols to which the compiler conforms nearly every type; a baseline omits them.
   private static let impliedProtocols: Set<String> = ["Copyable", "Escapable", "SendableMetatype"]
 }

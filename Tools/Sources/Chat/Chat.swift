@@ -1,7 +1,7 @@
 import ArgumentParser
 import CoherenceIdentityMap
 
-/// Shows the live feed of a chat, held together by the identity map.
+/// Shows the live feed of a chat, whose authors and messages are entities of an identity map.
 @main
 struct Chat: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

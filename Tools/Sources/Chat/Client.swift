@@ -1,12 +1,12 @@
 import CoherenceIdentityMap
 
-/// A client of a chat: puts what it hears into the store. It knows nothing of who shows it.
+/// A client of a chat, which stores the server's messages. The client does not depend on any view of the messages.
 struct Client {
   let store: EntityStore
 
   init(_ store: EntityStore) {
     self.store = store
-    // The last fifty messages stay, and their authors with them.
+    // The store retains the last fifty messages and their authors.
     store.setPolicy(for: Message.self) { $0.lifetime = .last(50) }
   }
 

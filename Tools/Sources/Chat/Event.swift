@@ -1,6 +1,6 @@
 /// A message from the server over a socket: usually an update of a part, seldom a whole value.
 enum Event: Equatable, Sendable {
-  /// A message with its author, as the server knows them.
+  /// The server's present values of a message and its author.
   case said(Message)
   case liked(message: Message.ID)
   case renamed(author: Author.ID, to: String)

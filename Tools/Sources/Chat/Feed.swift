@@ -1,6 +1,6 @@
 import CoherenceIdentityMap
 
-/// The messages of a chat as lines of text, and what becomes of them.
+/// The messages of a chat as lines of text, updated with each change.
 struct Feed {
   private let messages: EntityObserver<[Message]>
   private let subscription: EntityStore.Subscription
@@ -15,7 +15,7 @@ struct Feed {
     }
   }
 
-  /// The feed as it is now.
+  /// The present lines of the feed.
   var lines: [String] { messages.current.map(Self.line) }
 
   private static func line(_ message: Message) -> String {

@@ -1,4 +1,4 @@
-/// Stands in for a server: makes up what happens in a room, the same for the same seed.
+/// Simulates a server: generates the events of a room. The same seed generates the same events.
 struct Room: Sequence, IteratorProtocol {
   private var random: RoomDice
   private var authors = ["Ada", "Grace", "Alan"].enumerated().map { Author(id: $0.offset, name: $0.element) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import DemoService
 
-/// Which packages the service serves.
+/// The options for the packages of the service.
 struct CatalogOptions: ParsableArguments {
   @Flag(help: "Serve what apt could install as well as what is installed.")
   var all = false
@@ -14,7 +14,7 @@ struct CatalogOptions: ParsableArguments {
     if all, generated != nil { throw ValidationError("Give --all or --generated, not both.") }
   }
 
-  /// The packages of this machine; made-up ones where it has none.
+  /// The packages of this machine; generated packages on a machine without dpkg.
   func catalog() throws -> Catalog {
     let system = PackageCatalog()
     if let generated { return GeneratedCatalog(count: generated).catalog() }

@@ -1,9 +1,10 @@
 import Dispatch
 import Foundation
 
-/// Calls a block when the user presses Control-C, or the process is asked to end. A second time ends it at once.
+/// Calls a block when the user presses Control-C, or the process receives a request to terminate. A second request ends
+/// the process at once.
 final class Interrupt: Sendable {
-  // Set once; between `init` and `deinit` only Dispatch uses the sources, which are safe to use from anywhere.
+  // `init` sets the sources and `deinit` cancels them. Dispatch sources are safe to use from any thread.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
   init(_ block: @escaping @Sendable () -> Void) {

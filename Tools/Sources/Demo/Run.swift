@@ -75,7 +75,7 @@ struct Run: AsyncParsableCommand {
     ).run()
   }
 
-  /// The service to pull from, started unless it is another's.
+  /// The service of the packages. Started by this command unless the user names another service.
   private func startedService() async throws -> (url: URL, running: CatalogService?) {
     if let url, let address = URL(string: url) { return (address, nil) }
     let service = CatalogService(catalog: try source.catalog())

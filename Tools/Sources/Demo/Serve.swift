@@ -16,7 +16,7 @@ struct Serve: AsyncParsableCommand {
     let service = CatalogService(catalog: catalog, port: port)
     let url = try await service.start()
     let line = "Serving \(catalog.packages.count) packages at \(url.absoluteString) (stop with Control-C)\n"
-    // `print` would buffer the line if the output is a pipe, while the process that started the service waits for it.
+    // If the output is a pipe, `print` would buffer the line. The process at the other end waits for this line.
     FileHandle.standardOutput.write(Data(line.utf8))
     try await service.waitUntilStopped()
   }

@@ -2,7 +2,7 @@ import Coherence
 import DemoClient
 import Foundation
 
-/// One run of the demo, from the first look at the store to the last line of the report.
+/// One run of the demo, from the first read of the store to the last line of the report.
 @MainActor
 final class Session {
   private let stack: DemoStack

@@ -6,7 +6,7 @@ public struct Catalog: Sendable, Equatable {
   public private(set) var packages: [PackageRecord]
   private let indexOfName: [String: Int]
 
-  /// Makes a catalog; the first of several packages of one name wins, and dependencies that lead nowhere are dropped.
+  /// Makes a catalog. Drops later packages with the name of an earlier package, and dependencies on unknown packages.
   public init(_ candidates: [PackageRecord]) {
     var seen: Set<String> = []
     let unique = candidates.filter { seen.insert($0.name).inserted }.sorted { $0.name < $1.name }

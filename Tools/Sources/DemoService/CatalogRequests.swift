@@ -51,7 +51,8 @@ actor CatalogRequests {
   func edit(_ request: HTTPRequest) async -> HTTPResponse {
     guard let body = try? await request.bodyData, let edit = try? JSONDecoder().decode(PackageEdit.self, from: body)
     else { return .problem(.badRequest, "Send the fields to change as a JSON object.") }
-    // Looked up after the body has arrived: nothing can come between the test and the edit.
+    // The package is looked up after the body has arrived, so that no other edit can run between the comparison and the
+    // edit.
     guard let package = namedPackage(request) else { return Self.noSuchPackage }
     if let expected = request.headers[.ifMatch], expected != (try? ContentTag(encoding: package))?.header {
       return .problem(.preconditionFailed, "The package was edited meanwhile; fetch it again before editing it.")
@@ -78,7 +79,7 @@ actor CatalogRequests {
     let pages: Int
     let range: Range<Int>
 
-    /// `nil` when the request's numbers make no page. A page behind the last is empty.
+    /// Returns `nil` for invalid numbers in the request. A page after the last page is empty.
     init?(_ request: HTTPRequest, of total: Int) {
       guard let page = Self.number("page", in: request, default: 1),
         let size = Self.number("size", in: request, default: defaultPageSize), size <= maximumPageSize

@@ -16,9 +16,9 @@ import Foundation
 /// | `PATCH /notes/{id}` with ``NoteChange`` | the changed ``NoteRecord``; with 409 the note of another client |
 /// | `DELETE /notes/{id}` | nothing |
 ///
-/// Pages count from 1. Every response carries an `ETag` made of its content: a request with it in `If-None-Match` gets
-/// 304 without a body, and `If-Match` fails an edit with 412 after another client has edited the package. Each edit of a
-/// note has an `Idempotency-Key`: a repeated edit gets the first answer and changes nothing.
+/// Pages count from 1. Every response has an `ETag`, made of its content. A request with this tag in `If-None-Match`
+/// gets 304 without a body. An edit with the tag in `If-Match` gets 412 after another client has edited the package.
+/// Each edit of a note has an `Idempotency-Key`: a repeated edit gets the first response and changes nothing.
 public actor CatalogService {
   private let requestedPort: UInt16
   private let requests: CatalogRequests
@@ -26,15 +26,15 @@ public actor CatalogService {
   private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
   /// - Parameters:
-  ///   - port: 0 for any free port.
-  ///   - notes: The notes, which another service may serve later.
+  ///   - port: The port; 0 for any free port.
+  ///   - notes: The notes. After a stop, another service may use the same notes.
   public init(catalog: Catalog, port: UInt16 = 0, notes: NoteBook = NoteBook()) {
     requestedPort = port
     requests = CatalogRequests(catalog: catalog)
     self.notes = NoteRoutes(book: notes)
   }
 
-  /// Starts to listen and returns the URL of the service. Throws when the port is taken or the service runs already.
+  /// Starts to listen and returns the URL of the service. Throws when the port is in use or the service already runs.
   public func start() async throws -> URL {
     guard running == nil else { throw CatalogServiceError.runningAlready }
     let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: requestedPort), logger: .disabled)
@@ -66,12 +66,12 @@ public actor CatalogService {
     await running.server.stop(timeout: 1)
   }
 
-  /// Returns when the service stops; throws what stopped it.
+  /// Waits until the service stops, and throws its error if an error has stopped it.
   public func waitUntilStopped() async throws {
     try await running?.task.value
   }
 
-  /// Waits for whichever comes first: the server listens, or it fails to.
+  /// Waits until the server listens, or until its start fails.
   private func url(
     of server: HTTPServer, outcomes: AsyncStream<(any Error)?>, outcome: AsyncStream<(any Error)?>.Continuation
   ) async throws -> URL {
@@ -91,7 +91,7 @@ public actor CatalogService {
   }
 }
 
-/// Why a catalog service does not start.
+/// The reason why a catalog service does not start.
 public enum CatalogServiceError: Error, CustomStringConvertible {
   case runningAlready
   case notListening

@@ -1,4 +1,5 @@
-/// Makes up packages of the shape that ``PackageCatalog`` reads, for systems without dpkg and for tests of any size.
+/// Generates packages like the packages that ``PackageCatalog`` reads, for systems without dpkg and for tests of any
+/// size.
 ///
 /// The same count and seed give the same catalog on every machine.
 public struct GeneratedCatalog: Sendable {
@@ -53,7 +54,7 @@ public struct GeneratedCatalog: Sendable {
     return MaintainerRecord(name: "\(given) \(family)", email: "\(given.lowercased())\(index)@example.org")
   }
 
-  /// Leans towards the packages made first: in real distributions few packages are needed by most others.
+  /// Prefers early packages as targets, because in real distributions most packages need a few common packages.
   private static func dependencies(among names: [String], using generator: inout SplitMix64) -> [String] {
     guard !names.isEmpty else { return [] }
     return (0..<Int.random(in: 0...8, using: &generator)).map { _ in
@@ -63,7 +64,7 @@ public struct GeneratedCatalog: Sendable {
   }
 }
 
-/// A small generator of well-mixed numbers that gives the same sequence everywhere.
+/// A random number generator with the same sequence on every platform.
 private struct SplitMix64: RandomNumberGenerator {
   var state: UInt64
 

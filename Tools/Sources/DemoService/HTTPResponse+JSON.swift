@@ -7,7 +7,7 @@ extension HTTPHeader {
 }
 
 extension HTTPResponse {
-  /// A response with a value, or with 304 if the request shows that the client has the value already.
+  /// Makes a response with a value; with 304 and no body if the client already has the value.
   static func json(
     _ value: some Encodable, for request: HTTPRequest, status: HTTPStatusCode = .ok
   ) -> HTTPResponse {
@@ -22,7 +22,7 @@ extension HTTPResponse {
       statusCode: status, headers: HTTPHeaders([.contentType: "application/json", .eTag: tag.header]), body: tag.body)
   }
 
-  /// Refuses a request with a sentence.
+  /// Makes a response that refuses a request with a message.
   static func problem(_ code: HTTPStatusCode, _ message: String) -> HTTPResponse {
     let body = (try? JSONEncoder().encode(ServiceProblem(message: message))) ?? Data()
     return HTTPResponse(statusCode: code, headers: HTTPHeaders([.contentType: "application/json"]), body: body)

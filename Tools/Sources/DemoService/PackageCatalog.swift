@@ -17,7 +17,8 @@ public struct PackageCatalog: Sendable {
     Self.catalog(of: try candidates(in: statusFile))
   }
 
-  /// The installed packages and the packages known to apt. An installed package hides others of its name.
+  /// The installed packages and the packages known to apt. An installed package replaces an available package of the
+  /// same name.
   public func all() throws -> Catalog {
     var candidates = try candidates(in: statusFile)
     for list in try packageLists() { candidates += try self.candidates(in: list) }
@@ -37,7 +38,7 @@ public struct PackageCatalog: Sendable {
     return ControlParagraphs(data, fields: Candidate.fields).compactMap(Candidate.init)
   }
 
-  /// Resolves alternatives, which needs to know of every package first.
+  /// Chooses among alternative dependencies, after all packages were read.
   private static func catalog(of candidates: [Candidate]) -> Catalog {
     let names = Set(candidates.map(\.record.name))
     return Catalog(

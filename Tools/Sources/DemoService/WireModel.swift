@@ -25,7 +25,7 @@ public struct PackageRecord: Codable, Sendable, Hashable {
   public var maintainer: MaintainerRecord
   /// The names of the packages that this one needs. Every one of them is in the same catalog.
   public var depends: [String]
-  /// Counts the edits of this package, from 0.
+  /// The number of edits of this package.
   public var revision = 0
 
   public init(
@@ -105,7 +105,7 @@ public struct PackageEdit: Codable, Sendable, Equatable {
 
 /// The body of every response that refuses a request.
 public struct ServiceProblem: Codable, Sendable, Equatable {
-  /// A sentence that says what to do.
+  /// A message that advises the user.
   public var message: String
 
   public init(message: String) {

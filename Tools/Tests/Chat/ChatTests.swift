@@ -24,7 +24,7 @@ struct ChatTests {
       ])
   }
 
-  @Test func `likes and absences and deletions show at once`() {
+  @Test func `the feed shows likes, absences and deletions at once`() {
     let client = Client(store)
     let (feed, written) = watched()
     client.receive(.said(Message(id: 1, text: "Look at this.", author: Author(id: 1, name: "Grace"))))
@@ -57,7 +57,7 @@ struct ChatTests {
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `a room is the same for the same seed and its feed is what happened`(seed: UInt64) {
+  func `the same seed generates the same room, and the feed shows all of its events`(seed: UInt64) {
     let client = Client(store)
     let (feed, _) = watched()
     let events = Array(Room(seed: seed).prefix(100))

@@ -48,7 +48,7 @@ struct ActionsCommandTests {
     try application.close()
   }
 
-  @Test func `an operation that does not fit the state is refused with a sentence`() async throws {
+  @Test func `an operation on an action in the wrong state is refused with a message`() async throws {
     let place = StorePlace.sqlite
     defer { try? place.remove() }
     let application = try Application(place)
@@ -60,7 +60,7 @@ struct ActionsCommandTests {
     try application.close()
   }
 
-  @Test func `an identifier that nothing has, and a beginning that several have, are refused`() async throws {
+  @Test func `an unknown identifier and an ambiguous beginning of an identifier are refused`() async throws {
     let place = StorePlace.sqlite
     defer { try? place.remove() }
     let application = try Application(place)

@@ -41,7 +41,7 @@ struct BadInputTests {
     try FileManager.default.removeItem(at: directory)
   }
 
-  @Test func `a file that is no store is refused, and stays as it is`() throws {
+  @Test func `a file without a store is refused and not changed`() throws {
     let (text, empty, other) = (path("text"), path("empty"), path("other.sqlite"))
     try Data("not a database, but long enough to have a header of a hundred bytes and more".utf8).write(
       to: URL(fileURLWithPath: text))
@@ -58,7 +58,7 @@ struct BadInputTests {
     try FileManager.default.removeItem(at: directory)
   }
 
-  @Test func `a store without the part is refused, and stays as it is`() throws {
+  @Test func `a store without the command's entities is refused and not changed`() throws {
     let path = path("plain.sqlite")
     let container = GenericPersistentContainer<ContextStrategy.Direct>(
       name: "Plain", managedObjectModel: try Application.plainModel.get())
@@ -75,7 +75,7 @@ struct BadInputTests {
     try FileManager.default.removeItem(at: directory)
   }
 
-  @Test func `a schema without a store is refused, and a server that does not answer is named`() throws {
+  @Test func `a schema without a store is refused, and the error for an unreachable server names the server`() throws {
     let closed = "postgresql://nobody:hunter2@127.0.0.1:1/none?connect_timeout=2"
     let sentence = try refusal(closed)
     #expect(!sentence.contains("hunter2") && !sentence.isEmpty)

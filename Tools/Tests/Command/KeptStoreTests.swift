@@ -74,7 +74,7 @@ struct KeptStoreTests {
     try application.close()
   }
 
-  @Test func `looking at a file leaves no other file beside it`() async throws {
+  @Test func `reading a file leaves no other file in its directory`() async throws {
     let place = StorePlace.sqlite
     defer { try? place.remove() }
     let application = try Application(place)

@@ -90,7 +90,7 @@ struct OutboxCommandTests {
     try application.close()
   }
 
-  @Test func `an operation on several entries of which one is unknown changes none of them`() async throws {
+  @Test func `an operation on several entries changes none of them if one is unknown`() async throws {
     let (place, application) = try await place(1)
     defer { try? place.remove() }
     let id = try #require(try await application.outbox.entries().first).id.key

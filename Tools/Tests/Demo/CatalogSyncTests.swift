@@ -7,7 +7,7 @@ import Testing
 struct CatalogSyncTests {
   private let catalog = GeneratedCatalog(count: 230).catalog()
 
-  @Test func `the first run brings everything, with its dependencies`() async throws {
+  @Test func `the first run stores all packages with their dependencies`() async throws {
     let scene = try Scene()
     let result = try await scene.run(catalog)
     #expect(result.outcome.isComplete)

@@ -6,7 +6,7 @@ import Testing
 struct OfflineStoryTests {
   static let server = ProcessInfo.processInfo.environment["COHERENCE_POSTGRESQL_URL"]
 
-  @Test func `every edit is at the service once after a kill, and both sides agree, with SQLite`() async throws {
+  @Test func `after a kill, the service has every edit once, and both sides agree, with SQLite`() async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("story-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
     let run = try await StoryRun("--store", directory.path)
@@ -20,7 +20,7 @@ struct OfflineStoryTests {
   }
 
   @Test(.enabled(if: Self.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
-  func `every edit is at the service once after a kill, and both sides agree, with PostgreSQL`() async throws {
+  func `after a kill, the service has every edit once, and both sides agree, with PostgreSQL`() async throws {
     let server = try #require(Self.server)
     let schema = "story_" + UUID().uuidString.filter(\.isHexDigit).lowercased()
     let run = try await StoryRun("--postgres", server, "--story-schema", schema)

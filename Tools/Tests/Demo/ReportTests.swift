@@ -7,7 +7,7 @@ import Testing
 struct ReportTests {
   private let catalog = GeneratedCatalog(count: 120).catalog()
 
-  @Test func `what a package needs is what the catalog says, step by step`() async throws {
+  @Test func `the needs of a package match the dependencies of the catalog at each distance`() async throws {
     let scene = try Scene()
     _ = try await scene.run(catalog)
     let name = try #require(catalog.packages.max { $0.depends.count < $1.depends.count }?.name)
@@ -33,7 +33,7 @@ struct ReportTests {
     #expect(needs == nil)
   }
 
-  @Test func `the most needed package is that of the catalog`() async throws {
+  @Test func `the most needed package is the package with the most dependents in the catalog`() async throws {
     let scene = try Scene()
     _ = try await scene.run(catalog)
     var dependents: [String: Int] = [:]

@@ -10,7 +10,7 @@ import Testing
 struct CatalogServiceTests {
   private let catalog = GeneratedCatalog(count: 250).catalog()
 
-  @Test func `the pages together are the catalog`() async throws {
+  @Test func `all pages together contain the whole catalog`() async throws {
     try await withService { client in
       var packages: [PackageRecord] = []
       for page in 1...3 {
@@ -35,7 +35,7 @@ struct CatalogServiceTests {
     }
   }
 
-  @Test func `a page that did not change is not sent again`() async throws {
+  @Test func `an unchanged page is not sent again`() async throws {
     try await withService { client in
       let (_, first) = try await client.send("GET", "packages?page=1")
       let tag = try #require(first.value(forHTTPHeaderField: "ETag"))
@@ -79,7 +79,7 @@ struct CatalogServiceTests {
     ("GET", "packages?page=9223372036854775807", 200), ("GET", "packages/none", 404), ("PATCH", "packages/none", 400),
     ("GET", "elsewhere", 404),
   ])
-  func `requests that make no sense are refused`(method: String, path: String, code: Int) async throws {
+  func `invalid requests are refused`(method: String, path: String, code: Int) async throws {
     try await withService { client in
       let (_, response) = try await client.send(method, path)
       #expect(response.statusCode == code)

@@ -10,7 +10,7 @@ import Testing
 struct NoteBookTests {
   private let note = NoteRecord(id: UUID(), packageName: "libzo", text: "old", stars: 3)
 
-  @Test func `an edit with a known key gets the first answer and changes nothing`() async throws {
+  @Test func `an edit with a known key gets the first reply and changes nothing`() async throws {
     let (book, codes) = try await send([
       .patch(note.id, from: "old", to: "new", key: 1), .patch(note.id, from: "old", to: "new", key: 1),
       .patch(note.id, from: "new", to: "newer", key: 2), .patch(note.id, from: "old", to: "new", key: 1),
@@ -22,7 +22,7 @@ struct NoteBookTests {
     #expect(statistics.applied == 2 && statistics.mostApplications == 1 && statistics.refusedDuplicates == 2)
   }
 
-  @Test func `a book that forgets keys applies an edit again and counts it`() async throws {
+  @Test func `a book without idempotency keys applies a repeated edit again and counts it`() async throws {
     let (book, codes) = try await send(
       [.patch(note.id, from: "old", to: "new", key: 1), .patch(note.id, from: "old", to: "new", key: 1)],
       honorsKeys: false)

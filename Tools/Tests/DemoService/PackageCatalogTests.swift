@@ -50,7 +50,7 @@ struct PackageCatalogTests {
     #expect(catalog.packages.isEmpty)
   }
 
-  @Test func `an installed package hides others of its name in the lists of apt`() throws {
+  @Test func `an installed package replaces a package of the same name in the lists of apt`() throws {
     let directory = try TemporaryDirectory()
     var source = PackageCatalog()
     source.statusFile = try directory.write("Package: a\nVersion: 1\n", to: "status")

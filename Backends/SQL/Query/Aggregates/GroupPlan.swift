@@ -25,7 +25,7 @@ package struct GroupPlan: Sendable {
       values: values, isHavingExact: isHavingExact, isOrderExact: isOrderExact, isRangeExact: isRangeExact)
   }
 
-  /// The error for a cell of a column that is not of the column's representation.
+  /// Returns the error for a cell whose value does not have the column's type.
   package func wrongValue(at column: Int) -> CoherenceError {
     CoherenceError(
       .storeCorrupt,

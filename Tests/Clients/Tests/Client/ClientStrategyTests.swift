@@ -1,8 +1,8 @@
 import Coherence
 import Testing
 
-/// A strategy that conforms to the protocol alone: one context for the view, which reads saved changes, and background
-/// contexts whose changes win over it.
+/// A strategy that only conforms to the protocol: one context for the view, which reads saved changes, and background
+/// contexts, whose changes replace the view's in a conflict.
 private final class NewsroomStrategy: ContextStrategyType {
   let viewContext: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
@@ -22,7 +22,7 @@ private final class NewsroomStrategy: ContextStrategyType {
   }
 }
 
-/// A strategy that inherits from the framework's base, and whose background contexts are the view's children.
+/// A strategy that inherits from the framework's base class. Its background contexts are children of the view.
 private final class DraftsStrategy: ContextStrategy, ContextStrategyType {
   let viewContext: ManagedObjectContext
 
@@ -41,9 +41,9 @@ private final class DraftsStrategy: ContextStrategy, ContextStrategyType {
   }
 }
 
-/// A kind of context that an application brings along.
+/// A context class of an application.
 private final class ImportContext: BackgroundContext, @unchecked Sendable {
-  // Sendable: as its base class, to which it adds nothing.
+  // Sendable: like the base class, to which this class adds nothing.
 }
 
 @MainActor

@@ -2,7 +2,8 @@ import Coherence
 import Foundation
 import Testing
 
-/// An actor that lives on a context: it uses its objects without `perform`, and may keep them.
+/// An actor that runs on the executor of a context. The actor uses the context's objects without `perform`, and may
+/// keep them.
 private actor Librarian {
   private let context: ManagedObjectContext
   private var latest: Note?

@@ -103,7 +103,7 @@ struct MyWebServiceTask: Sendable {
 struct MyWebService: Sendable {
   var statusCode = 200
   var failure: URLError?
-  /// Called in the midst of each request.
+  /// Called during each request.
   var whileAnswering: @Sendable () -> Void = {}
 
   func execute(request: MyWebServiceTask) -> (Data?, URLResponse?, (any Error)?) {

@@ -2,14 +2,14 @@
   import Foundation
   import Testing
 
-  /// A program of this package, run with its data in a directory of its own.
+  /// Runs a program of this package, with its data in a temporary directory.
   struct Program {
     let name: String
     let arguments: [String]
     let dataHome: URL
-    /// The working directory; that of the tests if `nil`.
+    /// The working directory; `nil` for the directory of the tests.
     var directory: URL?
-    /// Variables in addition to those of the tests.
+    /// Environment variables in addition to the variables of the tests.
     var environment: [String: String] = [:]
 
     init(_ name: String, _ arguments: String...) {
@@ -24,14 +24,14 @@
       self.dataHome = dataHome
     }
 
-    /// Runs the program to a successful end and returns its output.
+    /// Runs the program, which must succeed, and returns its output.
     func output() throws -> String {
       let (process, text) = try run()
       #expect(process.terminationStatus == 0)
       return text
     }
 
-    /// Runs the program to any end, and returns the ended process and its output.
+    /// Runs the program, which may fail, and returns the ended process and its output.
     func run() throws -> (Process, String) {
       let output = Pipe()
       let process = Process()
@@ -49,7 +49,7 @@
 
     func remove() { try? FileManager.default.removeItem(at: dataHome) }
 
-    /// The directory that the build puts executables in, the tests' own among them.
+    /// The directory of the built executables, including the tests.
     private static var products: URL { URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent() }
   }
 #endif

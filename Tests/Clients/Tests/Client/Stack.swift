@@ -7,7 +7,7 @@ import Foundation
   var text: String
 }
 
-/// A container in a directory of its own.
+/// A container in a temporary directory.
 struct StackOf<Strategy: ContextStrategyType> {
   let container: GenericPersistentContainer<Strategy>
   private let directory: URL

@@ -70,7 +70,7 @@
           if let path { files[path] = block.joined(separator: "\n") + "\n" }
           path = nil
         } else {
-          // The path may stand at the beginning of the line after the word.
+          // A line break may separate the word and the path.
           path =
             line.firstMatch(of: /(?:Write |Replace |^)`([A-Za-z0-9\/-]+\.(?:swift|json))`/).map { String($0.1) } ?? path
         }

@@ -4,7 +4,7 @@ import Testing
 @MainActor
 @Suite("The article about live results")
 struct LiveResultsGuideTests {
-  /// Collects what a page shows, and changes the records after each time.
+  /// Collects the results of a loop in the article, and changes the records after each result.
   @MainActor final class Screen {
     private(set) var shown: [[String]] = []
     private var steps: [@MainActor () throws -> Void]

@@ -48,7 +48,7 @@ struct RelationshipsGuideTests {
     #expect(titles == ["Wild Is the Wind"])
   }
 
-  @Test func `a list tells its size and its pages without being loaded`() async throws {
+  @Test func `a list returns its size and its pages without loading its members`() async throws {
     let titles = try await writing { context in
       let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
       let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.title == "Pastel Blues" }).first)

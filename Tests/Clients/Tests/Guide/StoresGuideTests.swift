@@ -16,7 +16,7 @@ struct StoresGuideTests {
 
   private typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
-  /// Runs a block with a directory of its own.
+  /// Runs a block with a temporary directory.
   private func withDirectory(_ body: (URL) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     defer { try? FileManager.default.removeItem(at: directory) }

@@ -28,7 +28,7 @@ struct StreamsGuideTests {
     #expect(titles == ["MISS PERFUMADO", "PASTEL BLUES", "WILD IS THE WIND"])
   }
 
-  @Test func `an explanation tells the places of predicate and order`() async throws {
+  @Test func `an explanation names the evaluators of the predicate and of the order`() async throws {
     let container = try await Catalogue.filledContainer()
     let places = try await container.performBackgroundTask { context in
       let explanation = try context.explain(

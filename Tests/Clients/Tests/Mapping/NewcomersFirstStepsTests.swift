@@ -30,7 +30,7 @@ struct NewcomersFirstStepsTests {
   }
 }
 
-/// A structure without a class of records.
+/// A structure without a record class.
 @Suite("First steps with mappings")
 struct MappingFirstStepsTests {
   struct Visitor: Codable, Sendable, Equatable {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The program of the articles for newcomers from other libraries")
 struct MovingTests {
-  /// Runs a block with a library in a directory of its own.
+  /// Runs a block with a library in a temporary directory.
   private func withLibrary(_ body: (MusicLibrary.Container, URL) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -43,7 +43,7 @@ struct MovingTests {
     }
   }
 
-  /// Inserts an album when the observer has the first albums, and returns the titles of all calls.
+  /// Inserts an album after the first call of an observer, and returns the titles of all calls.
   @MainActor private static func observedTitles(of container: MusicLibrary.Container) async throws -> [[String]] {
     var titles: [[String]] = []
     var failure: (any Error)?

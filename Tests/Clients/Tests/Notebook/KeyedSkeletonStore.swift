@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// The skeleton after its author's first step: it hands out keys.
+/// The skeleton after the first step of its author: it allocates keys.
 final class KeyedSkeletonStore: PersistentStore {
   private let skeleton: SkeletonStore
   private let lastKey = Atomic<Int64>(0)

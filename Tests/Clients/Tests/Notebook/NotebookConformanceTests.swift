@@ -15,7 +15,7 @@ struct NotebookConformanceTests {
   }
 }
 
-/// The access of the suite to notebooks.
+/// Gives the conformance suite access to notebooks.
 struct NotebookHarness: StoreHarness {
   let name = "Notebook"
 
@@ -44,7 +44,7 @@ struct NotebookHarness: StoreHarness {
   }
 }
 
-/// A notebook is a place by itself: it keeps its content while stores come and go.
+/// A notebook is its own location, which keeps its content while stores are opened and closed.
 private final class NotebookLocation: StoreLocation {
   let type = Notebook().storeType
 

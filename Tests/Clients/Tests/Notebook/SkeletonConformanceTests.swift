@@ -4,8 +4,8 @@ import Testing
 
 @Suite("An unfinished store")
 struct SkeletonConformanceTests {
-  // A save needs keys, so the missing `save` shows up only once keys exist. The missing parts of setting a store aside
-  // show up last.
+  // A save needs keys, so the report names the missing `save` only when keys exist. It names the missing parts for
+  // moving a store aside last.
 
   @Test func `the report on a skeleton names the missing parts`() async {
     let missing = await missingParts { SkeletonStore($0) }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("A to-do client under attack", .timeLimit(.minutes(15)))
 struct TodoAttackTests {
-  /// The ways in which the first two requests of each address go wrong.
+  /// The faults of the first two requests to each address.
   enum Misbehaviour: String, CaseIterable {
     case stall, status500, broken, lostReply, garbage, redirect, conflictWithoutBody, tooMany
   }
@@ -103,7 +103,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `a page that is older than an accepted edit does not take the edit back`(store: TodoStore) async throws {
+  func `a page from before an accepted edit does not revert the edit`(store: TodoStore) async throws {
     let stage = try TodoStage(on: store)
     let client = try await stage.client("first")
     try await client.start()
@@ -114,7 +114,7 @@ struct TodoAttackTests {
     stage.server.setFault { request in request.method == "GET" && request.path == "/lists" ? .late(gate) : nil }
     let pull = Task { try await client.refresher.refresh(TodoList.self) }
     await gate.arrival()
-    // The server accepts two edits while its page is on the way.
+    // The server accepts two edits while it delays the older page.
     try await client.change(home, as: TodoList.self) { $0.name = "House" }
     try await client.outbox.flush()
     try await client.change(home, as: TodoList.self) { $0.name = "My house" }
@@ -129,7 +129,7 @@ struct TodoAttackTests {
     try await client.close()
   }
 
-  /// Repeats a save that lost a race to the answer of the server.
+  /// Repeats a save that conflicts with the reply to an earlier edit.
   private static func repeating(_ body: () async throws -> Void) async throws {
     while true {
       do { return try await body() } catch ErrorCode.versionConflict {}
@@ -137,7 +137,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `a list that is deleted while its insert is in flight leaves nothing on the server`(
+  func `deleting a list during the sending of its insert leaves nothing on the server`(
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
@@ -152,7 +152,8 @@ struct TodoAttackTests {
     try await client.delete(home)
     gate.open()
     #expect(try await client.outbox.flush() == 0)
-    // An insert whose answer came too late is repeated under its key, so that the delete has the key of the server.
+    // The reply to the insert arrived after the deletion. The insert is repeated under its key, so that the delete
+    // knows the record's key at the server.
     #expect(stage.server.documents(.lists).isEmpty && stage.server.documents(.tasks).isEmpty)
     #expect(stage.server.requests.contains("DELETE /lists/1") && !stage.server.requests.contains("POST /tasks"))
     #expect(try await client.lines().isEmpty)
@@ -194,7 +195,8 @@ struct TodoAttackTests {
     try await client.change(milk, as: TodoTask.self) { $0.title = "Oat milk" }
     stage.server.remove(.lists, 1)
     try await client.pull()
-    // The delete rule of the merged deletion has deleted the tasks here; their entries stay.
+    // The merged deletion of the list has deleted its tasks by its delete rule. The outbox still has the tasks'
+    // entries.
     #expect(try await client.lines().isEmpty)
     #expect(try await client.outbox.counts().pending == 2)
     client.connectivity.isOnline = true

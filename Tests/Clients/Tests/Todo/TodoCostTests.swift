@@ -38,7 +38,7 @@ final class TodoCounts: StackObserver {
 
 @Suite("The costs of a to-do client", .timeLimit(.minutes(15)))
 struct TodoCostTests {
-  /// The operations of the everyday steps of a client with that number of tasks.
+  /// Measures the operations of the everyday steps of a client with a number of tasks.
   private func operations(_ count: Int, on store: TodoStore) async throws -> [[StackOperation.Kind: Int]] {
     let stage = try TodoStage(on: store, pageSize: 100_000)
     let list = stage.server.add(.lists, ["name": .text("Home")])
@@ -67,8 +67,9 @@ struct TodoCostTests {
     try client.outbox.start()
     client.connectivity.isOnline = true
     let forward = try await counts.measure("\(title), forwarding of one edit") { try await client.outbox.flush() }
-    // The edit costs five fetches, and each search for ready edits six; another search may be under way. The start, the flush, the network, the store's
-    // signal, and the changes of entry, claim and answer each ask for a search; several requests may be one search.
+    // The edit costs five fetches, and each search for ready edits costs six. One more search may run. The start, the
+    // flush, the network, the store's signal, and the changes of entry, claim and reply each request a search. One
+    // search may serve several requests.
     let searches = client.outbox.statistics.scans
     #expect(searches <= 7)
     #expect(forward[.fetch, default: 0] <= 6 * (searches + 1) + 5 && forward[.save] == 3)
@@ -83,7 +84,7 @@ struct TodoCostTests {
   ) async throws {
     let few = try await operations(20, on: store)
     let many = try await operations(1000, on: store)
-    // The number of searches of the forwarder varies, so that its operations are bounded by them.
+    // The number of the forwarder's searches varies. The limit of its operations therefore depends on this number.
     #expect(few.dropLast() == many.dropLast())
     #expect(many[1][.fetch] ?? 0 <= 3)
     #expect(many[2] == [.fetch: 1, .save: 1] || many[2] == [.save: 1])

@@ -23,7 +23,7 @@ enum TodoStore: String, Sendable, CaseIterable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 }
 
-/// A server and the stores of its clients, which end with the stage.
+/// A server and the stores of its clients. The release of the stage removes the stores.
 final class TodoStage: Sendable {
   let server: TodoServer
   private let kind: TodoStore
@@ -51,7 +51,7 @@ final class TodoStage: Sendable {
     try PostgreSQLStoreFactory().erase(environment)
   }
 
-  /// The options of clients that repeat failed attempts at once.
+  /// The options of clients without a delay between attempts.
   static func options(attempts: Int = 8) -> TodoClient.Options {
     var options = TodoClient.Options()
     options.forwarding.retry = RetryPolicy(attempts: attempts, initialDelay: .milliseconds(2), factor: 1, jitter: 0)
@@ -127,7 +127,7 @@ extension TodoClient {
   }
 }
 
-/// A date that a test advances, and a wait that ends when the date has come.
+/// A manual date, which a test advances, and waits that end when the date is reached.
 final class TodoTime: RefreshClock {
   private struct State {
     var now = Date(timeIntervalSince1970: 4_102_444_800)

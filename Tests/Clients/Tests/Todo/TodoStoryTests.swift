@@ -81,7 +81,7 @@ struct TodoStoryTests {
     #expect(conflict.properties.first?.server == .string("Oat milk"))
     #expect(try await second.lines() == ["Home: Soy milk (done)"])
 
-    // The conflict waits for the user through a restart.
+    // The conflict still waits for the user after a restart.
     try await second.close()
     second = try await stage.client("second")
     try await second.start()
@@ -233,7 +233,7 @@ struct TodoStoryTests {
       time.advance(by: 86_400)
       try await client.worker.runDueActions()
       if day == 1 {
-        // Closed for a week.
+        // The program is closed for a week.
         try await client.close()
         time.advance(by: 7 * 86_400)
         client = try await stage.client("first", options)
@@ -266,8 +266,8 @@ struct TodoStoryTests {
     try view.save()
     try await client.start()
     try await client.synchronize()
-    // The server's key arrives in the object that the main actor holds.
-    // A fetch on the view merges the saves before it, and the object has the new values afterwards.
+    // The object on the main actor gets the server's key. A fetch on the view merges the saves before it, and the
+    // object has the new values afterwards.
     #expect(try view.fetch(FetchRequest(TodoTask.self)) == [task])
     let key: Int64? = task.id
     #expect(key == 2 && task.revision == 2)

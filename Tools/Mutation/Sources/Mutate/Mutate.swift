@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Mutants
 
-/// Changes the sources at random lines, and reports the changes that no test sees.
+/// Changes the sources at random lines, and reports the changes that no test detects.
 @main
 struct Mutate: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -46,7 +46,7 @@ struct Mutate: ParsableCommand {
   func run() throws {
     let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
     var run = MutationRun(root: root) { line in
-      // Not print, which keeps a line back when the output is a pipe, and a run takes hours.
+      // `print` would buffer the lines if the output is a pipe, although a run takes hours.
       try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
     }
     run.seed = seed

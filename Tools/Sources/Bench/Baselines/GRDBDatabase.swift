@@ -22,7 +22,7 @@ struct GRDBDatabase {
 
   func fetchAll() throws -> [Person] { try queue.read { try Person.fetchAll($0) } }
 
-  /// All rows, one after the other, without keeping them.
+  /// Reads all rows, one after the other, without keeping the rows.
   func forEach(_ body: (Person) -> Void) throws {
     try queue.read { database in
       let cursor = try Person.fetchCursor(database)
@@ -46,7 +46,7 @@ struct GRDBDatabase {
     }
   }
 
-  /// Gives the records an age, in one transaction.
+  /// Sets the age of the records, in one transaction.
   func update(_ people: inout [Person], age: Int) throws {
     for index in people.indices { people[index].age = age }
     let changed = people

@@ -34,7 +34,7 @@ extension RawPostgreSQL {
     return people
   }
 
-  /// By a COPY, row by row, without keeping them.
+  /// By a COPY, row by row, without keeping the rows.
   func forEachByCopy(_ body: (Person) -> Void) throws {
     let started = PQexec(handle, "COPY (\(Self.query)) TO STDOUT (FORMAT binary)")
     defer { PQclear(started) }

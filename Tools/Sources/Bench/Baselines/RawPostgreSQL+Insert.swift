@@ -39,7 +39,7 @@ extension RawPostgreSQL {
       try sendInsert(encoder)
       unread += 1
       guard unread == 1000 else { continue }
-      // Read the replies so far. Otherwise both ends would wait with full buffers.
+      // Reads the replies so far. Otherwise both ends would wait with full buffers.
       try require(PQsendFlushRequest(handle))
       try collect(count: unread)
       unread = 0
@@ -79,12 +79,12 @@ extension RawPostgreSQL {
 
   private static let binaryFormats = [Int32](repeating: 1, count: 11)
 
-  /// Reads the results of that many statements of a pipeline.
+  /// Reads the results of a number of statements of a pipeline.
   private func collect(count: Int) throws {
     for _ in 0..<count { try collect(until: nil) }
   }
 
-  /// Reads results up to the end of a statement, or up to one of that status.
+  /// Reads results up to the end of a statement, or up to a result with the given status.
   private func collect(until last: ExecStatusType?) throws {
     while let result = PQgetResult(handle) {
       defer { PQclear(result) }

@@ -1,6 +1,6 @@
 /// A handwritten merge: afterwards the table contains exactly the given people.
 extension RawPostgreSQL {
-  /// Copies all records into a temporary table, then has the server insert or update, and delete.
+  /// Copies all records into a temporary table. The server then inserts, updates and deletes rows.
   func mergeByStaging(_ people: [Person], joining: Bool) throws {
     try execute("BEGIN")
     try execute(Self.table.replacing("CREATE TABLE person", with: "CREATE TEMP TABLE staged"))

@@ -12,7 +12,7 @@ final class RawPostgreSQL {
   static let columns =
     #"id, uuid, "firstName", "middleName", "lastName", email, age, score, created, "isActive", notes"#
 
-  /// Connects, and uses that schema.
+  /// Connects, and selects a schema.
   init(url: String, schema: String? = nil) throws {
     guard let connection = PQconnectdb(url) else { throw BenchError("There is no memory for a connection.") }
     handle = connection
@@ -53,7 +53,7 @@ final class RawPostgreSQL {
     }
   }
 
-  /// Throws when a call that queues something did not.
+  /// Throws when a call has failed to queue its statement or data.
   func require(_ outcome: Int32) throws {
     guard outcome > 0 else { throw error }
   }

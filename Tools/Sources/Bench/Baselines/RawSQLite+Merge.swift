@@ -1,6 +1,6 @@
 /// A handwritten merge: afterwards the table contains exactly the given people.
 extension RawSQLite {
-  /// Stages all records in a temporary table, then has the database insert or update, and delete.
+  /// Stages all records in a temporary table. The database then inserts, updates and deletes rows.
   func mergeByStaging(_ people: [Person], joining: Bool) throws {
     try execute("PRAGMA temp_store = MEMORY")
     try execute(Self.table.replacing("CREATE TABLE person", with: "CREATE TEMP TABLE staged"))

@@ -1,7 +1,7 @@
 import Foundation
 import GRDBSQLite
 
-/// The work of the measures, with nothing between it and SQLite's C API.
+/// The work of the measures, written directly with SQLite's C API.
 extension RawSQLite {
   static let table = """
     CREATE TABLE person (
@@ -24,7 +24,7 @@ extension RawSQLite {
     return people
   }
 
-  /// All rows, one after the other, without keeping them.
+  /// Reads all rows, one after the other, without keeping the rows.
   func forEach(_ body: (Person) -> Void) throws {
     let statement = try prepare("SELECT \(Self.columns) FROM person")
     while try statement.step() { body(statement.person()) }
@@ -46,7 +46,7 @@ extension RawSQLite {
     }
   }
 
-  /// Gives the records an age, in one transaction.
+  /// Sets the age of the records, in one transaction.
   func update(_ ids: [Int64], age: Int, with statement: RawStatement) throws {
     try transaction {
       for id in ids {
@@ -80,7 +80,7 @@ extension RawStatement {
     reset()
   }
 
-  /// Binds the texts where they are: SQLite copies nothing, because the statement is stepped inside.
+  /// Binds the texts without a copy, because the closure steps the statement while the texts are valid.
   @inline(__always) private func withTexts(of person: Person, _ body: () throws -> Void) throws {
     try withText(person.uuid, at: 2) {
       try withText(person.firstName, at: 3) {

@@ -23,7 +23,7 @@ extension IdentityMapBench {
       ], goals: [.each(of: ours, atMost: 160)])
   }
 
-  /// Layers of two parts of which each contains both of the next layer.
+  /// Makes layers of two parts. Each part contains both parts of the next layer.
   func diamond() -> Measure {
     linear(
       "identity-map-diamond", "Diamonds of 20 layers: update of the lowest and read of the highest", 20,
@@ -31,7 +31,7 @@ extension IdentityMapBench {
         let leaf = Part(id: 0, name: "leaf", parts: [])
         var kept = [store.store(entity: leaf)]
         for layer in 1...layers {
-          // The parts in a part are only named here: the store has them, with the same values.
+          // The nested parts only need their identifiers, because the store already has their values.
           let below = layer == 1 ? [leaf] : [2 * layer - 4, 2 * layer - 3].map { known($0 + 1, in: store) }
           kept += [2 * layer - 1, 2 * layer].map { store.store(entity: Part(id: $0, name: "part", parts: below)) }
         }
@@ -43,7 +43,7 @@ extension IdentityMapBench {
     store.find(Part.self, id: id)?.value ?? Part(id: id, name: "", parts: [])
   }
 
-  /// Parts in a ring.
+  /// Makes parts that form a cycle.
   func cycle() -> Measure {
     linear(
       "identity-map-cycle", "A ring of 1,000: store, update of one and read of another", 1000,

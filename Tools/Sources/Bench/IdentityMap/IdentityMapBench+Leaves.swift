@@ -104,7 +104,7 @@ extension IdentityMapBench {
         Side(name: again, role: .ours) {
           let store = EntityStore(delivery: .immediate)
           let kept = (0..<aggregates).map { store.store(entity: Album($0)) }
-          // Made anew, so that no buffer is the stored one.
+          // New values, so that they share no buffer with the stored values.
           let albums = (0..<aggregates).map { Album($0) }
           return Stopwatch.sample {
             for album in albums { _ = store.store(entity: album) }

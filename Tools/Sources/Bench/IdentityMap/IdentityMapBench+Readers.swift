@@ -24,7 +24,7 @@ extension IdentityMapBench {
     }
   }
 
-  /// Has tasks look for all entities, each for its share.
+  /// Looks all entities up in a number of tasks, each with its share of the entities.
   private func sample<Kept>(tasks: Int, keeping kept: Kept, find: @Sendable (Int) -> Int) -> Sample {
     let ids = places(count)
     return Stopwatch.sample {

@@ -1,6 +1,6 @@
 import CoherenceIdentityMap
 
-/// Measures of the identity map, beside a dictionary behind a lock where the two are comparable.
+/// Measures of the identity map, compared with a dictionary behind a lock where possible.
 struct IdentityMapBench {
   let count = 100_000
 
@@ -12,7 +12,7 @@ struct IdentityMapBench {
     ]
   }
 
-  /// Places in an order that no cache can guess; the same in every run.
+  /// Indexes in a random order, which a fixed seed repeats in every run.
   func places(_ count: Int) -> [Int] {
     var random = SplitMix64(seed: 42)
     return Array((0..<self.count).shuffled(using: &random).prefix(count))

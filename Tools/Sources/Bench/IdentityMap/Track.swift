@@ -13,7 +13,7 @@ struct Track: Identifiable, Equatable, Sendable {
   }
 }
 
-/// An entity with ten others in it.
+/// An entity with ten nested entities.
 struct Album: Aggregate, Equatable {
   let id: Int
   var title: String
@@ -29,7 +29,7 @@ struct Album: Aggregate, Equatable {
   }
 }
 
-/// An entity with one other in it.
+/// An entity with one nested entity.
 struct Review: Aggregate, Equatable {
   let id: Int
   var text: String
@@ -38,7 +38,7 @@ struct Review: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.track)] }
 }
 
-/// An entity with entities of its own type in it.
+/// An entity with nested entities of its own type.
 struct Part: Aggregate, Equatable {
   let id: Int
   var name: String

@@ -3,7 +3,7 @@ import CoherenceMapping
 import CoherencePostgreSQL
 import Foundation
 
-/// A store of people, as structures, under a loaded persistence manager.
+/// A persistence manager with a store of people as structures.
 final class PersonStore {
   let manager: PersistenceManager
 
@@ -33,7 +33,7 @@ final class PersonStore {
     try manager.save(Person.mapping, models: people, shouldOverwrite: false)
   }
 
-  /// The checksum of all people, read anew.
+  /// Reads all people, and returns their checksum.
   func readBack() throws -> UInt64 {
     let checksum = try manager.fetchModels(Person.mapping).checksum
     try close()
@@ -47,7 +47,7 @@ final class PersonStore {
 
 extension Person {
   static let mapping = mapping(alwaysDecodes: false)
-  /// People by their own decoding, one by one: the way of a type whose decoding does more than to read its fields.
+  /// Decodes each person with the type's own decoder, as for a type whose decoding does more than to read its fields.
   static let decodedMapping = mapping(alwaysDecodes: true)
 
   private static func mapping(alwaysDecodes: Bool) -> Mapping<Person> {

@@ -3,7 +3,7 @@ import CoherenceMapping
 import Foundation
 
 extension Workbench {
-  /// All rows as structures, by a mapping without a class of records.
+  /// Fetches all rows as structures, by a mapping without a record class.
   func mappingFetchMeasure() -> Measure {
     Measure(
       name: "mapping-fetch", title: "Fetch everything as structures and read every property", items: people.count,
@@ -20,7 +20,7 @@ extension Workbench {
       goals: [.between("Coherence", and: "SQLite C", atMost: 1.5)])
   }
 
-  /// The same by the structure's own decoding, for each row.
+  /// Fetches all rows as structures, by the structure's own decoding for each row.
   func mappingDecodeMeasure() -> Measure {
     Measure(
       name: "mapping-decode", title: "Fetch everything as structures that decode themselves", items: people.count,
@@ -34,17 +34,17 @@ extension Workbench {
       goals: [])
   }
 
-  /// All structures saved over the same rows, of which one in a hundred differs. Each run has rows of its own.
+  /// Saves all structures over their stored rows, one in a hundred with changes. Each run has its own rows.
   func mappingSaveMeasure() -> Measure {
     mappingSave("mapping-save", "Save all structures over a table of them, 1 % changed", changed: changedPeople)
   }
 
-  /// All structures saved over the same rows.
+  /// Saves all structures over their stored rows, without a change.
   func idleMappingSaveMeasure() -> Measure {
     mappingSave("mapping-save-idle", "Save all structures over a table of them, none changed", changed: people)
   }
 
-  /// The same through a class of records.
+  /// Saves all structures over their stored rows, through a record class.
   func mappingRecordSaveMeasure() -> Measure {
     Measure(
       name: "mapping-record-save", title: "Save all structures through a class of records, 1 % changed",
@@ -129,7 +129,7 @@ extension Workbench {
 // MARK: - PostgreSQL
 
 extension Workbench {
-  /// All rows as structures from PostgreSQL.
+  /// Fetches all rows as structures from PostgreSQL.
   func mappingFetchMeasure(_ server: PostgreSQLServer) -> Measure {
     Measure(
       name: "postgresql-mapping-fetch", title: "PostgreSQL: fetch everything as structures and read every property",
@@ -150,7 +150,7 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: 1.5)])
   }
 
-  /// All structures saved over the same rows in PostgreSQL, of which one in a hundred differs.
+  /// Saves all structures over their stored rows in PostgreSQL, one in a hundred with changes.
   func mappingSaveMeasure(_ server: PostgreSQLServer) -> Measure {
     let changed = changedPeople
     return Measure(

@@ -1,11 +1,11 @@
-/// One thing measured: the sides that do it, and what ours has to reach.
+/// A measured kind of work: the competing implementations (sides), and the goals of Coherence's side.
 struct Measure {
   let name: String
   let title: String
   var unit = Unit.time
-  /// The number of items, by which a sample is divided for the figure of one item.
+  /// The number of items in a sample, by which the sample is divided for the report.
   let items: Int
-  /// The word for one of them.
+  /// The name of one item.
   let item: String
   var sides: [Side]
   var goals: [Goal]
@@ -20,11 +20,11 @@ struct Measure {
   }
 }
 
-/// One of those who do the same work.
+/// One of the implementations of the same work.
 struct Side {
   let name: String
   let role: Role
-  /// Does the work once on fresh data. Preparation stays outside the sample.
+  /// Does the work once on fresh data. The sample does not include the preparation.
   let run: () throws -> Sample
 
   enum Role: String, Codable { case raw, grdb, ours }

@@ -2,7 +2,7 @@ import CBench
 import Coherence
 import Synchronization
 
-/// Looks at the allocator when a value is asked for.
+/// Records the allocated memory at the time when a value is converted.
 final class MemoryProbe: Sendable {
   private let seen = Atomic<Int>(0)
 
@@ -11,7 +11,7 @@ final class MemoryProbe: Sendable {
   func look() { seen.store(Int(benchAllocatedBytes()), ordering: .relaxed) }
 }
 
-/// An age that says when it is asked for.
+/// An age whose conversion to a stored value triggers the probe.
 struct ProbedAge: AttributeConvertible {
   var age: Int
   var probe: MemoryProbe?

@@ -2,7 +2,7 @@ import Coherence
 import CoherencePostgreSQL
 import Foundation
 
-/// A store of ours with 2,000 albums, 19,000 tracks and 500 artists.
+/// A Coherence store with 2,000 albums, 19,000 tracks and 500 artists.
 final class MusicLibrary {
   static let trackCount = 19_000
   private static let (albumCount, artistCount) = (2_000, 500)
@@ -72,7 +72,7 @@ final class MusicLibrary {
     }
   }
 
-  /// Reads the artist of one track again and again.
+  /// Reads the artist of one track repeatedly.
   func readAgain(_ count: Int) throws -> Sample {
     let context = makeContext()
     return try context.performAndWait {

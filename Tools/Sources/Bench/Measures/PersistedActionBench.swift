@@ -29,7 +29,7 @@ struct PersistedActionBench {
       StoreConfiguration(type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
   }
 
-  /// The time in which four workers run a number of waiting actions.
+  /// Measures the time in which four workers run a number of waiting actions.
   func throughput(_ count: Int) throws -> Sample {
     try enqueue(count)
     let options = PersistedActionOptions(concurrency: 4)
@@ -59,7 +59,7 @@ struct PersistedActionBench {
     }
   }
 
-  /// The time from a save to the start of its action, of which one action in a hundred takes longer.
+  /// Measures the 99th percentile of the times from a save to the start of its action.
   func latency(_ count: Int) throws -> Sample {
     let worker = try PersistedActionWorker(container, actions: [NoOp.self])
     let events = worker.events
@@ -75,7 +75,7 @@ struct PersistedActionBench {
         }
         while let event = await iterator.next() {
           if case .started = event { durations.append(ContinuousClock.now - start) }
-          // The worker is idle again before the next save.
+          // Waits until the worker is idle, before the next save.
           if case .finished = event { break }
         }
       }
@@ -119,7 +119,7 @@ struct PersistedActionBench {
 private final class FinishedCount: Sendable {
   private let count = Mutex(0)
 
-  /// Counts one more and returns the number.
+  /// Increments the count and returns it.
   func increase() -> Int {
     count.withLock { count in
       count += 1

@@ -72,7 +72,7 @@ final class PostgreSQLServer {
     return schema
   }
 
-  /// Has the server do now what it would do in the background while others are measured.
+  /// Makes the server do its pending background work now, so that the work does not disturb later measurements.
   func settle() throws {
     try administration.execute("VACUUM ANALYZE")
     try administration.execute("CHECKPOINT")

@@ -22,7 +22,7 @@ final class UnitStore: Sendable {
 
   func remove() throws { try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores) }
 
-  /// Does units by so many tasks at once.
+  /// Runs units of work in a number of concurrent tasks.
   func run(_ units: Int, by count: Int) throws -> Sample {
     let done = DispatchSemaphore(value: 0)
     let outcome = FirstFailure()
@@ -41,7 +41,7 @@ final class UnitStore: Sendable {
     return Sample(amount: seconds)
   }
 
-  /// Each task updates records of its own, because this measure excludes conflicts.
+  /// Each task updates different records, because this measure excludes conflicts.
   private func work(_ task: Int, of count: Int, _ units: Int) async throws {
     for unit in stride(from: task, to: units, by: count) {
       let id = ids[(unit % (ids.count / count)) * count + task]

@@ -4,7 +4,8 @@ import Foundation
 import Logging
 
 extension Workbench {
-  /// No-op actions, submitted from one thread and awaited, through a started Connect that posts notifications of each.
+  /// Measures no-op actions, which one thread submits and awaits. The started Connect posts notifications of each
+  /// action.
   func actionMeasure() -> Measure {
     let count = 200_000
     let name = "Coherence, blocking generic actions"
@@ -57,7 +58,7 @@ extension Workbench {
       handles.reserveCapacity(count)
       for _ in 0..<count { handles.append(try submit(connect)) }
       Task { [handles] in
-        // From the end, where few are left to be waited for.
+        // Waits in reverse order, because most actions have finished when the last action has.
         for handle in handles.reversed() { try await handle.waitUntilFinished() }
         done.signal()
       }
@@ -75,7 +76,8 @@ extension Workbench {
 
   /// Waits until all notifications are posted, so that they do not disturb the next run.
   private static func untilPosted(_ connect: BenchConnect) throws {
-    // Notifications come in batches: the first batch may still be posting when a completion of its last action runs.
+    // Notifications are posted in batches. The completion of an action may run before the posting of its batch has
+    // ended.
     for _ in 0..<2 {
       let done = DispatchSemaphore(value: 0)
       try connect.execute(NoOpAction()) { _ in done.signal() }

@@ -1,8 +1,8 @@
 import Foundation
 
 extension Workbench {
-  /// Records by identifier, one after the other, in one unit of reading. Nothing is cached: a fresh coordinator and a
-  /// fresh context on our side, a fresh connection on the others.
+  /// Reads records by identifier, one after the other, in one unit of work. Nothing is cached: Coherence's side has a
+  /// new coordinator and a new context, and the other sides have a new connection.
   func faultMeasure() -> Measure {
     let places = places(min(20_000, people.count))
     return Measure(

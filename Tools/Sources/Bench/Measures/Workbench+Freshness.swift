@@ -21,7 +21,8 @@ extension Workbench {
   private static let changes = 10
   private static let held = 10_000
 
-  /// The view is one of the main queue, which this thread keeps busy: changes wait in its inbox until it is entered.
+  /// The view uses the main queue, which this thread blocks. Changes therefore wait in the view's inbox until its next
+  /// `perform`.
   private func freshness(isFollowed: Bool = true) throws -> (shown: Sample, saved: Sample) {
     let library = try objectLibrary()
     return try scratch.with(copyOf: library.file) { file in

@@ -20,7 +20,7 @@ extension [AgeGroup] {
 extension Workbench {
   private static let statement = "SELECT age, COUNT(*), SUM(score) FROM person GROUP BY age ORDER BY age"
 
-  /// All rows grouped by the engine. Each side opens its file anew, outside of the sample.
+  /// Groups all rows in the engine. Each side opens its file again; the sample does not include the opening.
   func groupMeasure() -> Measure {
     Measure(
       name: "groups", title: "Group by age with count and sum", items: people.count, item: "row",

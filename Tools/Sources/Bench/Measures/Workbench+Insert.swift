@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// All rows as new records into an empty table, committed. Each run has a file of its own.
+  /// Inserts all rows as new records into an empty table, and commits. Each run has its own file.
   func insertMeasure() -> Measure {
     Measure(
       name: "insert", title: "Insert and save new objects", items: people.count, item: "row",

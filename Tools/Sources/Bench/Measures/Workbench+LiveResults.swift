@@ -26,10 +26,11 @@ extension Workbench {
   private static let saves = 50
   private static let moved = 10
 
-  /// The view is one of the main queue, which this thread keeps busy: changes wait until the view is entered.
+  /// The view uses the main queue, which this thread blocks. Changes therefore wait until the next `perform` of the
+  /// view.
   private func liveResult(isWatched: Bool = true) throws -> (difference: Sample, refetch: Sample, unrelated: Sample) {
     let library = try objectLibrary()
-    // The order of the texts' bytes is the store's.
+    // The store sorts texts by their bytes too.
     let uuids = people.map(\.uuid).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     let last = uuids[min(10_000, uuids.count / 2) - 1]
     return try scratch.with(copyOf: library.file) { file in

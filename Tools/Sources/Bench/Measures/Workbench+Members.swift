@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// The number of members of one album, counted a thousand times in SQLite, each time in a context of its own.
+  /// Counts the members of one album a thousand times in SQLite, each time in a new context.
   func memberCountMeasure() -> Measure {
     let library = scratch.fresh()
     let filled = Result {
@@ -28,10 +28,10 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: 1.3)])
   }
 
-  /// New records inserted by one batch request, into SQLite.
+  /// Inserts new records into SQLite with one batch request.
   func batchInsertMeasure() -> Measure { batchMeasure("batch-insert", "insert 20,000 new records", isRepeated: false) }
 
-  /// Records inserted again by their unique value, all of them with another value, into SQLite.
+  /// Upserts records by their unique value in SQLite, all of them with a changed value.
   func upsertMeasure() -> Measure {
     batchMeasure("upsert", "change 20,000 records by a unique value", isRepeated: true)
   }
@@ -128,7 +128,7 @@ extension MusicLibrary {
     }
   }
 
-  /// Counts the members of the first album again and again, each time in another unit of work.
+  /// Counts the members of the first album repeatedly, each time in another unit of work.
   fileprivate func countMembers(_ rounds: Int) throws -> Sample {
     let context = makeContext()
     let albums = try context.performAndWait { try context.fetch(FetchRequest(AlbumObject.self).limit(1)) }

@@ -20,7 +20,7 @@ extension Workbench {
     let connection = try RawSQLite(path: rawFile().path)
     _ = try connection.fetchAll()
     let before = benchAllocatedBytes()
-    // A second array has no room to spare, as one that grew has.
+    // The copy of an array has no unused capacity, unlike an array after many appends.
     let people = try connection.fetchAll().map { $0 }
     let after = benchAllocatedBytes()
     return Sample(amount: Double(after) - Double(before), checksum: people.checksum)

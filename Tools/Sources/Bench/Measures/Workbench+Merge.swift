@@ -3,12 +3,12 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// All rows merged into the same rows, of which one in a hundred differs. Each run has rows of its own.
+  /// Merges all rows into the stored rows, one in a hundred with changes. Each run has its own rows.
   func mergeMeasure() -> Measure {
     sqliteMerge("merge", "Merge all records into a table of them, 1 % changed", changed: changedPeople, atMost: 1.5)
   }
 
-  /// All rows merged into the same rows.
+  /// Merges all rows into the stored rows, without a change.
   func idleMergeMeasure() -> Measure {
     sqliteMerge("merge-idle", "Merge all records into a table of them, none changed", changed: people, atMost: 1.5)
   }
@@ -25,7 +25,7 @@ extension Workbench {
       changed: people)
   }
 
-  /// The same people; some of them have an age that no generated row has.
+  /// Returns the stored people. Some of them get a new age, which no generated row has.
   var changedPeople: [Person] {
     var changed = people
     for place in places(people.count / 100) { changed[place].age = 100 }
@@ -118,7 +118,7 @@ extension Workbench {
 // MARK: - Memory
 
 extension Workbench {
-  /// The memory of a merge, beside its input, after comparing all records without finding a difference.
+  /// Measures the memory of a merge, without its input, after it has compared all records and found no difference.
   func mergeMemoryMeasure() -> Measure {
     Measure(
       name: "merge-memory", title: "Memory of an unchanged record in a merge", unit: .bytes, items: people.count,
@@ -131,11 +131,11 @@ extension Workbench {
       let store = try MergeStore(file: file)
       let records = people.map { MergeRecord($0) }
       _ = try store.merge(records)
-      // The caches of the connection that reads are filled before.
+      // A first read fills the caches of the reading connection.
       _ = try store.merge(records)
       var probed = records
       let probe = MemoryProbe()
-      // Records are compared in the order of their creation, so that this record comes last.
+      // The merge compares records in the order of their creation, so that it compares this record last.
       probed[probed.count - 1].values["age"] = ProbedAge(age: people[people.count - 1].age, probe: probe)
       let before = benchAllocatedBytes()
       _ = try store.merge(probed)

@@ -1,7 +1,7 @@
 import Coherence
 
 extension Workbench {
-  /// All rows merged into the same rows, of which one in a hundred differs, with and without edits that wait for the server.
+  /// Merges all rows into the stored rows, one in a hundred with changes, with and without pending edits.
   func pendingMergeMeasure() -> Measure {
     let (with, without) = ("Coherence, 10,000 pending edits", "Coherence, no pending edit")
     return Measure(

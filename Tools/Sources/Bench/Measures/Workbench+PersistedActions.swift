@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// No-op actions that four workers of one process claim, run and complete, each kept in its history.
+  /// Measures four workers of one process that claim, run and complete no-op actions, and keep them in the history.
   func persistedActionMeasure() -> Measure {
     let count = 40_000
     let name = "Coherence, four workers"
@@ -36,7 +36,7 @@ extension Workbench {
       goals: [.each(of: name, atMost: 125e-6)])
   }
 
-  /// The time from the beginning of the save that enqueues an action to the start of the action, in an idle worker.
+  /// Measures the time from the beginning of a save with a new action to the start of the action by an idle worker.
   func persistedActionLatencyMeasure() -> Measure {
     let count = 200
     let name = "Coherence, from save to start"

@@ -1,7 +1,7 @@
 import Coherence
 
 extension Workbench {
-  /// All rows from PostgreSQL, against the faster of libpq's ways.
+  /// Fetches all rows from PostgreSQL, compared with the faster method of libpq.
   func postgreSQLFetchMeasure(_ server: PostgreSQLServer) -> Measure {
     Measure(
       name: "postgresql-fetch", title: "PostgreSQL: fetch everything and read every attribute", items: people.count,
@@ -15,7 +15,7 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: 1.6)])
   }
 
-  /// All rows as new records into PostgreSQL, against the faster of libpq's ways.
+  /// Inserts all rows as new records into PostgreSQL, compared with the faster method of libpq.
   func postgreSQLInsertMeasure(_ server: PostgreSQLServer) -> Measure {
     Measure(
       name: "postgresql-insert", title: "PostgreSQL: insert and save new objects", items: people.count, item: "row",

@@ -2,8 +2,8 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// Saves of ten changed objects, one after the other, without the commit's sync: what a save costs by itself. With
-  /// few and with many objects registered, because the cost must not depend on it.
+  /// Measures successive saves of ten changed objects, without the sync of the commit. Runs with few and with many
+  /// registered objects, because the cost must not depend on their number.
   func smallSaveMeasure() -> Measure {
     let few = min(1000, people.count)
     let names = [few, people.count].map { "Coherence, \($0.formatted()) registered" }
@@ -21,7 +21,7 @@ extension Workbench {
   private static let saves = 100
   private static let changes = 10
 
-  /// The places of the rows that a save changes, all among the first thousand.
+  /// The indexes of the changed rows, all among the first thousand.
   private func batches() -> [[Int]] {
     let places = places(Self.saves * Self.changes, among: min(1000, people.count))
     return (0..<Self.saves).map { save in

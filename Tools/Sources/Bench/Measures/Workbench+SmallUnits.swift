@@ -7,7 +7,7 @@ import Synchronization
 extension Workbench {
   private static let taskCounts = [1, 4, 16, 64, 256]
 
-  /// Small units of work by more and more tasks, in memory.
+  /// Measures small units of work by increasing numbers of tasks, in memory.
   func smallUnitsMeasure() -> Measure {
     smallUnitsMeasure("units", "in memory", units: 20_000) {
       try UnitStore(StoreConfiguration(type: .inMemory), at: self.scratch.directory)
@@ -58,7 +58,7 @@ extension Workbench {
       goals: ["16 tasks", "64 tasks", "256 tasks"].map { .between($0, and: "4 tasks", atMost: 1.1) })
   }
 
-  /// The statements that a unit needs at the least, by threads with a connection each.
+  /// Runs the fewest possible statements of a unit, by threads with a connection each.
   private func rawUnits(_ server: PostgreSQLServer, _ units: Int, by count: Int) throws -> Sample {
     try server.withSchema { schema in
       let connections = try (0..<count).map { _ in try RawPostgreSQL(url: server.url, schema: schema) }

@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// All rows as structures, read without objects.
+  /// Fetches all rows as snapshots, without objects.
   func snapshotMeasure() -> Measure {
     Measure(
       name: "snapshots", title: "Fetch everything as snapshots and read every property", items: people.count,

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 extension Workbench {
-  /// All rows, one after the other, every attribute read and none kept.
+  /// Streams all rows, and reads every attribute without keeping the rows.
   func streamMeasure() -> Measure {
     Measure(
       name: "stream", title: "Stream everything as snapshots and read every attribute", items: people.count,
@@ -40,7 +40,8 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: 1.6)])
   }
 
-  /// The greatest memory during a stream, over that before it, whatever the number of rows.
+  /// Measures the greatest growth of the allocated memory during a stream. The result must not depend on the number of
+  /// rows.
   func streamMemoryMeasure() -> Measure {
     Measure(
       name: "stream-memory", title: "Memory of a stream of everything", unit: .bytes, items: 1, item: "stream",
@@ -97,13 +98,14 @@ extension Workbench {
   }
 }
 
-/// The greatest number of allocated bytes, over the first, looked at every 10,000 records.
+/// The greatest growth of the allocated memory in bytes, sampled every 10,000 records.
 private struct PeakMemory {
   private let first = Double(benchAllocatedBytes())
   private var most = 0.0
+  /// The number of records since the last sample.
   private var rest = 0
 
-  /// The greatest number so far.
+  /// The greatest growth so far.
   var bytes: Double { most }
 
   mutating func count(_ records: Int) {
@@ -114,7 +116,7 @@ private struct PeakMemory {
   }
 }
 
-/// The greatest memory seen in the blocks of a stream.
+/// A ``PeakMemory`` for the concurrent blocks of a stream.
 private final class SharedPeak: Sendable {
   private let peak = Mutex(PeakMemory())
 

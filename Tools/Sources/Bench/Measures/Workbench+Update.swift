@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// One attribute of some of the registered objects, saved. Each run works on a copy of the file.
+  /// Updates one attribute of some registered objects, and saves. Each run works on a copy of the file.
   func updateMeasure() -> Measure {
     let places = places(min(10_000, people.count))
     return Measure(
@@ -27,7 +27,7 @@ extension Workbench {
 
   private func rawUpdate(_ file: URL, _ places: [Int]) throws -> Sample {
     let connection = try RawSQLite(path: file.path)
-    // Our side has read everything before; the pages are in this connection's cache too.
+    // Coherence's side has read all rows before, so this connection fills its page cache too.
     _ = try connection.fetchAll()
     let ids = places.map { people[$0].id }
     let seconds = try Stopwatch.seconds {

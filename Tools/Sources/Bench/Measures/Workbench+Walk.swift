@@ -3,7 +3,7 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// The walk over 2,000 albums, their 19,000 tracks and the tracks' artists in SQLite, against one join.
+  /// Walks over 2,000 albums, their 19,000 tracks and the tracks' artists in SQLite, compared with one join.
   func walkMeasure() -> Measure {
     let library = scratch.fresh()
     let filled = Result {

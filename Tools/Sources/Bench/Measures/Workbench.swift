@@ -28,7 +28,7 @@ final class Workbench {
     return file
   }
 
-  /// A store of ours in SQLite with all rows.
+  /// A Coherence store in SQLite with all rows.
   func objectLibrary() throws -> ObjectLibrary {
     if let library { return library }
     let file = scratch.fresh()
@@ -38,7 +38,7 @@ final class Workbench {
     return made
   }
 
-  /// A store of ours in SQLite with all rows, kept by a mapping.
+  /// A Coherence store in SQLite with all rows, written by a mapping.
   func personLibrary() throws -> URL {
     if let personFile { return personFile }
     let file = scratch.fresh()
@@ -49,7 +49,7 @@ final class Workbench {
     return file
   }
 
-  /// Some of the rows' places, in an order that no cache can guess; the same in every run.
+  /// The indexes of some rows, in a random order, which a fixed seed repeats in every run.
   func places(_ count: Int, among limit: Int? = nil) -> [Int] {
     var random = SplitMix64(seed: 42)
     return Array((0..<(limit ?? people.count)).shuffled(using: &random).prefix(count))

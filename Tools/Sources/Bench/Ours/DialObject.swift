@@ -39,7 +39,7 @@ final class DialObject: ManagedObject {
 extension DialObject: DeclaredEntity {}
 
 extension DialObject {
-  /// Passes each of 64 saved objects to the work in turn, again and again.
+  /// Passes 64 saved objects to the work in turn, repeatedly.
   static func sample(_ count: Int, _ work: (DialObject, Int) -> Int) throws -> Sample {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: try ManagedObjectModel(DialObject.self))
     try coordinator.addPersistentStore(type: .inMemory)

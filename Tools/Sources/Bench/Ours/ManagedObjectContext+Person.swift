@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     return try fetch(request)
   }
 
-  /// The objects of the identifiers, faults unless they are registered.
+  /// Returns the objects of the identifiers, which are faults unless they are registered.
   func people(with ids: [ManagedObjectID]) throws -> [PersonObject] {
     try ids.map { id in
       guard let person = object(with: id) as? PersonObject else { throw BenchError("The object is no person.") }

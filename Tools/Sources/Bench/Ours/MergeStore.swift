@@ -27,7 +27,7 @@ final class MergeStore {
     try connect.start()
   }
 
-  /// Keeps changes for a server from now on, and changes the notes of some people: each change is a pending edit.
+  /// Attaches an outbox, and changes the notes of some people. Each change is a pending edit.
   func addPendingEdits(to numbers: some Sequence<Int64>) throws {
     let outbox = try Outbox(connect, entities: ["Person"])
     let wanted = Set(numbers)
@@ -60,7 +60,7 @@ final class MergeStore {
     return receipt.value.withLock { $0 }
   }
 
-  /// The content as read by a fresh context: the checksum of everything.
+  /// Reads all rows in a new context, and returns their checksum.
   func readBack() throws -> UInt64 {
     let context = connect.newBackgroundContext()
     return try context.performAndWait { try context.fetchPeople().checksum }

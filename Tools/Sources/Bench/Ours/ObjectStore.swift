@@ -31,7 +31,7 @@ final class ObjectStore {
     ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 
-  /// The content as read by a fresh context: the checksum of everything.
+  /// Reads all rows in a new context, and returns their checksum.
   func readBack(closing: Bool = true) throws -> UInt64 {
     let context = makeContext()
     let checksum = try context.performAndWait { try context.fetchPeople().checksum }

@@ -55,7 +55,7 @@ final class PersonObject: ManagedObject, PersonFields {
     set { self[Self.notesKey] = newValue }
   }
 
-  /// Takes over the values of a record.
+  /// Sets the values of a record.
   func assign(_ person: Person) {
     uuid = person.uuid
     firstName = person.firstName

@@ -4,7 +4,7 @@ import Foundation
 extension Bench {
   /// Prints the size table.
   ///
-  /// - Throws: `ExitCode.failure` when a cost grows.
+  /// - Throws: `ExitCode.failure` when a cost grows beyond its limit.
   func printSizeTable(at place: URL) throws {
     let operations = SizedOperation.all.filter { filter == nil || $0.name.contains(filter ?? "") }
     guard !operations.isEmpty else {

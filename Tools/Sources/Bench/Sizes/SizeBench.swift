@@ -1,4 +1,4 @@
-/// Runs operations with more and more records.
+/// Measures the cost of operations with increasing numbers of records.
 struct SizeBench {
   let stores: SizeStores
   let sizes: [Int]
@@ -7,11 +7,11 @@ struct SizeBench {
   /// Called before each run.
   let progress: (SizedOperation, Int) -> Void
 
-  /// The limit in seconds for all runs of one operation at one size. Beyond the limit, further rounds are left out; if
-  /// a single run takes longer, larger sizes are left out too.
+  /// The limit in seconds for all runs of one operation at one size. After the limit, no further run begins. If a
+  /// single run exceeds the limit, larger sizes are skipped too.
   private static let patience = 20.0
 
-  /// The powers of ten from 1,000 on below a number, and the number.
+  /// Returns the powers of ten from 1,000 up to a number, and the number itself.
   static func sizes(upTo largest: Int) -> [Int] {
     var sizes: [Int] = []
     var size = 1_000
@@ -27,7 +27,7 @@ struct SizeBench {
   }
 
   private func row(of operation: SizedOperation) throws -> SizeTable.Row {
-    // The first run pays for the work done once in a process.
+    // The first run includes work that a process does only once, so it is not measured.
     _ = try operation.run(stores, sizes[0])
     var nanoseconds: [Double] = []
     for size in sizes {

@@ -1,7 +1,7 @@
 /// The cost of one run of an operation.
 struct SizeCost {
   let seconds: Double
-  /// The number of records, or of calls, that the seconds are divided by.
+  /// The number of records or calls in the run.
   let count: Int
 
   /// The nanoseconds of one record or call.
@@ -12,7 +12,7 @@ struct SizeCost {
     self.count = count
   }
 
-  /// Times work for some records or calls. What the work returns is released after the time was taken.
+  /// Measures work with a number of records or calls. The time does not include the release of the work's result.
   init<Kept>(of count: Int, _ work: () throws -> Kept) throws {
     let start = ContinuousClock.now
     let kept = try work()

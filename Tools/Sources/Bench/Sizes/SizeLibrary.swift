@@ -13,7 +13,7 @@ struct ShelfLists: OptionSet {
 
 /// A store with one shelf and some books.
 final class SizeLibrary {
-  /// The title that ``changeTitles()`` gives.
+  /// The title of a book after ``changeTitles()``.
   static let changedTitle = "Changed by another context"
 
   private let coordinator: PersistentStoreCoordinator
@@ -55,12 +55,12 @@ final class SizeLibrary {
     ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 
-  /// Makes a context whose parent is another one.
+  /// Makes a child of a context.
   func makeChild(of parent: ManagedObjectContext) -> ManagedObjectContext {
     ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
   }
 
-  /// The shelf as an object of a context.
+  /// Returns the shelf as an object of a context.
   func shelf(in context: ManagedObjectContext) throws -> ShelfObject {
     guard let shelf = try context.existingObject(with: shelfID) as? ShelfObject else {
       throw BenchError("The object is no shelf.")
@@ -70,9 +70,9 @@ final class SizeLibrary {
 
   func close() throws { try coordinator.remove(store) }
 
-  /// Changes the titles of all books in a context of its own, which saves.
+  /// Changes the titles of all books in a new context, and saves.
   ///
-  /// - Returns: What the save changed.
+  /// - Returns: The changes of the save.
   func changeTitles() throws -> ChangeSet {
     let context = makeContext()
     let saved = SavedChanges()
@@ -91,7 +91,7 @@ final class SizeLibrary {
   }
 }
 
-/// The changes of one save, noted by an observer.
+/// An observer that records the changes of a save.
 private final class SavedChanges: Sendable {
   private let noted = Mutex<ChangeSet?>(nil)
 

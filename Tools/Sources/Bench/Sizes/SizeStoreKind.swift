@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The kinds of stores that the size table is made for.
+/// The kinds of stores for which a size table can be made.
 enum SizeStoreKind: String, CaseIterable, ExpressibleByArgument {
   case memory, sqlite, postgresql
 }

@@ -2,14 +2,14 @@ import Coherence
 import CoherencePostgreSQL
 import Foundation
 
-/// Makes the stores of the size table: a fresh store for each run of an operation.
+/// Makes the stores of the size table. Each run of an operation gets a new store.
 final class SizeStores {
   let kind: SizeStoreKind
   private let scratch: Scratch
   private let server: PostgreSQLServer?
 
   /// - Parameter server: The server of PostgreSQL stores.
-  /// - Throws: ``BenchError`` when a PostgreSQL store is wanted without a server.
+  /// - Throws: ``BenchError`` for a PostgreSQL store without a server.
   init(_ kind: SizeStoreKind, scratch: Scratch, server: PostgreSQLServer?) throws {
     guard kind != .postgresql || server != nil else { throw BenchError("--store postgresql needs --postgres URL.") }
     self.kind = kind
@@ -19,7 +19,7 @@ final class SizeStores {
 
   /// Runs a block with the configuration of an empty store, which is removed afterwards.
   ///
-  /// SQLite does not wait for the disk: a fixed wait for each commit would hide how the cost grows.
+  /// SQLite does not wait for the disk, because a fixed wait for each commit would hide the growth of the cost.
   func withConfiguration<T>(_ body: (StoreConfiguration) throws -> T) throws -> T {
     switch kind {
     case .memory:
@@ -40,6 +40,6 @@ final class SizeStores {
     }
   }
 
-  /// Has a server do its background work now, so that the measured work does not pay for it.
+  /// Makes a server do its pending background work now, so that the work does not disturb the measurement.
   func settle() throws { try server?.settle() }
 }

@@ -13,11 +13,11 @@ struct SizeTable: Codable {
 
     let name: String
     let share: SizedOperation.Share
-    /// The nanoseconds of one record or call at each size. Sizes that would take too long are left out at the end.
+    /// The nanoseconds of one record or call at each size. Large sizes are missing if they would take too long.
     let nanoseconds: [Double]
-    /// Whether sizes are left out.
+    /// Whether large sizes are missing.
     let isCutShort: Bool
-    /// The cost at the largest measured size, in costs at the smallest size.
+    /// The ratio of the cost at the largest measured size to the cost at the smallest size.
     let growth: Double
     let grows: Bool
 

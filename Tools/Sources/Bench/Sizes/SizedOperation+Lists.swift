@@ -107,7 +107,7 @@ extension SizedOperation {
     }
   }
 
-  /// Each call has a context of its own, which has not read the list.
+  /// Each call uses a new context, which has not read the list.
   private static var appendOne: SizedOperation {
     inLibrary("ordered: append one to a list of n, save", per: .call, in: .queue) { library, size in
       let appends = 10

@@ -2,7 +2,7 @@ import Coherence
 import CoherenceMapping
 
 extension SizedOperation {
-  /// Operations that compare values from outside with stored records.
+  /// Operations that compare input with stored records.
   static var merging: [SizedOperation] { [mergeRecords, saveModels, saveChangedModels] }
 
   private static var mergeRecords: SizedOperation {

@@ -1,7 +1,7 @@
 import Coherence
 
 extension SizedOperation {
-  /// Operations of two contexts.
+  /// Operations with two contexts.
   static var nesting: [SizedOperation] {
     [mergeIntoClean, mergeIntoChanged, saveChangesIntoParent, saveInsertsIntoParent]
   }
@@ -18,16 +18,16 @@ extension SizedOperation {
     }
   }
 
-  /// Merges the changes of one context into another one.
+  /// Merges the changes of one context into another context.
   ///
-  /// - Parameter prepare: Fetches the books in the context that takes the changes.
+  /// - Parameter prepare: Fetches the books in the context that receives the changes.
   private static func mergeChanges(
     in library: SizeLibrary, _ size: Int, _ prepare: (ManagedObjectContext) throws -> [BookObject]
   ) throws -> SizeCost {
     let context = library.makeContext()
     let books = try context.performAndWait { try prepare(context) }
     let changes = try library.changeTitles()
-    // The changes are taken in by the context's own executor, or by the next entry, whichever comes first.
+    // The context merges the changes on its own executor, or at an earlier `perform`.
     let cost = try SizeCost(of: size) {
       context.mergeChanges(fromContextDidSave: changes)
       context.performAndWait {}

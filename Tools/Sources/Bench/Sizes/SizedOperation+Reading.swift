@@ -22,7 +22,7 @@ extension SizedOperation {
   private static var fetchOneBesideUnsaved: SizedOperation {
     inContext("fetch one by key, n unsaved", per: .call, books: .few) { context, _, size in
       let unsaved = try context.insertBooks(calls..<calls + size)
-      // The first fetch by a value indexes the unsaved records, once for all.
+      // The first fetch by a value builds the index of the unsaved records, which later fetches use.
       _ = try context.fetchBook(0)
       return try SizeCost(of: calls) {
         for number in 0..<calls { _ = try context.fetchBook(number) }
@@ -46,7 +46,7 @@ extension SizedOperation {
     }
   }
 
-  /// With a condition: without one, a store may know the number of its records.
+  /// Counts with a condition, because a store may know the number of all its records without counting.
   private static var count: SizedOperation {
     inContext("count with a condition") { context, _, size in
       var request = FetchRequest(BookObject.self)

@@ -75,7 +75,7 @@ extension SizedOperation {
   private static var obtainOnePermanentID: SizedOperation {
     inContext("obtainPermanentIDs of one, n unsaved", per: .call, books: .none) { context, _, size in
       let books = try context.insertBooks(0..<size)
-      // The first call enters all unsaved records into the table of identifiers, once.
+      // The first call adds all unsaved records to the table of identifiers; later calls find them there.
       try context.obtainPermanentIDs(for: books.suffix(1))
       return try SizeCost(of: calls) {
         for book in books.prefix(calls) { try context.obtainPermanentIDs(for: [book]) }

@@ -1,20 +1,20 @@
 import Coherence
 
-/// An operation whose cost is measured with more and more records.
+/// An operation whose cost is measured with increasing numbers of records.
 struct SizedOperation {
   /// The unit of the cost of a run.
   enum Share: String, Codable {
     /// The operation works on all records.
     case record
-    /// The operation works on one record, or on one list; all the other records are only present.
+    /// The operation works on one record or one list. The other records in the store must not affect its cost.
     case call
   }
 
   /// The number of books in the store before the operation.
   enum Books {
-    /// As many as the size says.
+    /// The number of the size.
     case all
-    /// ``SizedOperation/calls``.
+    /// The number ``SizedOperation/calls``.
     case few
     case none
 
@@ -27,12 +27,12 @@ struct SizedOperation {
     }
   }
 
-  /// The number of repetitions of an operation with a cost per call in one run.
+  /// The number of calls in one run of an operation with a cost for each call.
   static let calls = 100
 
   let name: String
   let share: Share
-  /// Runs the operation once, on a store of its own, with so many records.
+  /// Runs the operation once, on a new store with the given number of records.
   let run: (SizeStores, Int) throws -> SizeCost
 
   /// All operations, in the order of the table.
@@ -40,12 +40,12 @@ struct SizedOperation {
 
   // MARK: Making operations
 
-  /// An operation on a library.
+  /// Makes an operation on a library.
   ///
   /// - Parameters:
   ///   - lists: The lists of the shelf with all books.
-  ///   - books: How many books the library has.
-  ///   - work: The operation, given the size. It times its own work, and leaves its preparation out.
+  ///   - books: The number of books in the library.
+  ///   - work: The operation, which receives the size. It measures its own work without the preparation.
   static func inLibrary(
     _ name: String, per share: Share = .record, in lists: ShelfLists = [], books: Books = .all,
     _ work: @escaping (SizeLibrary, Int) throws -> SizeCost
@@ -61,9 +61,9 @@ struct SizedOperation {
     }
   }
 
-  /// An operation in one context of a library, inside `performAndWait`.
+  /// Makes an operation in one context of a library, inside `performAndWait`.
   ///
-  /// - Parameter work: The operation, given the context, its shelf and the size.
+  /// - Parameter work: The operation, which receives the context, its shelf and the size.
   static func inContext(
     _ name: String, per share: Share = .record, in lists: ShelfLists = [], books: Books = .all,
     _ work: @escaping (ManagedObjectContext, ShelfObject, Int) throws -> SizeCost

@@ -13,15 +13,15 @@ struct ActionStore {
     actions = try PersistedActions(store.container)
   }
 
-  /// The action whose identifier begins with a text.
+  /// Returns the action whose identifier begins with a text.
   ///
-  /// - Throws: A sentence for none and for several.
+  /// - Throws: A `UsageError` if no action or several actions match.
   func action(_ text: String) async throws -> PersistedActionInfo {
     let found = try await actions.actions(idPrefix: text, limit: 6)
     guard let action = found.first else {
       throw UsageError("The store has no action whose identifier begins with '\(text)'.")
     }
-    // A whole identifier is the beginning of one action only.
+    // A whole identifier cannot match several actions.
     guard found.count == 1 else {
       let names = found.prefix(5).map(\.id.uuidString).joined(separator: ", ")
       throw UsageError(
@@ -47,7 +47,7 @@ struct ActionIDs: ParsableArguments {
 extension PersistedActionState: @retroactive ExpressibleByArgument {}
 
 extension PersistedActionInfo {
-  /// The beginning of the identifier, for tables.
+  /// The first digits of the identifier, for tables.
   var shortID: String { String(id.uuidString.prefix(8)) }
 
   static let columns = ["ID", "ACTION", "QUEUE", "STATE", "DUE", "FAILURES", "PROGRESS", "SCHEDULE"]

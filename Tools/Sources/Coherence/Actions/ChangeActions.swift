@@ -52,11 +52,11 @@ struct RunActions: ReportingCommand {
 struct ActionChange {
   /// The key of the list of changed actions in JSON.
   let verb: String
-  /// The sentences about an action, after its name.
+  /// The messages about an action, without its name.
   let sentence: String
   let refusal: String
 
-  /// Changes the actions one after the other, if all are known.
+  /// Changes the actions in turn. Changes none of them if an identifier is unknown.
   func perform(
     _ arguments: StoreArguments, _ ids: [String], _ output: OutputArguments,
     _ change: (PersistedActions, PersistedActionHandle) async throws -> Bool

@@ -4,7 +4,7 @@ import CoherenceOutbox
 
 struct RetryEntries: ReportingCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry", abstract: "Has entries sent again as soon as their turn comes.",
+    commandName: "retry", abstract: "Retries entries, in their order.",
     discussion: "The tool sends nothing itself: a program with a started outbox does.")
 
   @OptionGroup var store: StoreArguments
@@ -84,7 +84,7 @@ struct DropEntries: ReportingCommand {
     let entries = try await store.entries(ids.ids)
     var count = 0
     for entry in entries {
-      // An earlier entry of the list may have taken this one along.
+      // The change of an earlier entry in the list may have removed this entry too.
       do { count += try await store.outbox.drop(entry.id) } catch ErrorCode.objectNotFound where count > 0 {}
     }
     try output.write(["dropped": .number(count)]) {

@@ -10,13 +10,13 @@ struct OutboxStore {
 
   init(_ arguments: StoreArguments, writes: Bool = false) throws {
     store = try OpenStore.open(arguments, .outbox, writes: writes)
-    // Forwards nothing: the tool records no changes.
+    // The tool saves no edits, so the outbox needs no handlers that could forward them.
     outbox = try Outbox(store.container)
   }
 
-  /// The entry with a number.
+  /// Returns the entry with a number.
   ///
-  /// - Throws: A sentence for a number that no entry has.
+  /// - Throws: A `UsageError` for a number without an entry.
   func entry(_ number: Int64) async throws -> OutboxEntry {
     guard let id = store.objectID(of: "CoherenceOutboxEntry", key: number) else { throw Self.missing(number) }
     do {
@@ -32,9 +32,9 @@ struct OutboxStore {
     return found
   }
 
-  /// The conflict with a number.
+  /// Returns the conflict with a number.
   ///
-  /// - Throws: A sentence for a number that no conflict has.
+  /// - Throws: A `UsageError` for a number without a conflict.
   func conflict(_ number: Int64) async throws -> OutboxConflict {
     var last: OutboxConflict.ID?
     while true {
@@ -47,7 +47,7 @@ struct OutboxStore {
     }
   }
 
-  /// The identifier of a conflict, whether or not the conflict still exists.
+  /// Returns the identifier of a conflict with a number, also for a conflict that no longer exists.
   func conflictID(_ number: Int64) throws -> OutboxConflict.ID {
     guard let id = store.objectID(of: "CoherenceOutboxConflict", key: number) else {
       throw UsageError("The store has no conflicts.")
@@ -64,7 +64,7 @@ struct OutboxStore {
   func cursor(_ text: String) throws -> OutboxCursor {
     let parts = text.split(separator: "-").map { Int64($0) }
     guard parts.count == 2, let sequence = parts[0], let key = parts[1] else {
-      throw UsageError("'\(text)' is no position in the outbox; take the text after 'More: --after' of a page.")
+      throw UsageError("'\(text)' is not a position in the outbox; use the text after 'More: --after' of a page.")
     }
     let store = store.coordinator.persistentStores.first?.identifier.rawValue ?? ""
     let data = try JSONEncoder().encode(CursorParts(sequence: sequence, key: key, store: store))

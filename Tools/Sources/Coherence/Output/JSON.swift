@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceOutbox
 import Foundation
 
-/// A value of JSON. An object has all of its keys, also those without a value, so that a reader can rely on them.
+/// A JSON value. Objects include the keys of missing values, so that a reader can rely on every key.
 enum JSON: Encodable, Equatable {
   case null
   case bool(Bool)
@@ -48,8 +48,8 @@ extension JSON {
   static func number(_ value: Int) -> JSON { .int(Int64(value)) }
   static func uuid(_ value: UUID?) -> JSON { .text(value?.uuidString) }
 
-  /// A value of a record. Data is in Base64; a number that JSON does not have, a decimal number, a date and a UUID are
-  /// texts.
+  /// Makes the JSON for a value of a record. Data is coded in Base64. Dates, UUIDs, decimal numbers, and numbers
+  /// without a form in JSON are strings.
   init(_ value: AttributeValue) {
     switch value {
     case .null: self = .null
@@ -65,7 +65,8 @@ extension JSON {
     }
   }
 
-  /// A value of an entry: a related record is an object with its entity and key, and an omitted value one with its size.
+  /// Makes the JSON for a value of an entry: a related record is an object with its entity and key, and an omitted
+  /// value is an object with its size.
   init(_ value: OutboxValue?) {
     switch value {
     case nil: self = .null
@@ -77,7 +78,7 @@ extension JSON {
 
   init(_ record: OutboxRecord) { self = ["entity": .string(record.rootName), "key": .int(record.key)] }
 
-  /// The text of a value in a table.
+  /// Returns the text of a value in a table.
   var cell: String {
     switch self {
     case .null: "–"

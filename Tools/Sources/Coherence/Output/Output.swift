@@ -2,7 +2,7 @@ import ArgumentParser
 import CoherenceCore
 import Foundation
 
-/// Writes to the streams of the process at once, so that a reader of a pipe has each line when it is written.
+/// Writes to the streams of the process without a buffer, so that a reader of a pipe gets each line at once.
 enum Output {
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
   static func line(_ text: String) { write(text + "\n") }
@@ -13,20 +13,20 @@ enum Output {
     for line in TextTable(rows: [columns] + rows).lines { self.line(line) }
   }
 
-  /// Writes names and values, a line each.
+  /// Writes a line for each name and its value.
   static func details(_ pairs: [(name: String, value: String)]) {
     let width = pairs.map(\.name.count).max() ?? 0
     for (name, value) in pairs { line(name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + value) }
   }
 }
 
-/// An error of a user's input, with a sentence.
+/// An error in the user's input, with a message.
 struct UsageError: Error {
   let sentence: String
   init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// A command that ends with a sentence and the exit code 1 after an error.
+/// A command that prints the message of an error and ends with the exit code 1.
 protocol ReportingCommand: AsyncParsableCommand {
   func perform() async throws
 }

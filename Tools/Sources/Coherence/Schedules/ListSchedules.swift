@@ -53,7 +53,7 @@ struct ShowSchedule: ReportingCommand {
 struct RunSchedule: ReportingCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Has the action of a schedule run now, as if its date were reached.",
-    discussion: "The tool runs no action itself: a program with a worker does. The schedule goes on afterwards.")
+    discussion: "The tool runs no action itself: a program with a worker does. The schedule continues afterwards.")
 
   @OptionGroup var store: StoreArguments
   @Argument(help: "The name of the schedule.")

@@ -23,9 +23,9 @@ struct SchedulesStore {
 }
 
 extension PersistedActions {
-  /// The record of a schedule.
+  /// Returns the unfinished action of a schedule.
   ///
-  /// - Throws: A sentence for a name that no schedule has.
+  /// - Throws: A `UsageError` for a name without a schedule.
   func schedule(_ name: String) async throws -> PersistedActionInfo {
     let all = try await schedules()
     if let found = all.first(where: { $0.scheduleName == name }) { return found }

@@ -5,20 +5,19 @@ import CoherenceStrategies
 import Foundation
 import Logging
 
-/// A store that the tool has opened with the entities of some parts alone.
+/// A store that the tool has opened with a model of some parts only.
 ///
-/// The store is opened with a partial model: nothing in it changes by being opened, and its application finds its own
-/// model as the last one.
+/// `StoreOption.partialModel` keeps the tables and the stored model of the application unchanged.
 struct OpenStore {
   typealias Container = GenericPersistentContainer<ContextStrategy.DirectIndependent>
 
   let container: Container
-  /// The parts that the store has, of those that were asked for.
+  /// The requested parts that the store has.
   let parts: [StorePart]
 
   var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-  /// The identifier of a record of the store by its key.
+  /// Returns the identifier of the record with a primary key; `nil` for an unknown entity.
   func objectID(of entityName: String, key: Int64) -> ManagedObjectID? {
     coordinator.persistentStores.first.flatMap { store in
       coordinator.managedObjectModel.entitiesByName[entityName].map {
@@ -30,8 +29,8 @@ struct OpenStore {
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - parts: The parts to work with. The store must have one of them at least.
-  ///   - writes: Whether records are changed.
+  ///   - parts: The requested parts. The store must have at least one.
+  ///   - writes: Whether the command changes records.
   static func open(_ arguments: StoreArguments, _ parts: StorePart..., writes: Bool = false) throws -> OpenStore {
     let place = try arguments.place()
     let logger = Logger(label: "coherence") { _ in SwiftLogNoOpLogHandler() }
@@ -58,11 +57,11 @@ struct StorePlace {
   let type: StoreType
   let url: URL
   var options: [String: OptionValue] = [:]
-  /// The place in sentences, without passwords.
+  /// The location as messages show it, without passwords.
   let name: String
-  /// The sentence about a place without a store.
+  /// The error message for a location without a store.
   let absence: String
-  /// Whether a store that is only read is opened for reading alone. A reader of a SQLite file leaves its log behind, so
-  /// that a writable file is opened to write.
+  /// Whether a command that changes nothing opens the store read-only. A read-only connection to a SQLite file cannot
+  /// remove the file's log, so the tool opens a writable file for writing.
   let readsOnly: Bool
 }

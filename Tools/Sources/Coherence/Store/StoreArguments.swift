@@ -4,7 +4,7 @@ import CoherencePostgreSQL
 import CoherenceSQLite
 import Foundation
 
-/// The store of a command.
+/// The arguments that name a command's store.
 struct StoreArguments: ParsableArguments {
   @Argument(help: "The file of a SQLite store, or the postgresql:// URL of a database.")
   var store: String
@@ -12,9 +12,9 @@ struct StoreArguments: ParsableArguments {
   @Option(help: "The schema of a PostgreSQL store; 'public' if it is left out.")
   var schema: String?
 
-  /// The location that the arguments name.
+  /// Returns the location from the arguments.
   ///
-  /// - Throws: A sentence for a file that does not exist, and for a URL that is none.
+  /// - Throws: A `UsageError` for a missing file, and for an invalid URL.
   func place() throws -> StorePlace {
     if store.hasPrefix("postgresql://") || store.hasPrefix("postgres://") { return try serverPlace() }
     guard schema == nil else {

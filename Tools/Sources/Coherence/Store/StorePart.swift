@@ -3,7 +3,7 @@ import CoherenceOutbox
 import CoherencePersistedActions
 import CoherenceRefresh
 
-/// A part of a store that the tool works with: the entities that a module has added to the application's model.
+/// The entities in a store that belong to one module of Coherence, such as the outbox, and not to the application.
 enum StorePart: String, CaseIterable {
   case outbox
   case actions
@@ -18,7 +18,7 @@ enum StorePart: String, CaseIterable {
     }
   }
 
-  /// The part for people.
+  /// The name of the part in messages.
   var title: String {
     switch self {
     case .outbox: "outbox"
@@ -35,14 +35,14 @@ enum StorePart: String, CaseIterable {
     }
   }
 
-  /// Whether a store has the part, by the models that have opened it.
+  /// Whether a store has the part, according to the model in its metadata.
   func isPresent(in metadata: StoreMetadata) throws -> Bool {
     let names = try added(to: Self.emptyModel).entities.map(\.name)
     let known = Set(metadata.versionHashes.keys).union(metadata.models.flatMap(\.versionHashes.keys))
     return known.isSuperset(of: names)
   }
 
-  /// The sentence about a store that has none of some parts.
+  /// Returns the error for a store without any of the requested parts.
   static func absence(of parts: [StorePart], in place: String) -> UsageError {
     let titles = parts.map(\.title).joined(separator: " and no ")
     let functions = parts.map { "`\($0.function)`" }.joined(separator: " or ")

@@ -2,7 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
-/// The options of the commands that watch.
+/// The options of the `watch` commands.
 struct WatchArguments: ParsableArguments {
   @Option(help: "The time between two looks at the store, for example 500ms or 2s.")
   var interval = Interval(.seconds(1))
@@ -14,7 +14,7 @@ struct WatchArguments: ParsableArguments {
     if let looks, looks < 1 { throw ValidationError("The number of looks is at least 1.") }
   }
 
-  /// Watches until the end of the looks, or until the user ends it with Control-C.
+  /// Shows the records for the given number of reads, or until the user presses Control-C.
   func watch(
     json: Bool, departure: @escaping @Sendable (WatchedRow) async throws -> String = { _ in "removed" },
     _ look: @escaping @Sendable () async throws -> WatchedRows
@@ -27,7 +27,7 @@ struct WatchArguments: ParsableArguments {
   }
 }
 
-/// A time between two looks.
+/// The time between two reads of the store.
 struct Interval: ExpressibleByArgument {
   let duration: Duration
 
@@ -43,9 +43,10 @@ struct Interval: ExpressibleByArgument {
   var defaultValueDescription: String { "\(Int(duration / .seconds(1)))s" }
 }
 
-/// Calls a block when the user presses Control-C, or the process is asked to end. A second time ends the process.
+/// Calls a block when the user presses Control-C, or the process receives a request to terminate. A second request ends
+/// the process.
 final class Interrupt: Sendable {
-  // Set once; between `init` and `deinit` only Dispatch uses the sources, which are safe to use from anywhere.
+  // `init` sets the sources and `deinit` cancels them. Dispatch sources are safe to use from any thread.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
   init(_ block: @escaping @Sendable () -> Void) {

@@ -1,32 +1,33 @@
 import Foundation
 
-/// A record that is watched.
+/// One record in the output of a `watch` command.
 struct WatchedRow {
   /// The identity of the record.
   let id: String
   let cells: [String]
-  /// The state, and what a line about a change says of the record.
   let state: String
+  /// The description of the record in a line about its change.
   let subject: String
   let json: JSON
-  /// The part of the record whose change is worth a line.
+  /// The values whose change leads to a line.
   let fingerprint: [String]
 }
 
-/// The records at one moment.
+/// The records in one read of the store.
 struct WatchedRows {
   let title: String
   let columns: [String]
   let rows: [WatchedRow]
 }
 
-/// Shows records again and again: as a table that is drawn anew on a terminal, and as a line for each change elsewhere.
+/// Shows records continually. A terminal shows a table, redrawn after each read of the store; any other output gets a
+/// line for each change.
 struct Watcher {
   let interval: Duration
-  /// The number of looks; `nil` for no end.
+  /// The number of reads of the store; `nil` for no limit.
   let looks: Int?
   let isJSON: Bool
-  /// The state of a record that has gone, by its row; `nil` for a record that is unchanged and only out of sight.
+  /// Returns the state to print for a row that the last read no longer contains.
   var departure: (WatchedRow) async throws -> String = { _ in "removed" }
 
   func run(_ look: () async throws -> WatchedRows) async throws {
@@ -43,7 +44,7 @@ struct Watcher {
         try await Task.sleep(for: interval)
       }
     } catch  where Task.isCancelled {
-      // The user has ended the command, during a look or between two.
+      // The user has ended the command, during a read or between two reads.
     }
   }
 
@@ -66,12 +67,12 @@ struct Watcher {
   }
 }
 
-/// A terminal that a table is drawn on.
+/// Draws a table on the terminal.
 struct Screen {
-  /// - Returns: `nil` when the output is no terminal.
+  /// Prepares the terminal. Returns `nil` when the output is not a terminal.
   init?() {
     guard isatty(STDOUT_FILENO) == 1 else { return nil }
-    // The other screen of the terminal, so that the former contents come back, and no cursor.
+    // Switches to the alternate screen, so that `finish` can restore the contents, and hides the cursor.
     Output.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 

@@ -1,7 +1,7 @@
 import DemoClient
 import Foundation
 
-/// A client of the offline story: a process of its own, which can be killed.
+/// A process that runs one task of the story's client. The story can kill the process.
 @MainActor
 final class ClientProcess {
   private let process = Process()
@@ -10,7 +10,7 @@ final class ClientProcess {
   /// Ends with the process.
   private let exit: AsyncStream<Void>
 
-  /// Starts the process: this program with a hidden command.
+  /// Starts this program again, with a hidden command.
   init(_ task: StoryTask, service: URL, store: StoryStore, isVerbose: Bool) throws {
     let output = Pipe()
     process.executableURL = Bundle.main.executableURL
@@ -32,10 +32,10 @@ final class ClientProcess {
     return nil
   }
 
-  /// Lets a client go on that waits for a line.
+  /// Writes a line, for which the client waits.
   func proceed() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
 
-  /// Ends the process at once, between any two of its instructions.
+  /// Kills the process immediately, even in the middle of an operation.
   func kill() {
     if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
   }
@@ -62,7 +62,7 @@ final class ClientProcess {
     Thread.detachNewThread {
       var rest = Data()
       while true {
-        // Not `read(upToCount:)`, which waits for as many bytes.
+        // `read(upToCount:)` would wait until the full number of bytes has arrived.
         let part = file.availableData
         guard !part.isEmpty else { break }
         rest += part

@@ -3,10 +3,11 @@ import DemoClient
 import DemoService
 import Foundation
 
-/// Tells the story of a client that edits while its service is down: the client is killed while it sends, and another
-/// user changes the same notes.
+/// Runs the offline story: a client edits notes while its service is down and is killed while it sends the edits, and
+/// another user changes the same notes.
 ///
-/// The service runs in this process and outlives the client, whose every part is a process of its own.
+/// The service runs in this process. Each step of the client runs in a new process, so that a kill leaves the service
+/// running.
 @MainActor
 final class OfflineStory {
   private let terminal: Terminal
@@ -18,7 +19,7 @@ final class OfflineStory {
   private var url = URL(fileURLWithPath: "/")
   private var client: ClientProcess?
   private var step = 0
-  /// Whether the story has taken too long.
+  /// Whether the story has exceeded its time limit.
   private var isInterrupted = false
   private var checks = StoryChecks()
 
@@ -30,9 +31,9 @@ final class OfflineStory {
     book = NoteBook(StoryScript.first.map { StoryScript.note($0) }, honorsKeys: !isForgetful)
   }
 
-  /// Tells the story.
+  /// Runs all steps, and prints them.
   ///
-  /// - Throws: An exit code when a check fails; an error when the story cannot go on or takes too long.
+  /// - Throws: An exit code when a check fails; an error when a step fails or the story exceeds its time limit.
   func run() async throws {
     let start = ContinuousClock.now
     let watchdog = Task {
@@ -43,7 +44,7 @@ final class OfflineStory {
     terminal.write("Edits without a service, a kill and two users\n")
     terminal.write("Notes in \(store.description); each part of the client is a process of its own\n")
     do {
-      try await tell()
+      try await runSteps()
     } catch {
       client?.kill()
       await stopService()
@@ -60,14 +61,14 @@ final class OfflineStory {
     terminal.write("\nThe story went well (\(time) s).\n")
   }
 
-  /// Ends every wait of the story.
+  /// Ends all waits of the story after its time limit.
   private func interrupt() async {
     isInterrupted = true
     client?.kill()
     await book.endOutage()
   }
 
-  private func tell() async throws {
+  private func runSteps() async throws {
     try await pull()
     try await editOffline()
     try await killWhileSending()
@@ -252,7 +253,7 @@ extension OfflineStory {
     return "note \(conflict.number), \(conflict.kind)\(values): \(conflict.decision)"
   }
 
-  /// The notes that both users touched, or one of them more than once.
+  /// Returns the lines of a table of the notes with several changes.
   private static func table(service: [NoteRecord], client: [NoteRecord]) -> [String] {
     let numbers =
       [1, StoryScript.rewrittenAgain] + StoryScript.bothRewritten

@@ -3,7 +3,7 @@ import DemoClient
 import Foundation
 import Logging
 
-/// The client of the offline story: a process for each part of its work.
+/// The hidden command that runs one task of the story's client.
 struct StoryClientCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "story-client", abstract: "Does a part of the client's work in the offline story.",

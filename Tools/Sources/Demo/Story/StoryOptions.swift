@@ -13,7 +13,7 @@ struct StoryOptions: ParsableArguments {
   @Option(help: .hidden)
   var storySchema = "coherence_demo_notes"
 
-  /// The longest time of the story in seconds. Tests on a busy machine give more.
+  /// The time limit of the story in seconds. Tests on a busy machine set a longer limit.
   @Option(help: .hidden)
   var storyLimit = 28
 

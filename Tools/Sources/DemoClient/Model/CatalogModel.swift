@@ -4,7 +4,7 @@ import Coherence
 package enum CatalogModel {
   /// The configuration of packages, sections and maintainers.
   package static let catalog = "Catalog"
-  /// The configuration of what happened in this run.
+  /// The configuration of the records of this run.
   package static let session = "Session"
 
   package static func make() throws -> ManagedObjectModel {

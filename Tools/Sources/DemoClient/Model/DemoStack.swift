@@ -3,7 +3,7 @@ import CoherencePostgreSQL
 import Foundation
 import Logging
 
-/// The demo's Connect: an in-memory store and a lasting one under one stack.
+/// The demo's Connect, with an in-memory store and a persistent store.
 package struct DemoStack: Sendable {
   /// The location of the catalog.
   package enum Place: Sendable {
@@ -16,12 +16,12 @@ package struct DemoStack: Sendable {
   package typealias Connect = GenericConnect<ContextStrategy.Mixed>
 
   package let connect: Connect
-  /// The store that lasts.
+  /// The persistent store.
   package let catalog: any PersistentStore
 
-  /// Attaches the stores and starts.
+  /// Attaches the stores and starts the Connect.
   ///
-  /// - Parameter reset: Whether to begin with an empty catalog. A store of another shape is moved aside then.
+  /// - Parameter reset: Whether to begin with an empty catalog. A store with an incompatible model is then moved aside.
   package init(place: Place, reset: Bool = false, logger: Logger = .silent) async throws {
     connect = Connect(name: "Packages", managedObjectModel: try CatalogModel.make(), logger: logger)
     let session = StoreConfiguration(name: CatalogModel.session, type: .inMemory)

@@ -1,7 +1,7 @@
 import Coherence
 import DemoService
 
-/// Makes the notes of the store equal to those of the service, beside the edits that wait to be sent.
+/// Replaces the notes of the store by the notes of the service, but keeps edits that the outbox has not sent yet.
 struct MergeNotes: AsyncEntityAction {
   typealias ManagedObjectType = Note
 
@@ -10,7 +10,8 @@ struct MergeNotes: AsyncEntityAction {
   func execute(context: ActionContext) async throws -> MergeResult {
     let notes = try await client.notes()
     return try await context.perform {
-      // An answer to an edit may be newer than the page. A note to delete has no incoming revision.
+      // The store can have a newer revision than the page, from the reply to an edit. A note that is missing in the
+      // page has no incoming values, and is deleted.
       let isCurrent = try FetchPredicate(format: "incoming.id == NIL OR incoming.revision >= existing.revision")
       return try context.merge(
         records: notes, for: try context.entity(for: Note.self), condition: isCurrent,

@@ -8,6 +8,6 @@ import Foundation
   package var packageName: String
   package var text = ""
   @Attribute(.minimum(0), .maximum(5)) package var stars = 0
-  /// The service's count of changes; 0 before the first answer of the service.
+  /// The number of changes of the note at the service; 0 before the service has confirmed the insert.
   package var revision = 0
 }

@@ -8,7 +8,7 @@ import HTTPTypes
 /// Sends the edits of notes to the service, each with its idempotency key.
 struct NoteClient: Sendable {
   private let base: URL
-  // Without retries: the outbox repeats an edit under the same key, also in a later process.
+  // The HTTP client needs no retries, because the outbox repeats an edit under the same key, even in a later process.
   private let http: any HTTPClient = URLSessionClient().limited(to: .seconds(10))
 
   init(base: URL) { self.base = base }
@@ -37,7 +37,7 @@ struct NoteClient: Sendable {
   func delete(_ edit: ForwardRequest<Note>) async throws -> ForwardAnswer {
     guard let id = edit.key(\.id) else { return Self.incomplete }
     let reply = try await send(.delete, "notes/\(id)", key: edit.idempotencyKey)
-    // A note that another client has deleted is deleted.
+    // Another client has already deleted the note, so the delete has succeeded.
     if reply.status != .notFound { try reply.successful() }
     return .accepted
   }
@@ -46,7 +46,7 @@ struct NoteClient: Sendable {
     .rejected(DemoError("The edit has no identifier of a note; drop its entry."))
   }
 
-  /// The decision in a reply. A reply without a decision throws, so that the edit is sent again.
+  /// Returns the decision in a reply. Throws for a reply without a decision, so that the outbox sends the edit again.
   private static func answer(_ reply: HTTPReply) throws -> ForwardAnswer {
     switch reply.status {
     case .conflict:
@@ -71,7 +71,7 @@ struct NoteClient: Sendable {
     guard let url = URL(string: path, relativeTo: base)?.absoluteURL else {
       throw DemoError("'\(base.absoluteString)' is not the URL of a service; give one like http://127.0.0.1:8080.")
     }
-    // A fresh connection for the reason that `ServiceClient` gives.
+    // Uses a new connection for the reason in `ServiceClient`.
     var request = HTTPRequest(method: method, url: url, headerFields: [.connection: "close"])
     if let key, let name = HTTPField.Name("Idempotency-Key") { request.headerFields[name] = key.uuidString }
     return try await http.send(request, body: body)

@@ -12,7 +12,7 @@ package struct NoteStack: Sendable {
   package let outbox: Outbox
   private let client: NoteClient
 
-  /// Opens the store and registers the handlers of edits. Nothing is sent before ``Outbox/start(_:)``.
+  /// Opens the store and registers the handlers of edits. The outbox sends no edit before ``Outbox/start(_:)``.
   package init(place: NotePlace, service: URL, logger: Logger = .silent) async throws {
     let model = try ManagedObjectModel(Note.self, name: "Notes").addingOutbox()
     let connect = Connect(name: "Notes", managedObjectModel: model, logger: logger)

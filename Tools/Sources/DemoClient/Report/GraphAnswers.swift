@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// Questions to the graph, asked in the view context.
+/// Queries of the graph of packages, in the view context.
 @MainActor
 package struct GraphAnswers {
   private let context: ManagedObjectContext
@@ -14,17 +14,17 @@ package struct GraphAnswers {
     package let count: Int
   }
 
-  /// The package that the most others need directly.
+  /// The package with the most direct dependents.
   package func mostNeeded() throws -> Degree? {
     try most(FetchRequest().prefetch(\.dependents)) { $0.dependents.count }
   }
 
-  /// The package that needs the most others directly.
+  /// The package with the most direct dependencies.
   package func mostNeedy() throws -> Degree? {
     try most(FetchRequest().prefetch(\.dependencies)) { $0.dependencies.count }
   }
 
-  /// Of equal ones, the first by name.
+  /// Returns the package with the greatest number; the first by name of packages with equal numbers.
   private func most(_ request: FetchRequest<Package>, _ count: (Package) -> Int) throws -> Degree? {
     try context.fetch(request.sort(\.name)).map { Degree(name: $0.name, count: count($0)) }
       .max { $0.count < $1.count }
@@ -37,7 +37,7 @@ package struct GraphAnswers {
     return Array(sections.sorted { ($1.count, $0.name) < ($0.count, $1.name) }.prefix(limit))
   }
 
-  /// The largest packages of more than so many KiB that no other package needs, with their sizes.
+  /// The largest packages without dependents, above a size in KiB, with their sizes.
   package func largestUnneeded(above size: Int, limit: Int) throws -> [Degree] {
     let request = FetchRequest(Package.self)
       .filter { $0.installedSize > size && $0.dependents.isEmpty && !$0.section.name.hasSuffix("doc") }

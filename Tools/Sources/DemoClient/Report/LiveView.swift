@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 import Synchronization
 
-/// Stands for a list on a screen: holds the packages of the view context, and observes changes by other contexts.
+/// Simulates a list on a screen: retains the packages of the view context, and observes changes by other contexts.
 @MainActor
 package final class LiveView {
   /// The observed changes, in packages.
@@ -16,7 +16,7 @@ package final class LiveView {
 
   private let context: ManagedObjectContext
   private let observation: Observation
-  /// A view learns of changes to the objects that it holds.
+  /// Fetches and retains the packages, because a context reports changes of retained objects only.
   private var shown: [Package]
 
   package init(_ stack: DemoStack) throws {
@@ -35,10 +35,10 @@ package final class LiveView {
   }
 }
 
-/// Counts the changes in notifications. They come on the main actor, in the order of the changes.
+/// Counts the changes in notifications, which arrive on the main actor in the order of the changes.
 private final class Observation: Sendable {
   private let counts: Counts
-  // Set once, and only handed back to the notification center.
+  // `init` sets the token, and later code only returns it to the notification center.
   private nonisolated(unsafe) let token: any NSObjectProtocol
 
   private final class Counts: Sendable {
@@ -50,7 +50,7 @@ private final class Observation: Sendable {
   init(of context: ManagedObjectContext) {
     let counts = Counts()
     self.counts = counts
-    // The token is only ever given back to the centre, which may be asked from any thread.
+    // The token is only returned to the notification center, which is safe to call from any thread.
     token = NotificationCenter.default.addObserver(
       forName: .managedObjectContextObjectsDidChange, object: context, queue: nil
     ) { notification in

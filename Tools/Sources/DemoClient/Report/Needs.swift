@@ -1,10 +1,10 @@
 import Coherence
 import Foundation
 
-/// The packages that a package needs directly and indirectly, level by level, with one fetch each.
+/// The direct and indirect dependencies of a package. Loads one level after the other, with one fetch for each level.
 package struct Needs: Sendable, Equatable {
   package let name: String
-  /// The names of needed packages, sorted, by the number of steps that lead to them.
+  /// The sorted names of the needed packages, by their distance from the package.
   package let levels: [[String]]
 
   package var count: Int { levels.joined().count }

@@ -1,4 +1,5 @@
-/// A line that shows how far the work is: drawn again and again on a terminal, written now and then elsewhere.
+/// A line that shows the progress of the work. A terminal redraws the line; any other output gets a new line at
+/// intervals.
 package struct ProgressLine {
   private static let width = 28
   private let isInteractive: Bool
@@ -7,7 +8,7 @@ package struct ProgressLine {
 
   package init(isInteractive: Bool) { self.isInteractive = isInteractive }
 
-  /// The text for a step, with line ends; empty for steps that do not deserve a line.
+  /// Returns the text for a step, with line ends; an empty text for steps without a line.
   package mutating func text(for step: SyncStep, note: String) -> String {
     let isFinished = step.done >= step.total
     if isInteractive {

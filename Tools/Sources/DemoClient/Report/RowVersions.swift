@@ -20,7 +20,7 @@ package struct RowVersions: Sendable, Equatable {
   package var isEmpty: Bool { versions.isEmpty }
   package var count: Int { versions.count }
 
-  /// A number for all of it (FNV-1a), which is the same in every run as long as no row is written.
+  /// A checksum of all versions (FNV-1a), which stays the same until a row is written.
   package var fingerprint: String {
     let lines = versions.map { "\($0.key) \($0.value)\n" }.sorted().joined()
     let hash = lines.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
@@ -38,7 +38,7 @@ package struct RowVersions: Sendable, Equatable {
   }
 }
 
-/// The rows that differ between two moments.
+/// The rows that differ between two reads of the store.
 package struct RowChanges: Sendable {
   package let inserted: [ManagedObjectID]
   package let updated: [RowChange]

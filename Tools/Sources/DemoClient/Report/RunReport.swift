@@ -9,7 +9,7 @@ package struct RunReport {
 
   package init(_ stack: DemoStack) { answers = GraphAnswers(stack) }
 
-  // MARK: What became of the rows
+  // MARK: Changed rows
 
   /// - Parameter edited: The names of the packages that this run edited at the service.
   package func changes(from before: RowVersions, to after: RowVersions, edited: [String]) throws -> [String] {
@@ -49,7 +49,7 @@ package struct RunReport {
     return lines
   }
 
-  // MARK: What the graph knows
+  // MARK: Queries of the graph
 
   package func graph(needsOf name: String?) throws -> [String] {
     var lines: [String] = []
@@ -77,7 +77,7 @@ package struct RunReport {
     return lines
   }
 
-  // MARK: What the session kept in memory
+  // MARK: Records of the run
 
   package func pages() throws -> [String] {
     let pages = try answers.pages()

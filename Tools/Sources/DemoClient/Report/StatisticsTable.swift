@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// The statistics of actions, those of one kind and status in one row.
+/// The statistics of actions, with a row for each kind and status.
 package struct StatisticsTable {
   private var rows: [Row] = []
 

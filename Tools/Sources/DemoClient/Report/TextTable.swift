@@ -1,4 +1,4 @@
-/// Text in columns: the first one to the left, the others to the right.
+/// Text in columns. The first column is aligned to the left, and the other columns to the right.
 package struct TextTable {
   private var rows: [[String]]
 
@@ -6,7 +6,7 @@ package struct TextTable {
 
   package mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// The lines, the header's first, with a rule under it.
+  /// The lines of the table: the header, a rule, and the rows.
   package var lines: [String] {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in

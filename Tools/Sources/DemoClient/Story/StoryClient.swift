@@ -3,12 +3,12 @@ import CoherenceOutbox
 import DemoService
 import Foundation
 
-/// The client of the offline story: the work of one process.
+/// The client of the offline story. Each process of the client runs one task.
 package struct StoryClient: Sendable {
   private let stack: NoteStack
-  /// Passes a message to the narrator.
+  /// Sends a message to the process that runs the story.
   private let tell: @Sendable (StoryMessage) -> Void
-  /// Waits for the narrator.
+  /// Waits for the process that runs the story.
   private let pause: @Sendable () -> Void
 
   package init(
@@ -95,7 +95,8 @@ package struct StoryClient: Sendable {
 
   // MARK: Sending
 
-  /// Without a lookahead, only the edits that are being sent are claimed, so that merges see all others.
+  /// The options of the forwarder. Without a lookahead, the forwarder claims an edit only when it sends the edit, so
+  /// that a merge finds all other edits unclaimed.
   private var options: ForwardOptions {
     ForwardOptions(
       concurrency: StoryScript.concurrency,
@@ -115,7 +116,7 @@ package struct StoryClient: Sendable {
     await stack.outbox.stop(.cancel)
   }
 
-  /// Sends the edits, and tells of each edit that left the outbox.
+  /// Sends the edits, and reports each edit that the service has accepted.
   private func forward() async throws {
     let events = stack.outbox.events
     let teller = Task {
@@ -151,7 +152,7 @@ package struct StoryClient: Sendable {
       conflicts: result.pendingConflicts)
   }
 
-  /// Decides over every conflict, as a user would in a list.
+  /// Resolves every conflict, as a user of a list of conflicts would.
   private func resolve() async throws {
     for conflict in try await stack.outbox.conflicts() {
       let number = try await number(of: conflict)
@@ -171,7 +172,7 @@ package struct StoryClient: Sendable {
     }
   }
 
-  /// The number of the note of a conflict. The note may be deleted here.
+  /// Returns the number of a conflict's note, also for a note that the client has deleted.
   private func number(of conflict: OutboxConflict) async throws -> Int {
     guard let recordID = conflict.recordID else { return 0 }
     let entries = try await stack.outbox.entries(of: recordID)

@@ -1,7 +1,7 @@
 import DemoService
 import Foundation
 
-/// A part of the client's work in the offline story. Each part is a process of its own.
+/// A task of the client in the offline story. Each task runs in a process of its own.
 package enum StoryTask: String, Sendable, CaseIterable {
   /// Merges the notes of the service into an empty store.
   case pull
@@ -9,13 +9,13 @@ package enum StoryTask: String, Sendable, CaseIterable {
   case edit
   /// Sends the edits.
   case forward
-  /// Looks at the outbox, and edits more notes.
+  /// Reports the entries of the outbox, and edits more notes.
   case editAgain
   /// Merges, sends, resolves conflicts, and sends the rest.
   case finish
 }
 
-/// A line from the client of the offline story to its narrator.
+/// A message from a process of the client to the process that runs the story.
 package enum StoryMessage: Codable, Sendable, Equatable {
   /// The service has accepted an edit, and the edit has left the outbox.
   case accepted
@@ -23,9 +23,9 @@ package enum StoryMessage: Codable, Sendable, Equatable {
   case failed
   /// The client has merged the notes of the service, and waits for a line before it sends.
   case merged(StoryMerge)
-  /// The user decides over a conflict.
+  /// The client has resolved a conflict.
   case conflict(StoryConflict)
-  /// The state of the client at the end of a part of its work.
+  /// The state of the client at the end of a task.
   case report(StoryReport)
 }
 

@@ -1,9 +1,10 @@
 import DemoService
 import Foundation
 
-/// The edits of the offline story: which notes the user changes, and which notes another user changes meanwhile.
+/// The edits of the offline story: the notes that the user of the client changes, and the notes that another user
+/// changes during the outage.
 ///
-/// A note is known by its number. The numbers do not depend on the order in which the client sends edits.
+/// Each note has a number, which does not depend on the order in which the client sends edits.
 package enum StoryScript {
   /// The notes of the service at the beginning.
   package static let first = 1...40
@@ -12,26 +13,26 @@ package enum StoryScript {
 
   package static let inserted = 41...46
   package static let rewritten = 1...20
-  /// The notes that are rewritten a second time before anything is sent.
+  /// The notes that the user rewrites a second time before the client sends any edit.
   package static let rewrittenTwice = 1...3
   package static let starred = 21...24
   package static let deleted = 37...40
-  /// The note that is inserted and deleted before anything is sent.
+  /// The note that the user inserts and deletes before the client sends any edit.
   package static let scratch = 50
-  /// The number of entries in the outbox, and of the requests for which they stand.
+  /// The number of entries in the outbox. The outbox combines the entries of a note, so that fewer edits are sent.
   package static let entries =
     inserted.count + rewritten.count + rewrittenTwice.count + starred.count + deleted.count + 2
   package static let edits = inserted.count + rewritten.count + starred.count + deleted.count
 
   // MARK: The kill
 
-  /// The number of edits that are sent at once.
+  /// The number of edits that the client sends concurrently.
   package static let concurrency = 4
-  /// The edits that the client knows to be applied when it is killed.
+  /// The number of edits that the service has confirmed to the client before the kill.
   package static let acknowledged = 10
-  /// The edits that the service has applied, and whose answers are lost.
+  /// The number of edits that the service applies without a reply to the client.
   package static let lostAnswers = 2
-  /// The edits that are lost on their way to the service.
+  /// The number of edits that never reach the service.
   package static let lostRequests = concurrency - lostAnswers
 
   // MARK: The user's edits after the kill
@@ -48,7 +49,7 @@ package enum StoryScript {
   package static let deletedThere = 18
   /// The note that the other user rewrites and the user has given stars.
   package static let rewrittenThere = 21
-  /// The note whose stars the other user changes after the client's last look, so that the service refuses the edit.
+  /// The note whose stars the other user changes after the client's last merge, so that the service refuses the edit.
   package static let starredThere = 22
   /// The note that the other user rewrites and the user has deleted.
   package static let deletedHere = 37
@@ -56,10 +57,10 @@ package enum StoryScript {
   package static let changedThere = 25...26
   package static let removedThere = 27
   package static let insertedThere = 48
-  /// The conflicts that a user has to decide: found by the merge, and reported by the service.
+  /// The number of conflicts for a user to resolve, from the merge and from the service.
   package static let conflicts = bothRewritten.count + 3
 
-  /// The edits that the service applies in the end: the user gives up one of them.
+  /// The number of edits that the service applies at the end of the story. The user discards one of the edits.
   package static let applied = edits + 2 - 1
 
   // MARK: Texts
@@ -76,14 +77,14 @@ package enum StoryScript {
 
   // MARK: Notes
 
-  /// The identifier of a note.
+  /// Returns the identifier of the note with a number.
   package static func id(_ number: Int) -> UUID {
     let digits = String(number)
     let text = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     return UUID(uuidString: text) ?? UUID()
   }
 
-  /// The number of a note.
+  /// Returns the number of the note with an identifier.
   package static func number(_ id: UUID) -> Int { Int(id.uuidString.suffix(12)) ?? 0 }
 
   package static func note(
@@ -92,7 +93,7 @@ package enum StoryScript {
     NoteRecord(id: id(number), packageName: "package-\(number)", text: text, stars: stars, revision: revision)
   }
 
-  /// The notes on both sides at the end, by number. Each edit counts once in the revision of its note.
+  /// The expected notes of the client and of the service at the end, by number. Each edit must raise the revision once.
   package static var end: [Int: NoteRecord] {
     var notes: [Int: NoteRecord] = [:]
     func set(_ number: Int, _ text: String = oldText, stars: Int = oldStars, revision: Int) {
@@ -107,7 +108,7 @@ package enum StoryScript {
     set(bothRewritten.lowerBound, offlineText, revision: 3)
     set(bothRewritten.lowerBound + 1, textThere, revision: 2)
     set(bothRewritten.upperBound, textOfBoth, revision: 3)
-    // A note that is inserted again begins again.
+    // The revisions of a note begin again at 1 after its second insert.
     set(deletedThere, offlineText, revision: 1)
     set(rewrittenThere, textThere, stars: newStars, revision: 3)
     set(starredThere, stars: newStars, revision: 3)

@@ -17,10 +17,10 @@ extension ActionContext {
     return changes
   }
 
-  /// Links packages to what they need. All of these must be in the store.
+  /// Links packages to the packages that they need, all of which must be in the store.
   func mergeDependencies(_ dependencies: [String: [String]]) throws -> Changes {
     let names = dependencies.keys.sorted()
-    // Loads the links of all packages at once; the merge would look them up one by one.
+    // One fetch loads the links of all packages; otherwise the merge would fetch them one by one.
     let packages = try fetch(
       FetchRequest(Package.self).filter { $0.name.isIn(names) }.prefetch(\.dependencies))
     let records = names.map { name in

@@ -5,8 +5,8 @@ import DemoService
 ///
 /// Each of the three steps can be repeated, so that running again continues an interrupted run: existing records are
 /// found unchanged and not written.
-/// 1. Every page is merged by an action of its own: packages, with their sections and maintainers.
-/// 2. Packages are linked to the packages that they need. Only after step 1 does every target of a link exist.
+/// 1. An action merges each page: packages, with their sections and maintainers.
+/// 2. Packages are linked to the packages that they need, all of which exist after step 1.
 /// 3. Records missing from the service are deleted.
 package struct CatalogSync: Sendable {
   private let connect: DemoStack.Connect
@@ -32,7 +32,7 @@ package struct CatalogSync: Sendable {
     try await value(of: try connect.execute(EditPackages(service: service, count: count)))
   }
 
-  /// Synchronizes. Canceling the task cancels the running action; merged pages stay.
+  /// Synchronizes the store. Canceling the task cancels the running action, and keeps the merged pages.
   package func run() async throws -> SyncOutcome {
     var outcome = SyncOutcome()
     let records = try await pull(&outcome)
@@ -59,7 +59,8 @@ package struct CatalogSync: Sendable {
       try await report(.pulling, page, of: max(pages, page))
       page += 1
     }
-    // Pages that moved while they were pulled may have hidden a package, which must not be taken for a deleted one.
+    // The pages shift if the catalog changes during the pull. A package can then be missing in all pages, but is not
+    // deleted.
     outcome.isComplete = totals == [Set(records.map(\.name)).count]
     return records
   }
@@ -111,8 +112,8 @@ package struct CatalogSync: Sendable {
 package struct SyncOutcome: Sendable, Equatable {
   /// Packages, sections and maintainers.
   package var changes = Changes()
-  /// Packages of which the dependencies changed.
+  /// The number of packages with changed dependencies.
   package var relinked = 0
-  /// Whether the pages were of one catalog. Otherwise nothing was deleted.
+  /// Whether the catalog was unchanged during the pull. Otherwise no record was deleted.
   package var isComplete = false
 }

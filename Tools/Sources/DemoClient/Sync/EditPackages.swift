@@ -2,7 +2,7 @@ import Coherence
 import DemoService
 import Foundation
 
-/// Edits some packages at the service, as another client would.
+/// Edits some packages at the service, on behalf of another client.
 struct EditPackages: AsyncGenericAction {
   let service: ServiceClient
   let count: Int
@@ -14,14 +14,14 @@ struct EditPackages: AsyncGenericAction {
     var names: [String] = []
     for position in Self.positions(count: count, total: total) {
       guard let package = try await service.page(position + 1, size: 1).content.packages.first else { continue }
-      // The time makes the edit differ from those of earlier runs, which are in the store.
+      // The time makes the text differ from the edits of earlier runs, so that the edit changes the store.
       let edited = try await service.edit(package.name, PackageEdit(summary: "Edited by the demo at \(mark)"))
       names.append(edited.name)
     }
     return names.sorted()
   }
 
-  /// Scattered over the catalog, and the same in every run: more edits begin with those that fewer make.
+  /// Chooses packages all over the catalog, the same in every run. A larger choice contains every smaller choice.
   static func positions(count: Int, total: Int) -> [Int] {
     var seen: Set<Int> = []
     let goldenRatio = 0.618_033_988_749_895

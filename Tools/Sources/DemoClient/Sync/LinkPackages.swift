@@ -1,10 +1,10 @@
 import Coherence
 
-/// Links packages to what they need, once all packages are there.
+/// Links packages to the packages that they need, after all packages were merged.
 struct LinkPackages: AsyncEntityAction {
   typealias ManagedObjectType = Package
 
-  /// The names of the packages that each needs.
+  /// By package name, the names of the packages that the package needs.
   let dependencies: [String: [String]]
 
   func execute(context: ActionContext) async throws -> Changes {

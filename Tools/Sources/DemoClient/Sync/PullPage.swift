@@ -1,7 +1,8 @@
 import Coherence
 import DemoService
 
-/// Fetches one page of packages and merges it. After a crash the page is stored completely or not at all.
+/// Fetches one page of packages and merges it. One transaction saves the page, so that a crash never leaves a part of
+/// it.
 struct PullPage: AsyncEntityAction {
   typealias ManagedObjectType = Package
 

@@ -1,7 +1,7 @@
 import Coherence
 import DemoService
 
-/// Notes in the session's store what a page was like. An action that blocks: it runs on a thread of its own.
+/// Saves the tag, size and duration of a page in the in-memory store. The action blocks, so it runs on its own thread.
 struct RecordPage: EntityAction {
   typealias ManagedObjectType = PageFetch
 

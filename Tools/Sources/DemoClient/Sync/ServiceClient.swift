@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Logging
 
-/// Talks to the web service of packages.
+/// The client of the web service of packages.
 package struct ServiceClient: Sendable {
   private let base: URL
   private let http: any HTTPClient
@@ -19,7 +19,7 @@ package struct ServiceClient: Sendable {
       http ?? URLSessionClient().limited(to: .seconds(30)).retrying(HTTPRetryPolicy(attempts: 3), logger: logger)
   }
 
-  /// A page of the packages, counted from 1.
+  /// Returns a page of the packages; the first page has the number 1.
   func page(_ number: Int, size: Int) async throws -> PageAnswer {
     let start = ContinuousClock.now
     let reply = try await send(try request("packages?page=\(number)&size=\(size)"))
@@ -60,7 +60,7 @@ package struct ServiceClient: Sendable {
   }
 }
 
-/// A page, and what it took to get it.
+/// A page with the cost of its transfer.
 struct PageAnswer: Sendable {
   let content: PackagePage
   let etag: String
@@ -68,7 +68,7 @@ struct PageAnswer: Sendable {
   let seconds: Double
 }
 
-/// Something that the user of the demo can put right.
+/// An error that the user of the demo can correct.
 package struct DemoError: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The notes of the service, which outlive its stops.
+/// The notes of the service. They exist longer than one run of the service.
 ///
-/// The book does what an outbox expects of a server: it keeps each answer with the idempotency key of its edit, in the
-/// same step as the change. A repeated edit gets the kept answer and changes nothing. A change of a field is refused when
-/// the field has another value than the one on which the change is based.
+/// The book shows the duties of a server towards an outbox. The book keeps each reply under the idempotency key of its
+/// edit, in the same step as the change. A repeated edit gets the kept reply and changes nothing. A change of a field
+/// is refused when the field no longer has the value on which the change is based.
 public actor NoteBook {
   private var notes: [UUID: NoteRecord]
   private var answers: [UUID: NoteAnswer] = [:]
@@ -13,8 +13,10 @@ public actor NoteBook {
   public private(set) var statistics = NoteStatistics()
   private let honorsKeys: Bool
 
-  /// - Parameter honorsKeys: Whether a repeated edit is recognized. Otherwise it is applied again, as by a service that
-  ///   neglects its duty.
+  /// Makes a book of notes.
+  ///
+  /// - Parameter honorsKeys: Whether the book recognizes repeated edits by their idempotency keys. `false` simulates a
+  ///   faulty service, which applies a repeated edit again.
   public init(_ notes: [NoteRecord] = [], honorsKeys: Bool = true) {
     self.notes = Dictionary(notes.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     self.honorsKeys = honorsKeys
@@ -25,10 +27,10 @@ public actor NoteBook {
 
   // MARK: Edits of clients
 
-  /// Decides about an edit. An edit during an outage gets no answer, or is lost.
+  /// Applies or refuses an edit, unless an outage loses the edit.
   ///
   /// - Parameter key: The idempotency key of the edit.
-  /// - Returns: `nil` for an edit whose client gets no answer.
+  /// - Returns: The reply; `nil` if an outage loses the edit or its reply.
   func receive(_ request: NoteRequest, key: UUID) async -> NoteAnswer? {
     statistics.received += 1
     switch outage?.nextFate() ?? .answered {
@@ -40,7 +42,8 @@ public actor NoteBook {
     return nil
   }
 
-  /// Nothing suspends between the look at the known keys and the keeping of the answer.
+  /// Applies an edit, or returns the kept reply of a repeated edit. The function must not suspend, because a repetition
+  /// during a suspension would find no kept reply.
   private func apply(_ request: NoteRequest, _ key: UUID) -> NoteAnswer {
     if honorsKeys, let known = answers[key] {
       statistics.refusedDuplicates += 1
@@ -77,14 +80,15 @@ public actor NoteBook {
     }
   }
 
-  /// Whether no other client has changed a field, or another client has changed it to the same value.
+  /// Whether a change of a field is allowed: no other client has changed the field, or its value is already the new
+  /// value.
   private static func fits<Value: Equatable>(_ present: Value, _ base: Value?, _ new: Value?) -> Bool {
     new == nil || present == base || present == new
   }
 
   // MARK: Edits of other clients
 
-  /// Changes a note as another client does.
+  /// Changes a note on behalf of another client.
   public func change(_ id: UUID, _ change: @Sendable (inout NoteRecord) -> Void) {
     guard var note = notes[id] else { return }
     change(&note)
@@ -92,27 +96,27 @@ public actor NoteBook {
     notes[id] = note
   }
 
-  /// Inserts a note as another client does.
+  /// Inserts a note on behalf of another client.
   public func insert(_ note: NoteRecord) { notes[note.id] = note }
 
-  /// Deletes a note as another client does.
+  /// Deletes a note on behalf of another client.
   public func remove(_ id: UUID) { notes[id] = nil }
 
   // MARK: Outages
 
-  /// Answers some more edits and none afterwards, until ``endOutage()``.
+  /// Begins an outage after some more edits. Later edits wait until ``endOutage()`` and get no reply.
   ///
   /// - Parameters:
-  ///   - answered: The number of edits that still get an answer.
-  ///   - applied: The number of edits after these that are applied, and whose answers are lost. Later edits are lost.
+  ///   - answered: The number of edits before the outage, which still get a reply.
+  ///   - applied: The number of edits that the book still applies at the beginning of the outage. Later edits are lost.
   public func beginOutage(afterAnswers answered: Int, lostAnswers applied: Int) {
     outage = NoteOutage(answered: answered, applied: applied)
   }
 
-  /// Returns when a number of edits waits for an answer in the outage.
+  /// Waits until the outage holds back a number of edits.
   public func waitUntilHeld(_ count: Int) async { await outage?.waitUntilHeld(count) }
 
-  /// Ends the outage. The edits that wait get no answer.
+  /// Ends the outage. The held edits end without a reply.
   public func endOutage() {
     outage?.end()
     outage = nil

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The course of an outage: some edits are answered, the answers of some are lost, and further edits are lost.
+/// An outage in three phases: some edits still get a reply, then the replies of some edits are lost, and then all edits
+/// are lost.
 final class NoteOutage: Sendable {
-  /// The fate of one edit.
+  /// The treatment of one edit.
   enum Fate {
     case answered, answerLost, requestLost
   }
@@ -19,7 +20,7 @@ final class NoteOutage: Sendable {
 
   init(answered: Int, applied: Int) { state = Mutex(State(answered: answered, applied: applied)) }
 
-  /// The fate of the next edit.
+  /// Returns the treatment of the next edit.
   func nextFate() -> Fate {
     state.withLock { state in
       if state.answered > 0 {
@@ -32,7 +33,7 @@ final class NoteOutage: Sendable {
     }
   }
 
-  /// Waits for the end of the outage.
+  /// Holds an edit back until the end of the outage.
   func hold() async {
     await withCheckedContinuation { continuation in
       let ready: [CheckedContinuation<Void, Never>] = state.withLock { state in
@@ -44,7 +45,7 @@ final class NoteOutage: Sendable {
     }
   }
 
-  /// Waits until a number of edits waits.
+  /// Waits until the outage holds back a number of edits.
   func waitUntilHeld(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let ready: [CheckedContinuation<Void, Never>] = state.withLock { state in
@@ -55,7 +56,7 @@ final class NoteOutage: Sendable {
     }
   }
 
-  /// Lets every edit go on that waits.
+  /// Ends the outage, and resumes all held edits and all callers of `waitUntilHeld`.
   func end() {
     let waiting: [CheckedContinuation<Void, Never>] = state.withLock { state in
       state.isOver = true
@@ -68,7 +69,7 @@ final class NoteOutage: Sendable {
 }
 
 extension NoteOutage.State {
-  /// Removes the watchers whose number is reached. The end of the outage ends every wait.
+  /// Removes and returns the watchers whose number of edits is reached; all watchers at the end of the outage.
   fileprivate mutating func takeWatchers() -> [CheckedContinuation<Void, Never>] {
     let (count, isOver) = (held.count, isOver)
     let ready = watchers.filter { isOver || $0.count <= count }.map(\.continuation)

@@ -9,7 +9,7 @@ public struct NoteRecord: Codable, Sendable, Hashable, Identifiable {
   public var text: String
   /// From 0 to 5.
   public var stars: Int
-  /// Counts the changes of the note at the service, from 1.
+  /// The number of changes of the note at the service, including the insert.
   public var revision: Int
 
   public init(id: UUID, packageName: String, text: String, stars: Int, revision: Int = 1) {
@@ -28,7 +28,7 @@ public struct NoteList: Codable, Sendable, Equatable {
   public init(notes: [NoteRecord]) { self.notes = notes }
 }
 
-/// The fields of a note that a request changes. Absent fields stay.
+/// The fields of a note that a request changes. Absent fields keep their values.
 public struct NoteFields: Codable, Sendable, Hashable {
   public var text: String?
   public var stars: Int?
@@ -39,8 +39,8 @@ public struct NoteFields: Codable, Sendable, Hashable {
   }
 }
 
-/// A change of a note, with the values on which the change is based. The service refuses a change of a field that
-/// another client has changed meanwhile.
+/// A change of a note, with the values on which the change is based. The service refuses the change if another client
+/// has changed a field in the meantime.
 public struct NoteChange: Codable, Sendable, Hashable {
   public var base: NoteFields
   public var values: NoteFields

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An edit of a note as the service receives it.
+/// The request of a client to edit a note.
 public enum NoteRequest: Sendable, Hashable {
   case insert(NoteRecord)
   case update(UUID, NoteChange)
@@ -9,10 +9,10 @@ public enum NoteRequest: Sendable, Hashable {
 
 /// The decision of the service about an edit.
 public enum NoteAnswer: Sendable, Hashable {
-  /// The note as it is after the edit.
+  /// The edit was applied. Has the note after the edit.
   case applied(NoteRecord)
   case deleted
-  /// The note as it is, because another client has changed it.
+  /// The edit was refused, because another client has changed the note. Has the present note.
   case conflict(NoteRecord)
   /// No note has the identifier.
   case unknown
@@ -20,15 +20,15 @@ public enum NoteAnswer: Sendable, Hashable {
 
 /// The counts of a book of notes.
 public struct NoteStatistics: Sendable, Hashable {
-  /// The number of edits that arrived, repeated ones included.
+  /// The number of received edits, including repeated edits.
   public var received = 0
-  /// The number of times that the edit with an idempotency key was applied.
+  /// By idempotency key, the number of times that the edit was applied.
   public var applications: [UUID: Int] = [:]
   /// The number of edits with a known idempotency key, which were not applied again.
   public var refusedDuplicates = 0
-  /// The number of edits that were refused with the note of another client.
+  /// The number of edits refused because of a conflict.
   public var conflicts = 0
-  /// The number of edits that were lost on their way.
+  /// The number of edits that an outage lost before their application.
   public var lost = 0
 
   /// The number of keys whose edit was applied.

@@ -80,7 +80,7 @@ struct ChoresTests {
     try await book.close()
   }
 
-  @Test func `a page that is older than an answer changes nothing, and a chore that is missing in a page is deleted`()
+  @Test func `a page older than a confirmed edit changes nothing, and a chore missing in a new page is deleted`()
     async throws
   {
     let place = try Place()
@@ -105,7 +105,7 @@ struct ChoresTests {
     try await book.close()
   }
 
-  @Test func `a record that a page had before the answer with its key is one record`() async throws {
+  @Test func `a page with an inserted record before the reply to its insert leads to one record`() async throws {
     let model = try ManagedObjectModel(Visit.self, name: "Visits").addingOutbox()
     let connect = GenericConnect<ContextStrategy.Mixed>(name: "Visits", managedObjectModel: model)
     let outbox = try Outbox(connect, forwarding: Visit.self)

@@ -5,7 +5,7 @@ struct Command {
   /// The result of a command.
   enum Ending: Equatable {
     case exited(Int32)
-    /// Ended from here, at a line of its output.
+    /// `Command` has ended the process at a line of its output.
     case stopped(line: String)
     case timedOut
   }
@@ -16,16 +16,16 @@ struct Command {
 
   /// - Parameters:
   ///   - arguments: The name of the program, which is looked up in `PATH`, and its arguments.
-  ///   - environment: Variables beside those of this process.
+  ///   - environment: Variables in addition to the variables of this process.
   init(_ arguments: [String], in directory: URL, environment: [String: String] = [:]) {
     self.arguments = arguments
     self.directory = directory
     self.environment = environment
   }
 
-  /// Everything that the command writes to its standard output.
+  /// Runs the command and returns its standard output.
   ///
-  /// - Throws: ``MutationFailure`` when it fails.
+  /// - Throws: ``MutationFailure`` when the command fails.
   func output() throws -> String {
     let pipe = Pipe()
     let process = makeProcess(arguments)
@@ -43,7 +43,7 @@ struct Command {
   ///
   /// - Parameters:
   ///   - log: The file, which is replaced.
-  ///   - limit: In seconds; the command and its children are ended then. `nil` for no limit.
+  ///   - limit: The seconds after which the command and its children are ended; `nil` for no limit.
   ///   - stops: Whether to end the command at a line of its output.
   func run(log: URL, limit: Int? = nil, stoppingAt stops: (String) -> Bool = { _ in false }) throws -> Ending {
     try Data().write(to: log)
@@ -62,7 +62,7 @@ struct Command {
         let line = String(decoding: rest[..<end], as: UTF8.self)
         rest = Data(rest[(end + 1)...])
         guard stops(line) else { continue }
-        // A child may keep the pipe open, so the rest of the output is not waited for.
+        // A child of the command may keep the pipe open, so the code does not wait for the end of the output.
         process.terminate()
         process.waitUntilExit()
         return .stopped(line: line)
@@ -81,13 +81,13 @@ struct Command {
     return process
   }
 
-  /// GNU's `timeout` passes a signal on to the children of a command, which nothing else here does.
+  /// GNU's `timeout` also ends the children of a command.
   private static func limited(_ arguments: [String], to seconds: Int) -> [String] {
     ["timeout", "--kill-after=10", "\(seconds)"] + arguments
   }
 }
 
-/// Why no mutants could be made or tested.
+/// The reason why mutants could not be made or tested.
 public struct MutationFailure: Error, CustomStringConvertible {
   public let description: String
 

@@ -4,16 +4,16 @@ import Foundation
 struct MutantBuild {
   let workingCopy: WorkingCopy
   let layout: PackageLayout
-  /// The libraries that mutants may be in, by the paths of their sources.
+  /// The libraries to change, by the paths of their sources.
   private let libraries: [String: PackageLayout.Target]
   private let sources: [String: String]
-  /// The mutants with a known type so far.
+  /// The mutants that the compiler has not refused.
   private(set) var mutants: [Mutant] = []
   /// The mutants that the compiler refused.
   private(set) var refused: [Mutant] = []
 
-  /// - Parameter folders: Where mutants may be, as paths from the root; files are possible too.
-  /// - Throws: ``MutationFailure`` when no library has sources there.
+  /// - Parameter folders: The folders or files to change, as paths from the root.
+  /// - Throws: ``MutationFailure`` when no library has sources in the folders.
   init(_ workingCopy: WorkingCopy, folders: [String]) throws {
     self.workingCopy = workingCopy
     try workingCopy.refresh()
@@ -34,10 +34,10 @@ struct MutantBuild {
     sources.sorted { $0.key < $1.key }.flatMap { SiteFinder.sites(in: $0.value, path: $0.key) }
   }
 
-  /// The name of the target that a mutant is in.
+  /// Returns the name of a mutant's target.
   func target(of mutant: Mutant) -> String { libraries[mutant.site.path]?.name ?? "" }
 
-  /// Builds the tests with all of the mutants that the compiler takes.
+  /// Builds the tests with all mutants that the compiler accepts.
   ///
   /// - Throws: ``MutationFailure`` when the build fails for another reason than a mutant.
   mutating func build(_ drawn: [Mutant]) throws {
@@ -67,9 +67,9 @@ struct MutantBuild {
 
   private func replacedFiles(_ mutated: [String: MutatedSource]) throws -> [String: String] {
     var replaced = mutated.mapValues(\.text)
-    // Every library has its switch, with or without a mutant: the manifest of a build is the same for every seed.
+    // Libraries without mutants get the switch too, so that the manifest of the build is the same for every seed.
     for target in libraries.values { replaced["\(target.path)/\(MutantSwitch.fileName)"] = MutantSwitch.source }
-    // A mutant may well have unreachable code.
+    // A mutant may make code unreachable, which must not fail the build.
     let manifest = try String(
       contentsOf: workingCopy.root.appendingPathComponent("Package.swift"), encoding: .utf8)
     replaced["Package.swift"] = manifest.replacingOccurrences(of: ".treatAllWarnings(as: .error),", with: "")

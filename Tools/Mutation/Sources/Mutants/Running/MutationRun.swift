@@ -5,26 +5,26 @@ import Synchronization
 public struct MutationRun: Sendable {
   public var seed: UInt64 = 1
   public var count = 20
-  /// The folders in which mutants are made.
+  /// The folders whose sources are changed.
   public var folders = ["Modules", "Backends"]
-  /// The numbers of the mutants to test; `nil` for all. They are built together all the same.
+  /// The numbers of the mutants to test; `nil` for all. The build contains all mutants of the seed in either case.
   public var only: Set<Int>?
-  /// Whether a target of tests takes part.
+  /// Whether the run uses a test target.
   public var includesTests: @Sendable (String) -> Bool = { _ in true }
-  /// The number of mutants that are tested at a time.
+  /// The number of mutants to test concurrently.
   public var jobs = 1
   private let workingCopy: WorkingCopy
   private let write: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - root: The repository.
-  ///   - write: Takes the lines of the report, as they come.
+  ///   - write: Receives each line of the report.
   public init(root: URL, write: @escaping @Sendable (String) -> Void) {
     workingCopy = WorkingCopy(root: root)
     self.write = write
   }
 
-  /// Writes the mutants of the seed, without building any.
+  /// Writes the list of the seed's mutants, without a build.
   public func list() throws {
     let build = try MutantBuild(workingCopy, folders: folders)
     for mutant in draw(build) { write(Self.description(of: mutant)) }
@@ -32,8 +32,8 @@ public struct MutationRun: Sendable {
 
   /// Builds and tests the mutants of the seed.
   ///
-  /// - Returns: How many survived.
-  /// - Throws: ``MutationFailure`` when the build or a test fails without a mutant too.
+  /// - Returns: The number of survivors.
+  /// - Throws: ``MutationFailure`` when the build or a test also fails without a mutant.
   public func run() throws -> Int {
     var build = try MutantBuild(workingCopy, folders: folders)
     try build.build(draw(build))
@@ -49,9 +49,9 @@ public struct MutationRun: Sendable {
     return survivors.count
   }
 
-  /// Tests several mutants at a time, and writes a line for each.
+  /// Tests mutants concurrently, and writes a line for each.
   ///
-  /// - Parameter tested: The mutants with their targets of tests.
+  /// - Parameter tested: The mutants with their test targets.
   /// - Returns: The survivors, in the order of their numbers.
   private func test(_ tested: [(Mutant, [String])], by runs: TestRuns) throws -> [Mutant] {
     let state = Mutex((next: 0, survivors: [Mutant](), failure: (any Error)?.none))
@@ -94,7 +94,7 @@ public struct MutationRun: Sendable {
     for mutant in survivors { write(Self.description(of: mutant)) }
   }
 
-  /// The number, the place, the change, and the code before and after, in three lines.
+  /// Describes a mutant in three lines: its number, file, line and change, the code before, and the code after.
   static func description(of mutant: Mutant) -> String {
     let site = mutant.site
     return """

@@ -10,7 +10,7 @@ struct PackageLayout: Decodable {
     let path: String
     /// Relative to the path of the target.
     let sources: [String]
-    /// The targets of the same package that it depends on directly.
+    /// The direct dependencies of the target in the same package.
     let dependencies: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -34,7 +34,7 @@ struct PackageLayout: Decodable {
 
   /// The libraries with Swift sources in the folders, by the paths of these sources.
   ///
-  /// A macro is none of them: a mutant in it would be at work in the compiler, which ran before the tests.
+  /// Macros are excluded, because a mutant in a macro would change the compiler's run instead of the tests' run.
   func libraryOfSource(in folders: [String]) -> [String: Target] {
     var libraries: [String: Target] = [:]
     for target in targets where target.type == "library" {

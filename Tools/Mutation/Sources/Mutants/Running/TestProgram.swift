@@ -25,7 +25,7 @@ struct TestProgram: Sendable {
     switch ending {
     case .stopped(let line): return .caught("\(name): \(line.dropFirst(2))")
     case .timedOut: return .caught("\(name): did not end")
-    // A run of no tests has a summary too; a process that ended in the midst of its tests has none.
+    // A run without tests prints a summary too, but a process that crashed during its tests prints none.
     case .exited(let status): return status == 0 && hasSummary ? .passed : .caught("\(name): ended early")
     }
   }

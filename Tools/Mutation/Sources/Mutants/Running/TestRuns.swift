@@ -1,25 +1,26 @@
 import Foundation
 
-/// Runs the targets of tests of a build, as one of its mutants.
+/// Runs the test targets of a build with one of its mutants.
 struct TestRuns: Sendable {
   enum Outcome: Equatable {
     case passed
-    /// With a sentence.
+    /// A test has failed or the run was ended; has the message.
     case caught(String)
   }
 
-  /// The seconds up to which a target runs together with others, so that the start of a process is paid once.
+  /// The duration in seconds up to which a target shares a process with other targets, because starting a process is
+  /// slow.
   private static let quickLimit = 20.0
 
   private let program: TestProgram
-  /// Seconds that each target took without a mutant.
+  /// The duration of each target without a mutant, in seconds.
   private var durations: [String: Double] = [:]
 
   init(_ program: TestProgram) { self.program = program }
 
-  /// Runs a target without a mutant, and remembers the time.
+  /// Runs a target without a mutant, and stores its duration.
   ///
-  /// - Throws: ``MutationFailure`` when it fails.
+  /// - Throws: ``MutationFailure`` when a test fails.
   mutating func measure(_ target: String) throws {
     let start = Date()
     let outcome = try program.run([target], number: 0, limit: nil)
@@ -29,10 +30,11 @@ struct TestRuns: Sendable {
     durations[target] = Date().timeIntervalSince(start)
   }
 
-  /// Runs targets until a test fails: the quick ones together, then the others one after the other.
+  /// Runs targets until a test fails: first the quick targets in one process, then each other target in its own
+  /// process.
   func run(_ targets: [String], as mutant: Mutant) throws -> Outcome {
     for stage in stages(of: targets) {
-      // A mutant that makes a loop endless is caught by the time; a slow machine is not taken for one.
+      // A time limit catches a mutant with an endless loop. The limit is long enough for a slow machine.
       let limit = 60 + 4 * Int(stage.reduce(0) { $0 + durations[$1, default: 0] })
       let outcome = try program.run(stage, number: mutant.number, limit: limit)
       if outcome != .passed { return outcome }

@@ -3,7 +3,7 @@ import Foundation
 /// A copy of the repository in which mutants are built. The repository itself is never written.
 struct WorkingCopy {
   let root: URL
-  /// Stays between runs, so that only the changed files are built again.
+  /// The copy is kept between runs, so that a build compiles only changed files.
   let copy: URL
 
   init(root: URL) {

@@ -4,17 +4,17 @@ public struct Mutant: Hashable, Sendable {
   public let number: Int
   public let site: MutationSite
 
-  /// The code that makes the change in a process with this number, and does as before in every other.
+  /// The code with the change and the original. The change runs only in a process with this mutant's number.
   func switchedText() -> String { site.text(choosingBy: "\(MutantSwitch.function)(\(number))") }
 }
 
-/// The names of the switch that selects the mutant of a process.
+/// The names of the switch by which a process selects its mutant.
 enum MutantSwitch {
   static let variable = "COHERENCE_MUTANT"
   static let function = "coherenceMutantIsActive"
   static let fileName = "CoherenceMutantSwitch.swift"
 
-  /// The file that every target with mutants gets. The number is read once for each process.
+  /// The source of the switch, which is added to every target with mutants. A process reads its number once.
   static let source = """
     import Foundation
 

@@ -1,6 +1,6 @@
 /// Draws mutants at random lines.
 public enum MutantDraw {
-  /// Draws mutants, one for a line at most, none within another one.
+  /// Draws mutants: at most one mutant of a line, and no mutant within another.
   ///
   /// Equal sites and an equal seed give the same mutants, in the same order.
   ///

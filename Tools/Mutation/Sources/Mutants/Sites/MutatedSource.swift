@@ -4,7 +4,7 @@ struct MutatedSource {
   /// The lines of the text that each mutant covers, counted from 1.
   private let lines: [(mutant: Mutant, range: ClosedRange<Int>)]
 
-  /// - Parameter mutants: Those of this file; none within another one.
+  /// - Parameter mutants: The mutants of this file. None of them is within another.
   init(_ source: String, mutants: [Mutant]) {
     var bytes: [UInt8] = []
     var lines: [(mutant: Mutant, range: ClosedRange<Int>)] = []
@@ -28,7 +28,8 @@ struct MutatedSource {
     self.lines = lines
   }
 
-  /// The mutants that an error at a line is about: those that cover the line, or else the nearest ones.
+  /// Returns the probable mutants for a compiler error at a line: the mutants that cover the line, or else the nearest
+  /// mutants.
   func mutants(blamedAt line: Int) -> [Mutant] {
     func distance(_ range: ClosedRange<Int>) -> Int { max(range.lowerBound - line, line - range.upperBound, 0) }
     guard let nearest = lines.map({ distance($0.range) }).min() else { return [] }

@@ -1,14 +1,14 @@
 /// A place in a source file with one possible change.
 public struct MutationSite: Hashable, Sendable {
-  /// The combination of original and changed code, so that one build serves both.
+  /// The form in which one build contains both the original and the changed code.
   public enum Embedding: Hashable, Sendable {
-    /// An expression: a ternary chooses.
+    /// An expression. A ternary operator chooses between original and change.
     case expression
-    /// A statement: an `if` chooses. An empty text stands for no statement.
+    /// A statement. An `if` chooses between original and change; an empty text means no statement.
     case statement
-    /// Statements before the first one of a body. A body of a single expression needs a `return` behind them.
+    /// Statements before the first statement of a body. A body with a single expression then needs a `return`.
     case prologue(needsReturn: Bool)
-    /// Statements behind the last one of a body.
+    /// Statements after the last statement of a body.
     case epilogue
   }
 
@@ -16,7 +16,8 @@ public struct MutationSite: Hashable, Sendable {
   public let path: String
   /// Counted from 1.
   public let line: Int
-  /// In bytes of UTF-8 from the beginning of the file. Empty where code is only added.
+  /// The range of the original code, in bytes of UTF-8 from the beginning of the file. Empty if the change only adds
+  /// code.
   public let range: Range<Int>
   public let mutationOperator: MutationOperator
   public let original: String
@@ -36,7 +37,7 @@ public struct MutationSite: Hashable, Sendable {
     }
   }
 
-  /// Whether the changes at both places cannot stand in one build, because one would lie within the other.
+  /// Whether one build cannot contain both changes, because one is within the other.
   func overlaps(_ other: MutationSite) -> Bool {
     path == other.path && range.lowerBound <= other.range.upperBound && other.range.lowerBound <= range.upperBound
   }

@@ -1,7 +1,7 @@
 import SwiftSyntax
 
 extension SiteFinder {
-  /// The operators that stand for each other, with the kind of the change.
+  /// The operators that replace each other, with the kind of the change.
   private static let counterparts: [String: (mutationOperator: MutationOperator, text: String)] = [
     "&&": (.swapLogic, "||"), "||": (.swapLogic, "&&"),
     "<": (.moveBoundary, "<="), "<=": (.moveBoundary, "<"), ">": (.moveBoundary, ">="), ">=": (.moveBoundary, ">"),

@@ -18,11 +18,11 @@ final class SiteFinder: SyntaxVisitor {
 
   /// The places of a file in the order of their positions.
   static func sites(in source: String, path: String) -> [MutationSite] {
-    // An operator of the file's own stays unfolded, and so is no place.
+    // An operator that the file declares itself stays unfolded, so that it becomes no site.
     let tree = OperatorTable.standardOperators.foldAll(Parser.parse(source: source)) { _ in }
     let finder = SiteFinder(path: path, tree: tree)
     finder.walk(tree)
-    // The visits are in the order of the tree; equal positions keep that order, which is the same in every run.
+    // The visits follow the tree. Sites with equal positions keep this order, so that every run draws the same mutants.
     return finder.sites.enumerated()
       .sorted { ($0.element.range.lowerBound, $0.offset) < ($1.element.range.lowerBound, $1.offset) }
       .map(\.element)
@@ -60,7 +60,7 @@ final class SiteFinder: SyntaxVisitor {
 
   // MARK: Places without mutants
 
-  // Code of other platforms is not compiled, and its mutants would all survive.
+  // Code of other platforms is not compiled, so that all of its mutants would survive.
   override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
   override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
   // Raw values of cases and patterns have to be literals.
