@@ -43,12 +43,15 @@ struct MusicCollection: Sendable {
       genres: Set([genres[artist % 4], genres[number % 4]]).sorted(),
       tracks: (0..<(5 + (artist + number) % 5)).map { position in
         TrackValues(
-          title: "Track \(artist)-\(number)-\(position)", seconds: 100 + (artist * 31 + number * 17 + position * 13) % 400,
+          title: "Track \(artist)-\(number)-\(position)",
+          seconds: 100 + (artist * 31 + number * 17 + position * 13) % 400,
           plays: (artist + position) % 6, rating: position % 3 == 0 ? nil : Double((artist + position) % 11) / 2)
       })
   }
 
-  var albums: [(artist: ArtistValues, album: AlbumValues)] { artists.flatMap { artist in artist.albums.map { (artist, $0) } } }
+  var albums: [(artist: ArtistValues, album: AlbumValues)] {
+    artists.flatMap { artist in artist.albums.map { (artist, $0) } }
+  }
   var tracks: [TrackValues] { albums.flatMap(\.album.tracks) }
 
   /// Inserts the content, and saves.

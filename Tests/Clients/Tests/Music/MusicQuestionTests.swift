@@ -32,7 +32,9 @@ struct MusicQuestionTests {
   ) async throws {
     let stage = try await MusicStage(on: store)
     let albums = stage.collection.albums
-    let times = try await stage.count { try MusicQuestions.playingTimes(in: $0).map { "\($0.artist ?? ""): \($0.time)" } }
+    let times = try await stage.count { context in
+      try MusicQuestions.playingTimes(in: context).map { "\($0.artist ?? ""): \($0.time)" }
+    }
     #expect(times.result == Self.playingTimes(stage.collection) && times.operations == [.fetch: 1])
     let years = try await stage.count { try MusicQuestions.fruitfulYears(3, in: $0) }
     let albumsByYear = Dictionary(grouping: albums, by: \.album.year).mapValues(\.count)

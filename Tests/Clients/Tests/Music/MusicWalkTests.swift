@@ -6,7 +6,8 @@ import Testing
 @Suite("Walks through a music library")
 struct MusicWalkTests {
   @Test(arguments: MusicStage.Store.available)
-  func `the number of reads of a walk does not depend on the number of artists`(_ store: MusicStage.Store) async throws {
+  func `the number of reads of a walk does not depend on the number of artists`(_ store: MusicStage.Store) async throws
+  {
     var operations: [[StackOperation.Kind: Int]] = []
     for artistCount in [40, 400] {
       let stage = try await MusicStage(on: store, artistCount: artistCount)
