@@ -114,6 +114,7 @@ import Testing
     stack.board.open("hold 1")
     #expect(try await attempt.value == 1)
     #expect(living.statistics.beats >= 3)
+    #expect(try stack.workerCount() == 0)
     let info = try #require(try await stack.actions.action(handle))
     #expect(info.state == .succeeded)
     #expect(info.failedAttempts == 0)

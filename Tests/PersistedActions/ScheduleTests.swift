@@ -73,14 +73,15 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker replaces the stored date and payload of a changed schedule`(_ backend: Backend) async throws {
+  func `a worker replaces the stored date, payload and priority of a changed schedule`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()
     let changed = PersistedSchedule(
-      "hourly", .every(.seconds(60)), Mark(board: stack.boardName, text: "present"))
+      "hourly", .every(.seconds(60)), Mark(board: stack.boardName, text: "present"), priority: .high)
     let worker = try stack.worker(time, schedules: [changed])
     try await worker.runDueActions()
+    #expect(try await stack.actions.actions(in: [.scheduled]).map(\.priority) == [.high])
     time.advance(by: .seconds(60))
     #expect(try await worker.runDueActions() == 1)
     #expect(stack.board.marks == ["present"])

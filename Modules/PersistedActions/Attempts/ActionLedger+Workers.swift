@@ -177,6 +177,8 @@ extension ActionLedger {
         guard record.state == .scheduled, record.attempts == 0 else { return }
         if record.payload != payload { record.payload = payload }
         if record.queue != schedule.queue { record.queue = schedule.queue }
+        let priority = Int16(schedule.priority.rawValue)
+        if record.priority != priority { record.priority = priority }
         guard record.scheduleText != text, let next = schedule.schedule.nextDate(after: date) else { return }
         record.scheduleText = text
         record.wait(from: next, now: next)

@@ -15,11 +15,6 @@ struct AttemptRecording {
       record.completedUnits = progress.completed
       record.totalUnits = progress.total
     }
-    if case .handedBack = attempt.outcome, !record.isCancelRequested {
-      record.wait(from: record.dueDate, now: record.dueDate)
-      context.signalOnSave(ActionChannel.due)
-      return .rescheduled(attempt.claim.handle, date: record.dueDate)
-    }
     if record.isCancelRequested {
       if case .failed(let text, _, _) = attempt.outcome { record.noteFailure(text, at: date) }
       return try end(record, as: .canceled)
@@ -39,6 +34,8 @@ struct AttemptRecording {
       context.signalOnSave(ActionChannel.due)
       return .rescheduled(attempt.claim.handle, date: later)
     case .handedBack:
+      record.wait(from: record.dueDate, now: record.dueDate)
+      context.signalOnSave(ActionChannel.due)
       return .rescheduled(attempt.claim.handle, date: record.dueDate)
     }
   }

@@ -24,6 +24,13 @@ public final class PersistedActionWorker: Sendable {
   private struct Lifecycle {
     var isStarted = false
     var listeners: [Task<Void, Never>] = []
+
+    /// Takes the listeners, which the caller cancels; `nil` for a stopped worker.
+    mutating func end() -> [Task<Void, Never>]? {
+      guard isStarted else { return nil }
+      defer { self = Lifecycle() }
+      return listeners
+    }
   }
 
   /// Makes a worker, which neither reads nor runs anything before ``start()`` or ``runDueActions()``.
@@ -62,26 +69,31 @@ public final class PersistedActionWorker: Sendable {
   /// - Throws: Errors of the store. The worker is stopped then.
   public func start() async throws {
     let isFirst = lifecycle.withLock { lifecycle in
-      defer { lifecycle.isStarted = true }
-      return !lifecycle.isStarted
+      guard !lifecycle.isStarted else { return false }
+      lifecycle.isStarted = true
+      // In one step with the start: a stop during the start finds the listeners.
+      lifecycle.listeners = makeListeners()
+      return true
     }
     guard isFirst else { return }
     do {
       try await engine.start()
     } catch {
-      lifecycle.withLock { $0.isStarted = false }
+      for listener in lifecycle.withLock({ $0.end() }) ?? [] { listener.cancel() }
       throw error
     }
+  }
+
+  private func makeListeners() -> [Task<Void, Never>] {
     let coordinator = engine.ledger.coordinator
     let due = coordinator.signals(ActionChannel.due)
     let cancel = coordinator.signals(ActionChannel.cancel)
     // The tasks must not retain the worker, whose `deinit` cancels them.
     let engine = engine
-    let listeners = [
+    return [
       Task.detached { for await _ in due { engine.bell.ring() } },
       Task.detached { for await _ in cancel { await engine.checkCancellations() } },
     ]
-    lifecycle.withLock { $0.listeners = listeners }
   }
 
   /// Stops the worker. Claimed actions without an attempt wait for other workers. Does nothing for a stopped worker.
@@ -94,13 +106,7 @@ public final class PersistedActionWorker: Sendable {
   ///   - limit: The time after which a draining stop cancels the running actions and hands them back; `nil` for no
   ///     limit.
   public func stop(_ mode: PersistedActionStop = .drain, within limit: Duration? = nil) async {
-    let listeners = lifecycle.withLock { lifecycle -> [Task<Void, Never>]? in
-      guard lifecycle.isStarted else { return nil }
-      lifecycle.isStarted = false
-      defer { lifecycle.listeners = [] }
-      return lifecycle.listeners
-    }
-    guard let listeners else { return }
+    guard let listeners = lifecycle.withLock({ $0.end() }) else { return }
     // A user can still cancel an action while the stop drains it, so the listeners end last.
     await engine.stop(mode, within: limit)
     for listener in listeners { listener.cancel() }

@@ -82,6 +82,8 @@ actor WorkerEngine {
       phase = .stopped
       throw error
     }
+    // A stop may have come to its end meanwhile.
+    guard phase == .started else { return }
     isDry = false
     let rings = bell.rings
     bell.ring()
@@ -115,6 +117,12 @@ actor WorkerEngine {
     }
     await untilIdle()
     deadline?.cancel()
+    await endBeating()
+    phase = .stopped
+  }
+
+  /// Ends the heartbeats, and deletes their record. Called when the worker has no claimed actions.
+  private func endBeating() async {
     beating?.cancel()
     beating = nil
     do {
@@ -122,7 +130,6 @@ actor WorkerEngine {
     } catch {
       log("The record of a worker could not be deleted; other workers delete it.", error)
     }
-    phase = .stopped
   }
 
   private func handBackBuffer() async {
@@ -159,7 +166,16 @@ actor WorkerEngine {
     }
     phase = .inline
     defer { phase = .stopped }
-    let before = counters.withLock { $0.attempts }
+    let before = counters.withLock { $0 }
+    let passes: Result<Void, any Error>
+    do { passes = .success(try await runPasses()) } catch { passes = .failure(error) }
+    // A long action was kept by heartbeats, whose record would look like that of a killed worker.
+    if counters.withLock({ $0.beats }) > before.beats { await endBeating() }
+    try passes.get()
+    return counters.withLock { $0.attempts } - before.attempts
+  }
+
+  private func runPasses() async throws {
     try await ensureSchedules()
     var count = 0
     repeat {
@@ -174,7 +190,6 @@ actor WorkerEngine {
       await untilIdle()
     } while count > 0
     await measure()
-    return counters.withLock { $0.attempts } - before
   }
 
   // MARK: Idleness
