@@ -73,7 +73,8 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker replaces the stored date, payload and priority of a changed schedule`(_ backend: Backend) async throws {
+  func `a worker replaces the stored date, payload and priority of a changed schedule`(_ backend: Backend) async throws
+  {
     let stack = try ActionStack(backend)
     let time = ManualClock()
     try await stack.worker(time, schedules: [hourly(stack, text: "former")]).runDueActions()
