@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 
 /// What a music library is asked every day. Each question is one request.
 enum MusicQuestions {
@@ -52,7 +53,7 @@ enum MusicQuestions {
   /// A page of the tracks that nobody has played, in the order of artists, albums and titles.
   static func unplayedTracks(_ limit: Int, offset: Int, in context: ManagedObjectContext) throws -> [String] {
     let request = FetchRequest(Track.self).filter { $0.plays == 0 }
-      .sort(\.album.artist.name).sort(\.album.title).sort(\.title).limit(limit).offset(offset)
+      .sort(\.album.artist.name).sort(\.album.title).sort(\.title).limit(limit, offset: offset)
     return try context.fetch(request).map(\.title)
   }
 

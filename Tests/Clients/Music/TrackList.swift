@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 
 /// The played tracks of a library on a screen, by the number of their plays.
 @MainActor final class TrackList {

@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 import Synchronization
 import Testing
 

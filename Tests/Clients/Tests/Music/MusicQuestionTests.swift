@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 import Testing
 
 @testable import MusicClient
