@@ -89,6 +89,26 @@ struct PostgreSQLDialect: SQLDialect {
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS double precision)" }
 
+  // The server fails for integers and binary numbers out of range, and keeps more digits of decimals than Core. Integers
+  // are calculated as decimals, and a result out of range becomes null.
+  func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment? {
+    guard arithmetic.result == .integer else { return nil }
+    let (left, right) = ("CAST(\(left) AS numeric)" as SQLFragment, "CAST(\(right) AS numeric)" as SQLFragment)
+    let result: SQLFragment =
+      switch arithmetic.operation {
+      case .add: "\(left) + \(right)"
+      case .subtract: "\(left) - \(right)"
+      case .multiply: "\(left) * \(right)"
+      case .divide: "pg_catalog.div(\(left), NULLIF(\(right), 0))"
+      case .remainder: "pg_catalog.mod(\(left), NULLIF(\(right), 0))"
+      }
+    let number = SQLFragment.name("$n")
+    return """
+      (SELECT CASE WHEN \(number) BETWEEN -9223372036854775808 AND 9223372036854775807 \
+      THEN CAST(\(number) AS bigint) END FROM (SELECT \(result) AS \(number)) AS \(name: "$c"))
+      """
+  }
+
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
   }

@@ -63,6 +63,7 @@ final class SQLiteConnection: @unchecked Sendable {
       sqlite3_enable_load_extension(handle, 0)
     #endif
     guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK,
+      ArithmeticFunction.register(in: handle) == SQLITE_OK,
       SumFunction.register(in: handle) == SQLITE_OK
     else { throw SQLiteFailure(handle) }
     if role == .reader { stopWhenCancelled(handle) }

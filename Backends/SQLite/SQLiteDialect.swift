@@ -102,6 +102,11 @@ struct SQLiteDialect: SQLDialect {
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS REAL)" }
 
+  func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment? {
+    let code = ArithmeticFunction.code(of: arithmetic)
+    return "\(SQLFragment(.text(ArithmeticFunction.name)))(\(number: code), \(left), \(right))"
+  }
+
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
   }

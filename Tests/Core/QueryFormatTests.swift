@@ -38,6 +38,20 @@ import Testing
     ("ANY a.b.@sum.c > 1", "ANY a (b.@sum.c > 1)"), ("@sum.a == @max.b", "@sum.a == @max.b"),
     ("ANY a.b.@count > 1", "ANY a (b.@count > 1)"), ("1 IN a.b", "ANY a.b (SELF == 1)"), ("größe == 1", "größe == 1"),
     ("a ==[dc] 'x'", "a ==[cd] \"x\""), ("NOT NOT a == 1", "NOT (NOT (a == 1))"), ("3 < a", "3 < a"),
+    ("a + b * -c > 1", "a + (b * (0 - c)) > 1"),
+    ("(a + b) * 2 > 3 AND (c == 1)", "(a + b) * 2 > 3 AND c == 1"), ("a -1 == b-2", "a - 1 == b - 2"),
+    ("((a)) == 1", "a == 1"), ("a - -1 < 2", "a - -1 < 2"),
+    ("modulus:by:(a + 1, 2) == 0", "modulus:by:(a + 1, 2) == 0"),
+    ("modulus == 1", "modulus == 1"), ("(a / b) BETWEEN {1, 2 * 3}", "a / b BETWEEN {1, 2 * 3}"),
+    ("SUBQUERY(a.b, $t, $t.c > 1 AND $t == NULL).@count > 2", "SUBQUERY(a.b, $x, $x.c > 1 AND $x == NULL).@count > 2"),
+    ("SUBQUERY(a, $t, ANY $t.b.c > 1).@count == 1", "SUBQUERY(a, $x, ANY $x.b (c > 1)).@count == 1"),
+    (
+      "SUBQUERY(a, $t, SUBQUERY($t.b, $u, $u.c == $x).@count > 1).@count > 2",
+      "SUBQUERY(a, $x2, SUBQUERY($x2.b, $x2, $x2.c == $x).@count > 1).@count > 2"
+    ),
+    ("a == $b AND c IN $d AND e BETWEEN $f", "a == $b AND c IN $d AND e BETWEEN $f"),
+    ("a IN {1, $b}", "a == 1 OR a == $b"),
+    ("$x IN a", "ANY a (SELF == $x)"),
     ("a == 'caf\\u00E9\\n'", "a == \"café\\n\""), ("true == a", "TRUE == a"),
   ])
   func `format text is read as its canonical form`(format: String, canonical: String) throws {
@@ -70,7 +84,14 @@ import Testing
   @Test(arguments: [
     ("", "character 1"), ("a ==", "character 5"), ("a == 1 b", "character 8"), ("(a == 1", "character 8"),
     ("a ? 1", "character 3"), ("a == 'x", "character 6"), ("a == \"\\d\"", "write \\\\ for itself"),
-    ("a ==[x] 1", "character 5"), ("a == $b", "variables"), ("SUBQUERY(a, $b, $b.c == 1)", "SUBQUERY is not supported"),
+    ("a ==[x] 1", "character 5"), ("a == $", "the name of a variable"),
+    ("SUBQUERY(a, $b, $b.c == 1)", "'.@count' is expected"),
+    ("SUBQUERY(a, $b, c == 1).@count > 0", "begins with '$b.'"),
+    ("SUBQUERY(a, $b, SELF == 1).@count > 0", "character 17"), ("SUBQUERY(a, b, c == 1).@count > 0", "'$' is expected"),
+    ("SUBQUERY(a, $b, SUBQUERY($b.c, $d, $d.e == $b.f).@count > 0).@count > 0", "condition around this one"),
+    ("SUBQUERY(a, $b, $b.c == 1).@sum.d > 0", "'.@count' is expected"), ("a + == 1", "'=='"), ("(a + 1 == 2", "')'"),
+    ("modulus:by:(a) == 1", "',' is expected"), ("CAST(a, 'Double') == 1", "CAST makes a value of a constant"),
+    ("a % 2 == 0", "character 3"),
     ("a.@stddev.b > 1", "@stddev"), ("a IN {b}", "constants only"), ("a BETWEEN {1}", "two bounds"),
     ("a == 99999999999999999999", "out of range"), ("a == {1}", "'{'"), ("ANY a.b == c", "constants only"),
     ("ANY SELF == 1", "to-many relationship"), ("a == CAST('x', 'UUID')", "cannot be read as 'UUID'"),

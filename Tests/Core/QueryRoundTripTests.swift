@@ -34,16 +34,23 @@ private struct RandomPredicates: RandomNumberGenerator {
   private mutating func choice<T>(_ items: [T]) -> T { items[number(below: items.count)] }
 
   mutating func predicate(depth: Int) -> FetchPredicate {
-    switch number(below: depth == 0 ? 4 : 8) {
+    switch number(below: depth == 0 ? 5 : 9) {
     case 0: .constant(number(below: 2) == 0)
     case 1: .membership(expression(), in: (0..<number(below: 4)).map { _ in value() }, options())
     case 2: .between(expression(), expression(), expression())
     case 3: .comparison(expression(), choice(ComparisonOperator.allCases), expression(), options())
-    case 4: .and(predicates(depth: depth - 1))
-    case 5: .or(predicates(depth: depth - 1))
-    case 6: .not(predicate(depth: depth - 1))
+    case 4: list()
+    case 5: .and(predicates(depth: depth - 1))
+    case 6: .or(predicates(depth: depth - 1))
+    case 7: .not(predicate(depth: depth - 1))
     default: .quantified(choice([.any, .all, .none]), path(), predicate(depth: depth - 1))
     }
+  }
+
+  private mutating func list() -> FetchPredicate {
+    number(below: 2) == 0
+      ? .list(expression(), .membership, variable: name(), options())
+      : .list(expression(), .between, variable: name())
   }
 
   private mutating func predicates(depth: Int) -> [FetchPredicate] {
@@ -53,10 +60,13 @@ private struct RandomPredicates: RandomNumberGenerator {
   private mutating func options() -> StringOptions { StringOptions(rawValue: number(below: 4)) }
 
   private mutating func expression() -> FetchExpression {
-    switch number(below: 3) {
-    case 0: .value(value())
-    case 1: .path(path())
-    default: .count(path())
+    switch number(below: 9) {
+    case 0..<3: .value(value())
+    case 3..<5: .path(path())
+    case 5: .count(path())
+    case 6: .variable(choice(["x", "x2", "IN", "x y", "@sum", ""]))
+    case 7: .arithmetic(choice(ArithmeticOperator.allCases), expression(), expression())
+    default: .subquery(path(), predicate(depth: 1))
     }
   }
 

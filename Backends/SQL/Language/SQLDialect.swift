@@ -82,6 +82,12 @@ package protocol SQLDialect: Sendable {
   /// A number as floating-point number: the nearest.
   func nearestDouble(_ value: SQLFragment) -> SQLFragment
 
+  // MARK: Arithmetic
+
+  /// The result of a calculation with two numbers, null where it is missing; `nil` to leave the calculation to the
+  /// evaluator.
+  func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment?
+
   // MARK: Comparisons of types
 
   /// Whether the engine compares values of the two representations by their exact numbers.

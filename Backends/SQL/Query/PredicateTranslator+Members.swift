@@ -64,6 +64,18 @@ extension PredicateTranslator {
     return count(relationship, following: resolved.steps, in: &scope)
   }
 
+  /// The number of members that satisfy a condition.
+  func count(_ path: PropertyPath, _ predicate: FetchPredicate, in scope: inout JoinScope) -> QueryOperand? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
+      var members = members(relationship, following: resolved.steps, in: &scope, readingMembers: true),
+      let inner = nested(by: 12)?.condition(predicate, in: &members.scope)
+    else { return nil }
+    let tables = members.tables + members.scope.joinClauses
+    return QueryOperand(
+      sql: "(SELECT COUNT(*) FROM \(tables) WHERE \(members.condition) AND (\(inner)))", storage: .int64,
+      isNullable: false)
+  }
+
   private func count(
     _ relationship: RelationshipDescription, following steps: [RelationshipDescription], in scope: inout JoinScope
   ) -> QueryOperand? {

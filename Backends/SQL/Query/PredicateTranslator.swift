@@ -47,6 +47,8 @@ struct PredicateTranslator {
         .comparison(value, .greaterOrEqual, lower), .comparison(value, .lessOrEqual, upper),
       ])
       return condition(bounds, in: &scope, isTotal: isTotal)
+    case .list:
+      return nil
     case .quantified(let quantifier, let path, let inner):
       return quantified(quantifier, path, inner, in: &scope)
     }
@@ -68,16 +70,20 @@ struct PredicateTranslator {
 
   // MARK: Operands
 
-  private enum Side {
+  enum Side {
     case constant(AttributeValue)
     case operand(QueryOperand)
   }
 
-  private func side(_ expression: FetchExpression, in scope: inout JoinScope) -> Side? {
+  func side(_ expression: FetchExpression, in scope: inout JoinScope) -> Side? {
     switch expression {
     case .value(let value): .constant(value)
     case .path(let path): operand(path, in: &scope).map(Side.operand)
     case .count(let path): count(path, in: &scope).map(Side.operand)
+    case .subquery(let path, let condition): count(path, condition, in: &scope).map(Side.operand)
+    case .arithmetic(let operation, let left, let right):
+      arithmetic(operation, left, right, in: &scope).map(Side.operand)
+    case .variable: nil
     }
   }
 

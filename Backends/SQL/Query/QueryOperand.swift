@@ -8,6 +8,8 @@ struct QueryOperand {
   /// For references: the hierarchy that the keys belong to.
   var root: EntityDescription?
   var isNullable = true
+  /// Whether the engine may return a number that is out of the range of the type: for a sum, which conditions compare.
+  var mayBeOutOfRange = false
 }
 
 extension QueryOperand {

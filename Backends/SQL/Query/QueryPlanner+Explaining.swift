@@ -54,6 +54,7 @@ extension PredicateTranslator {
     case .between(let value, let lower, let upper):
       return reason(for: .comparison(value, .greaterOrEqual, lower), in: scope)
         ?? reason(for: .comparison(value, .lessOrEqual, upper), in: scope) ?? .noEquivalent
+    case .list(let expression, _, _, _): return reason(expression, nil, in: scope)
     case .quantified, .constant: return .noEquivalent
     }
   }
@@ -62,6 +63,7 @@ extension PredicateTranslator {
   private func reason(
     _ left: FetchExpression, _ right: FetchExpression?, in scope: JoinScope
   ) -> ResidualPart.Reason {
+    if left.isCalculated || right?.isCalculated == true { return .noEquivalent }
     for case .path(let path) in [left, right].compactMap({ $0 }) {
       var attempt = scope
       if operand(path, in: &attempt) == nil {
@@ -69,5 +71,15 @@ extension PredicateTranslator {
       }
     }
     return .types
+  }
+}
+
+extension FetchExpression {
+  /// Whether the value is computed from other values or from filtered members.
+  fileprivate var isCalculated: Bool {
+    switch self {
+    case .arithmetic, .subquery: true
+    case .value, .path, .count, .variable: false
+    }
   }
 }

@@ -67,7 +67,8 @@ struct ResultDependencies: Sendable {
     case .constant: return
     case .comparison(let left, _, let right, _):
       for expression in [left, right] { try add(expression, position, entity) }
-    case .membership(let expression, _, _): try add(expression, position, entity)
+    case .membership(let expression, _, _), .list(let expression, _, _, _):
+      try add(expression, position, entity)
     case .between(let value, let lower, let upper):
       for expression in [value, lower, upper] { try add(expression, position, entity) }
     case .and(let parts), .or(let parts):
@@ -83,8 +84,13 @@ struct ResultDependencies: Sendable {
     _ expression: FetchExpression, _ position: Position, _ entity: EntityDescription
   ) throws(CoherenceError) {
     switch expression {
-    case .value: return
+    case .value, .variable: return
     case .path(let path), .count(let path): try add(path, position, entity)
+    case .arithmetic(_, let left, let right):
+      for operand in [left, right] { try add(operand, position, entity) }
+    case .subquery(let path, let condition):
+      guard let (relationship, member) = try add(path, position, entity) else { return }
+      try add(condition, member, relationship.destination)
     }
   }
 

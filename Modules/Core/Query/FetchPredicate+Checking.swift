@@ -31,6 +31,8 @@ extension FetchPredicate {
       return try checker.membership(expression, values, options)
     case .between(let expression, let lower, let upper):
       return try checker.between(expression, lower, upper)
+    case .list(_, _, let name, _):
+      throw .unsubstituted(name)
     case .and(let predicates):
       return .and(try Self.resolved(predicates, by: checker))
     case .or(let predicates):
@@ -72,14 +74,18 @@ struct PredicateChecker {
   func comparison(
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
   ) throws(CoherenceError) -> FetchPredicate {
+    for case .variable(let name) in [left, right] { throw .unsubstituted(name) }
     if let membership = try self.membership(left, comparison, right) { return membership }
+    let (left, right) = (try resolved(left), try resolved(right))
     let leftKind = try kind(of: left)
     let rightKind = try kind(of: right)
     try compare(left, leftKind, right, rightKind)
     for (expression, kind) in [(left, leftKind), (right, rightKind)] {
       try check(comparison, options, on: kind, of: expression)
     }
-    return .comparison(left.converted(to: rightKind), comparison, right.converted(to: leftKind), options)
+    return FetchPredicate.comparison(
+      left.converted(to: rightKind), comparison, right.converted(to: leftKind), options
+    ).countingNoFurther
   }
 
   /// Resolves `relationship CONTAINS object` to a condition on the members.
@@ -95,6 +101,7 @@ struct PredicateChecker {
   func membership(_ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions)
     throws(CoherenceError) -> FetchPredicate
   {
+    let expression = try resolved(expression)
     let kind = try kind(of: expression)
     try check(.equal, options, on: kind, of: expression)
     for value in values { try compare(expression, kind, .value(value), try self.kind(of: .value(value))) }
@@ -104,6 +111,7 @@ struct PredicateChecker {
   func between(_ expression: FetchExpression, _ lower: FetchExpression, _ upper: FetchExpression)
     throws(CoherenceError) -> FetchPredicate
   {
+    let (expression, lower, upper) = (try resolved(expression), try resolved(lower), try resolved(upper))
     let kind = try kind(of: expression)
     try check(.less, [], on: kind, of: expression)
     for bound in [lower, upper] { try compare(expression, kind, bound, try self.kind(of: bound)) }
@@ -112,14 +120,20 @@ struct PredicateChecker {
 
   // MARK: Kinds
 
-  private func resolve(_ path: PropertyPath) throws(CoherenceError) -> ResolvedPath {
+  func resolve(_ path: PropertyPath) throws(CoherenceError) -> ResolvedPath {
     try path.checkNames()
     return try ResolvedPath(path, from: entity)
   }
 
   /// The kind of an expression's values; `nil` for the missing value, which is comparable with every kind.
-  private func kind(of expression: FetchExpression) throws(CoherenceError) -> OperandKind? {
+  func kind(of expression: FetchExpression) throws(CoherenceError) -> OperandKind? {
     switch expression {
+    case .variable(let name):
+      throw .unsubstituted(name)
+    case .arithmetic(let operation, let left, let right):
+      return .number(try arithmetic(operation, left, right).result.storage)
+    case .subquery:
+      return .number(.int64)
     case .value(let value):
       return try OperandKind(value)
     case .count(let path):
@@ -159,7 +173,7 @@ struct PredicateChecker {
   }
 
   /// The name of an expression in messages. Never contains a value.
-  private func label(_ expression: FetchExpression, _ kind: OperandKind) -> String {
+  func label(_ expression: FetchExpression, _ kind: OperandKind) -> String {
     guard let columns, case .path(let path) = expression, let index = try? columns.slot(at: path) else {
       return expression.label(kind)
     }
@@ -183,7 +197,7 @@ struct PredicateChecker {
 
 extension FetchExpression {
   /// A constant as a value of the kind; anything else as it is.
-  fileprivate func converted(to kind: OperandKind?) -> FetchExpression {
+  func converted(to kind: OperandKind?) -> FetchExpression {
     guard case .value(let value) = self, let kind else { return self }
     return .value(kind.operand(from: value))
   }
@@ -202,7 +216,9 @@ extension FetchExpression {
     case .value: "a constant (\(kind))"
     case .path(let path) where path.names.isEmpty: "the object itself"
     case .path(let path): "'\(path)' (\(kind))"
-    case .count(let path): "the count of '\(path)'"
+    case .count(let path), .subquery(let path, _): "the count of '\(path)'"
+    case .arithmetic(let operation, _, _): "the result of '\(operation.symbol)' (\(kind))"
+    case .variable(let name): "the variable '$\(name)'"
     }
   }
 }

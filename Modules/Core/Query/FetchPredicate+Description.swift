@@ -6,19 +6,21 @@ extension FetchPredicate: CustomStringConvertible {
   /// ``init(format:_:)`` parses it to an equal predicate, except for predicates that format text cannot express:
   /// identifiers of objects, and conjunctions and disjunctions of fewer than two parts. The text contains the
   /// predicate's constants, so do not log it.
-  public var description: String { text(showsValues: true) }
+  public var description: String { text(showsValues: true, of: nil) }
 
   /// The predicate as format text with a question mark in place of each constant, for logs.
-  public var textWithoutValues: String { text(showsValues: false) }
+  public var textWithoutValues: String { text(showsValues: false, of: nil) }
 
-  private func text(showsValues: Bool) -> String {
+  /// - Parameter subject: The variable that stands for the record, in the condition of a `SUBQUERY`; `nil` elsewhere.
+  fileprivate func text(showsValues: Bool, of subject: String?) -> String {
     var text = ""
     // An explicit list in place of recursion, because predicates may be nested deeply.
     var rest = [DescriptionPart.predicate(self)]
     while let part = rest.popLast() {
       switch part {
       case .text(let words): text += words
-      case .predicate(let predicate): rest += predicate.parts(showsValues).reversed()
+      case .predicate(let predicate): rest += predicate.parts(showsValues, of: subject).reversed()
+      case .members(let predicate): text += predicate.text(showsValues: showsValues, of: nil)
       }
     }
     return text
@@ -27,10 +29,12 @@ extension FetchPredicate: CustomStringConvertible {
   private enum DescriptionPart {
     case text(String)
     case predicate(FetchPredicate)
+    /// A condition on members, whose paths begin at the member.
+    case members(FetchPredicate)
   }
 
-  private func parts(_ showsValues: Bool) -> [DescriptionPart] {
-    func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues) }
+  private func parts(_ showsValues: Bool, of subject: String?) -> [DescriptionPart] {
+    func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues, of: subject) }
     return switch self {
     case .constant(let value):
       [.text(value ? "TRUEPREDICATE" : "FALSEPREDICATE")]
@@ -44,6 +48,8 @@ extension FetchPredicate: CustomStringConvertible {
       ]
     case .between(let expression, let lower, let upper):
       [.text("\(text(expression)) BETWEEN {\(text(lower)), \(text(upper))}")]
+    case .list(let expression, let relation, let name, let options):
+      [.text("\(text(expression)) \(relation.rawValue)\(options.suffix) \(PropertyPath.variableText(name))")]
     case .and(let predicates):
       predicates.isEmpty ? [.text("TRUEPREDICATE")] : Self.joined(predicates, by: " AND ")
     case .or(let predicates):
@@ -51,8 +57,19 @@ extension FetchPredicate: CustomStringConvertible {
     case .not(let predicate):
       [.text("NOT ("), .predicate(predicate), .text(")")]
     case .quantified(let quantifier, let path, let predicate):
-      [.text("\(quantifier.rawValue.uppercased()) \(path.formatText) ("), .predicate(predicate), .text(")")]
+      quantified(quantifier, path.formatText(of: subject), predicate, isMemberOfVariable: subject != nil)
     }
+  }
+
+  /// In the condition of a `SUBQUERY`, the condition on the members of a member has a subject of its own, and is printed
+  /// apart.
+  private func quantified(
+    _ quantifier: Quantifier, _ path: String, _ predicate: FetchPredicate, isMemberOfVariable: Bool
+  ) -> [DescriptionPart] {
+    [
+      .text("\(quantifier.rawValue.uppercased()) \(path) ("),
+      isMemberOfVariable ? .members(predicate) : .predicate(predicate), .text(")"),
+    ]
   }
 
   private static func joined(_ predicates: [FetchPredicate], by separator: String) -> [DescriptionPart] {
@@ -70,14 +87,38 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension FetchExpression: CustomStringConvertible {
   /// The expression as format text, with its constants.
-  public var description: String { formatText(true) }
+  public var description: String { formatText(true, of: nil) }
 
-  fileprivate func formatText(_ showsValues: Bool) -> String {
+  fileprivate func formatText(_ showsValues: Bool, of subject: String?) -> String {
     switch self {
-    case .value(let value): value.formatText(showsValues)
-    case .path(let path): path.formatText
-    case .count(let path): path.formatText + ".@count"
+    case .value(let value): return value.formatText(showsValues)
+    case .path(let path): return path.formatText(of: subject)
+    case .count(let path): return path.formatText(of: subject) + ".@count"
+    case .variable(let name): return PropertyPath.variableText(name)
+    case .arithmetic(.remainder, let left, let right):
+      return "modulus:by:(\(left.formatText(showsValues, of: subject)), \(right.formatText(showsValues, of: subject)))"
+    case .arithmetic(let operation, let left, let right):
+      let operands = [left, right].map { operand in
+        let text = operand.formatText(showsValues, of: subject)
+        if case .arithmetic(let inner, _, _) = operand, inner != .remainder { return "(\(text))" }
+        return text
+      }
+      return "\(operands[0]) \(operation.symbol) \(operands[1])"
+    case .subquery(let path, let condition):
+      let member = Self.memberVariable(besides: condition.variableNames)
+      let text = condition.text(showsValues: showsValues, of: member)
+      return "SUBQUERY(\(path.formatText(of: subject)), \(PropertyPath.variableText(member)), \(text)).@count"
     }
+  }
+
+  /// A name for a member that no variable of the condition has.
+  private static func memberVariable(besides names: Set<String>) -> String {
+    var (name, number) = ("x", 1)
+    while names.contains(name) {
+      number += 1
+      name = "x\(number)"
+    }
+    return name
   }
 }
 
@@ -89,8 +130,15 @@ extension StringOptions {
 }
 
 extension PropertyPath {
-  fileprivate var formatText: String {
-    names.isEmpty ? "SELF" : names.map(Self.formatText).joined(separator: ".")
+  fileprivate func formatText(of subject: String?) -> String {
+    let names = names.map(Self.formatText)
+    guard let subject else { return names.isEmpty ? "SELF" : names.joined(separator: ".") }
+    return ([Self.variableText(subject)] + names).joined(separator: ".")
+  }
+
+  fileprivate static func variableText(_ name: String) -> String {
+    let text = formatText(name)
+    return "$" + (text.first == "@" ? name.quoted("`") : text)
   }
 
   private static func formatText(_ name: String) -> String {
@@ -119,7 +167,7 @@ extension String {
 
 extension SortKey: CustomStringConvertible {
   /// The criterion as text: the path, the ignored differences, and `DESC` for the descending order.
-  public var description: String { path.formatText + options.suffix + (isAscending ? "" : " DESC") }
+  public var description: String { path.formatText(of: nil) + options.suffix + (isAscending ? "" : " DESC") }
 }
 
 extension AttributeValue {

@@ -31,6 +31,8 @@ extension FetchPredicate {
       expression == e && values == v && options == o
     case (.between(let expression, let lower, let upper), .between(let e, let l, let u)):
       expression == e && lower == l && upper == u
+    case (.list(let expression, let relation, let name, let options), .list(let e, let r, let n, let o)):
+      expression == e && relation == r && name == n && options == o
     default: false
     }
   }
@@ -50,6 +52,7 @@ extension FetchPredicate {
     case .comparison(let left, let comparison, let right, let options): add(1, left, comparison, right, options)
     case .membership(let expression, let values, let options): add(2, expression, values, options)
     case .between(let expression, let lower, let upper): add(3, expression, lower, upper)
+    case .list(let expression, let relation, let name, let options): add(8, expression, relation, name, options)
     case .and(let parts):
       add(4, parts.count)
       return parts

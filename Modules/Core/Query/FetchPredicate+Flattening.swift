@@ -10,11 +10,21 @@ extension FetchPredicate {
   /// - Throws: ``ErrorCode/invalidPredicate`` for a condition that is still nested more than ``greatestDepth`` deep.
   func flattened() throws(CoherenceError) -> FetchPredicate { try flattened(depth: 0) }
 
-  private func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
+  fileprivate func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
     guard depth <= Self.greatestDepth else { throw Self.nestedTooDeep }
     switch self {
-    case .constant, .comparison, .membership, .between:
+    case .constant:
       return self
+    case .comparison(let left, let comparison, let right, let options):
+      guard left.isCompound || right.isCompound else { return self }
+      return .comparison(try left.flattened(depth: depth), comparison, try right.flattened(depth: depth), options)
+    case .membership(let expression, let values, let options):
+      return .membership(try expression.flattened(depth: depth), in: values, options)
+    case .between(let value, let lower, let upper):
+      return .between(
+        try value.flattened(depth: depth), try lower.flattened(depth: depth), try upper.flattened(depth: depth))
+    case .list(let expression, let relation, let name, let options):
+      return .list(try expression.flattened(depth: depth), relation, variable: name, options)
     case .and(let parts):
       return parts.contains(where: \.isCompound) ? .and(try Self.flattened(parts, isConjunction: true, depth)) : self
     case .or(let parts):
@@ -55,15 +65,32 @@ extension FetchPredicate {
   private var isCompound: Bool {
     switch self {
     case .and, .or, .not, .quantified: true
-    case .constant, .comparison, .membership, .between: false
+    case .comparison(let left, _, let right, _): left.isCompound || right.isCompound
+    case .membership(let expression, _, _), .list(let expression, _, _, _): expression.isCompound
+    case .between(let value, let lower, let upper): value.isCompound || lower.isCompound || upper.isCompound
+    case .constant: false
     }
   }
 
-  private static var nestedTooDeep: CoherenceError {
+  fileprivate static var nestedTooDeep: CoherenceError {
     CoherenceError(
       .invalidPredicate,
       "The predicate is nested more than \(greatestDepth) deep; join conditions in one list of AND or OR, or fetch in "
         + "several steps.")
+  }
+}
+
+extension FetchExpression {
+  /// Returns the expression with flattened conditions.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` for too many levels of operations and conditions.
+  fileprivate func flattened(depth: Int) throws(CoherenceError) -> FetchExpression {
+    guard depth <= FetchPredicate.greatestDepth else { throw FetchPredicate.nestedTooDeep }
+    return try mappingParts { (part) throws(CoherenceError) in
+      try part.flattened(depth: depth + 1)
+    } condition: { (condition) throws(CoherenceError) in
+      try condition.flattened(depth: depth + 1)
+    }
   }
 }
 

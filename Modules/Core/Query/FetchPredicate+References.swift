@@ -11,6 +11,8 @@ extension FetchPredicate {
     case .between(let value, let lower, let upper):
       .between(
         value.replacingReferences(replace), lower.replacingReferences(replace), upper.replacingReferences(replace))
+    case .list(let expression, let relation, let name, let options):
+      .list(expression.replacingReferences(replace), relation, variable: name, options)
     case .and(let parts): .and(parts.map { $0.replacingReferences(replace) })
     case .or(let parts): .or(parts.map { $0.replacingReferences(replace) })
     case .not(let part): .not(part.replacingReferences(replace))
@@ -22,8 +24,12 @@ extension FetchPredicate {
 
 extension FetchExpression {
   fileprivate func replacingReferences(_ replace: (ManagedObjectID) -> ManagedObjectID) -> FetchExpression {
-    guard case .value(let value) = self else { return self }
-    return .value(value.replacingReference(replace))
+    if case .value(let value) = self { return .value(value.replacingReference(replace)) }
+    return mappingParts {
+      $0.replacingReferences(replace)
+    } condition: {
+      $0.replacingReferences(replace)
+    }
   }
 }
 

@@ -18,6 +18,9 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   case membership(FetchExpression, in: [AttributeValue], StringOptions = [])
   /// Whether lower <= value <= upper; false if any of the three is missing.
   case between(FetchExpression, FetchExpression, FetchExpression)
+  /// Whether the expression's value is in a list, or between two bounds, that a variable stands for;
+  /// ``substituting(_:)`` replaces the variable.
+  case list(FetchExpression, ListRelation, variable: String, StringOptions = [])
   /// Whether every part is true; true without parts.
   case and([FetchPredicate])
   /// Whether at least one part is true; false without parts.
@@ -36,6 +39,14 @@ public indirect enum FetchPredicate: Sendable, Hashable {
     /// No member does.
     case none
   }
+
+  /// The relation of a value to the list that a variable stands for.
+  public enum ListRelation: String, Sendable, Hashable {
+    /// The value is in the list.
+    case membership = "IN"
+    /// The list consists of two bounds, and lower <= value <= upper.
+    case between = "BETWEEN"
+  }
 }
 
 /// An operand of a comparison.
@@ -49,6 +60,14 @@ public indirect enum FetchExpression: Sendable, Hashable {
   case path(PropertyPath)
   /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)
+  /// The number of members of a to-many relationship that satisfy a condition; zero if a record on the path is missing.
+  /// Paths in the condition begin at the member, and so do not reach the record that has the members.
+  case subquery(PropertyPath, FetchPredicate)
+  /// The result of a calculation with two numbers; see ``ArithmeticOperator`` for its type and for overflow.
+  case arithmetic(ArithmeticOperator, FetchExpression, FetchExpression)
+  /// A value that ``FetchPredicate/substituting(_:)`` fills in. A fetch refuses a variable that is left with
+  /// ``ErrorCode/invalidPredicate``.
+  case variable(String)
 }
 
 /// A path of property names, beginning at the fetched entity.

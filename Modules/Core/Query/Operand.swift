@@ -6,6 +6,8 @@
   case identity
   /// A value behind relationships, or in a slot that only some records have.
   case remote(RecordPath, RecordPath.End)
+  /// The result of a calculation.
+  case calculation(Calculation)
 }
 
 /// A path over to-one relationships.
@@ -25,6 +27,7 @@
     case identity
     case count(RelationshipDescription, EntityDescription?)
     case aggregate(MemberFold)
+    case filteredCount(FilteredCount)
   }
 
   init(steps: [Step]) { self.steps = steps }
@@ -50,6 +53,7 @@ extension Operand {
     case .slot(let slot): try source.value(slot, of: record)
     case .identity: .reference(source.id(of: record))
     case .remote(let path, let end): try end.value(of: try path.follow(from: record, in: source), in: source)
+    case .calculation(let calculation): try calculation.value(of: record, in: source)
     }
   }
 }
@@ -68,6 +72,9 @@ extension RecordPath.End {
     case .aggregate(let fold):
       guard let record, has(fold.required, record, in: source) else { return fold.valueOfNothing }
       return try fold.value(of: record, in: source)
+    case .filteredCount(let count):
+      guard let record, has(count.required, record, in: source) else { return .int(0) }
+      return .int(try count.value(of: record, in: source))
     }
   }
 

@@ -34,6 +34,8 @@ struct PredicateCompiler {
       return .test(Condition.Test(try operand(expression), Self.membership(values, options)))
     case .between(let expression, let lower, let upper):
       return try between(expression, lower, upper)
+    case .list(_, _, let name, _):
+      throw .unsubstituted(name)
     case .and(let predicates):
       return .every(try conditions(predicates))
     case .or(let predicates):
@@ -82,8 +84,10 @@ struct PredicateCompiler {
   /// Whether the expression's values are integers, or missing.
   private func isInteger(_ expression: FetchExpression) throws(CoherenceError) -> Bool {
     switch expression {
-    case .value: return false
-    case .count: return true
+    case .value, .variable: return false
+    case .count, .subquery: return true
+    case .arithmetic(let operation, let left, let right):
+      return try checker.arithmetic(operation, left, right).result == .integer
     // A sum may be out of the range of integers.
     case .path where columns != nil: return false
     case .path(let path):
@@ -119,7 +123,19 @@ struct PredicateCompiler {
       return operand(try ResolvedPath(path, from: entity))
     case .count(let path):
       return operand(try ResolvedPath(path, from: entity))
+    case .variable(let name): throw .unsubstituted(name)
+    case .arithmetic(let operation, let left, let right):
+      let arithmetic = try checker.arithmetic(operation, left, right)
+      return .calculation(Calculation(arithmetic, try operand(left), try operand(right)))
+    case .subquery(let path, let condition):
+      let (way, relationship, required) = try members(at: path)
+      let filtered = FilteredCount(relationship, try memberCondition(condition, of: relationship), required: required)
+      return .remote(way, .filteredCount(filtered))
     }
+  }
+
+  private var checker: PredicateChecker {
+    columns.map { PredicateChecker(columns: $0) } ?? PredicateChecker(entity: entity)
   }
 
   /// The operand at the end of a path. A to-many relationship is read as the number of its members.
@@ -182,23 +198,37 @@ struct PredicateCompiler {
   private mutating func members(
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate
   ) throws(CoherenceError) -> Condition {
+    let (way, relationship, required) = try members(at: path)
+    let members = Condition.Members(
+      quantifier: quantifier, path: way, relationship: relationship, required: required)
+    return .members(members, try memberCondition(predicate, of: relationship))
+  }
+
+  /// The to-many relationship at the end of a path, the path to its owner, and the entity that the owner must belong to.
+  private mutating func members(
+    at path: PropertyPath
+  ) throws(CoherenceError) -> (RecordPath, RelationshipDescription, EntityDescription?) {
     let resolved = try ResolvedPath(path, from: entity)
     guard case .toMany(let relationship) = resolved.target else {
       throw CoherenceError(
         .invalidPredicate,
         "'\(path)' is not a to-many relationship and has no members; "
-          + "use ANY, ALL and NONE on to-many relationships only."
+          + "use ANY, ALL, NONE and SUBQUERY on to-many relationships only."
       )
     }
-    let members = Condition.Members(
-      quantifier: quantifier, path: recordPath(resolved.steps), relationship: relationship,
-      required: required(relationship, at: resolved.owner))
+    return (recordPath(resolved.steps), relationship, required(relationship, at: resolved.owner))
+  }
+
+  /// The compiled condition on the members of a relationship.
+  private mutating func memberCondition(
+    _ predicate: FetchPredicate, of relationship: RelationshipDescription
+  ) throws(CoherenceError) -> Condition {
     follow(relationship)
     var inner = PredicateCompiler(entity: relationship.destination)
     let condition = try inner.condition(predicate)
     relationships.formUnion(inner.relationships)
     roots.formUnion(inner.roots)
-    return .members(members, condition)
+    return condition
   }
 }
 

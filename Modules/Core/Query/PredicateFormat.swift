@@ -17,6 +17,11 @@ extension FetchPredicate {
   ///   microseconds since 1970).
   /// - Names: `title`, `artist.name`, `SELF`; `#any`, or `any` in backticks, for a name spelled like a keyword: `isLive
   ///   == no` compares with the constant, `isLive == #no` with the property `no`.
+  /// - Arithmetic: `+` `-` `*` `/` `modulus:by:(a, b)`, with parentheses; see ``ArithmeticOperator``.
+  /// - Filtered members: `SUBQUERY(tracks, $t, $t.length > 200 AND $t.plays < 3).@count`. Names in the condition begin
+  ///   with the variable, which stands for a member; properties of the record outside are refused.
+  /// - Variables: `$name` for a value, and after `IN` and `BETWEEN` for a list, filled in by
+  ///   ``substituting(_:)``.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
   ///   for a path.
   ///

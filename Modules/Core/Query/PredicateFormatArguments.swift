@@ -51,9 +51,10 @@ struct PredicateFormatArguments {
     }
   }
 
-  private static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
+  static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
 
-  private static func value(_ argument: Any) -> AttributeValue? {
+  /// The value of an argument; `nil` for a value that no attribute has.
+  static func value(_ argument: Any) -> AttributeValue? {
     switch argument {
     case let value as any AttributeConvertible: value.attributeValue
     case let id as ManagedObjectID: .reference(id)

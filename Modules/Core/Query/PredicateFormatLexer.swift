@@ -16,6 +16,14 @@ struct PredicateFormatToken {
     /// The placeholder for a path, `%K`.
     case path
     case end
+
+    /// Whether an operand may end with the token.
+    var endsOperand: Bool {
+      switch self {
+      case .name, .number, .text, .value, .path, .function, .sign(")"), .keyword(.own): true
+      case .keyword, .sign, .options, .end: false
+      }
+    }
   }
   let kind: Kind
   /// The word as it was written.
@@ -49,7 +57,7 @@ struct PredicateFormatLexer {
     while true {
       while let scalar = current, scalar.properties.isWhitespace { index += 1 }
       let start = index
-      let kind = try next()
+      let kind = try next(after: tokens.last?.kind)
       let spelling = String(String.UnicodeScalarView(scalars[start..<index]))
       tokens.append(PredicateFormatToken(kind: kind, spelling: spelling, position: start + 1))
       if kind == .end { return tokens }
@@ -61,7 +69,10 @@ struct PredicateFormatLexer {
     index + distance < scalars.count ? scalars[index + distance] : nil
   }
 
-  private mutating func next() throws(CoherenceError) -> PredicateFormatToken.Kind {
+  /// - Parameter previous: The token before. After an operand, a minus is an operator and not the sign of a number.
+  private mutating func next(after previous: PredicateFormatToken.Kind?) throws(CoherenceError)
+    -> PredicateFormatToken.Kind
+  {
     guard let scalar = current else { return .end }
     switch scalar {
     case "\"", "'": return .text(try quoted())
@@ -69,7 +80,7 @@ struct PredicateFormatLexer {
     case "%": return try placeholder()
     case "[": return .options(try options())
     case "#", "@": return try marked()
-    case "-" where self.scalar(after: 1)?.isDigit == true: return .number(try number())
+    case "-" where self.scalar(after: 1)?.isDigit == true && previous?.endsOperand != true: return .number(try number())
     case _ where scalar.isDigit: return .number(try number())
     case _ where scalar.beginsName: return word()
     default: return .sign(try sign())
@@ -109,7 +120,7 @@ struct PredicateFormatLexer {
 
   private static let signs: Set<String> = [
     "==", "=", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>", "&&", "||", "!", "(", ")", "{", "}", ",", ".",
-    "$",
+    "$", "+", "-", "*", "/", ":",
   ]
 
   private mutating func placeholder() throws(CoherenceError) -> PredicateFormatToken.Kind {

@@ -13,7 +13,7 @@ extension PredicateFormatParser {
     if accept(.keyword(.between)) { return try range(of: left) }
     let comparison = try comparisonOperator()
     let options = acceptOptions()
-    return .comparison(left, comparison, try operand(), options)
+    return .comparison(left, comparison, try expression(), options)
   }
 
   private mutating func comparisonOperator() throws(CoherenceError) -> ComparisonOperator {
@@ -48,14 +48,16 @@ extension PredicateFormatParser {
       return .membership(left, in: try arguments.list(at: take().position), options)
     case .sign("{"), .sign("("):
       let start = current.position
-      var values: [AttributeValue] = []
-      for expression in try list() {
-        guard case .value(let value) = expression else {
-          throw .unreadable(at: start, "a list after IN holds constants only")
-        }
-        values.append(value)
+      let elements = try list()
+      let values = elements.compactMap { if case .value(let value) = $0 { value } else { AttributeValue?.none } }
+      if values.count == elements.count { return .membership(left, in: values, options) }
+      guard elements.allSatisfy(\.isConstant) else {
+        throw .unreadable(at: start, "a list after IN holds constants only")
       }
-      return .membership(left, in: values, options)
+      return .or(elements.map { .comparison(left, .equal, $0, options) })
+    case .sign("$"):
+      if let name = try acceptFreeVariable() { return .list(left, .membership, variable: name, options) }
+      return try self.member(left, options)
     default:
       return try self.member(left, options)
     }
@@ -66,7 +68,7 @@ extension PredicateFormatParser {
     -> FetchPredicate
   {
     let start = current
-    guard case .path(let path) = try operand(), case .value = left else {
+    guard case .path(let path) = try operand(), left.isConstant else {
       throw .unreadable(at: start.position, "a list, or the path of a to-many relationship, is expected after IN")
     }
     return .quantified(.any, path, .comparison(.path(.own), .equal, left, options))
@@ -74,6 +76,7 @@ extension PredicateFormatParser {
 
   private mutating func range(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
     let start = current
+    if start.kind == .sign("$"), let name = try acceptFreeVariable() { return .list(left, .between, variable: name) }
     let bounds: [FetchExpression] =
       start.kind == .value ? try arguments.list(at: take().position).map { .value($0) } : try list()
     guard bounds.count == 2 else {
@@ -87,7 +90,7 @@ extension PredicateFormatParser {
     guard accept(.sign("{"), .sign("(")) else { throw expected("a list in braces") }
     var expressions: [FetchExpression] = []
     if accept(closing) { return expressions }
-    repeat { expressions.append(try operand()) } while accept(.sign(","))
+    repeat { expressions.append(try expression()) } while accept(.sign(","))
     guard accept(closing) else { throw expected("',' or the end of the list") }
     return expressions
   }
@@ -105,28 +108,34 @@ extension PredicateFormatParser {
     case .value:
       return .value(try arguments.value(at: take().position))
     case .path:
+      try checkNamesOfRecord()
       return try path(from: try arguments.path(at: take().position).names)
     case .name(let name):
+      if name == "modulus", following.kind == .sign(":") { return try remainder() }
+      try checkNamesOfRecord()
       take()
       return try path(from: [name])
     case .keyword(.own):
+      try checkNamesOfRecord()
       take()
       return try path(from: [])
+    case .keyword(.subquery):
+      return try subquery()
     case .function(let word):
       // An aggregate of a group, in a having predicate.
+      try checkNamesOfRecord()
       return try path(from: [try Self.aggregateFunction(word, take()).pathOperator])
     case .keyword(let keyword):
       return .value(try constant(keyword))
     case .sign("$"):
-      throw .unreadable(
-        at: current.position, "variables are not supported; pass values as arguments, with %@")
+      return try variable()
     default:
       throw expected("a name or a value")
     }
   }
 
   /// Parses the rest of a path, after its first names.
-  private mutating func path(from first: [String]) throws(CoherenceError) -> FetchExpression {
+  mutating func path(from first: [String]) throws(CoherenceError) -> FetchExpression {
     var names = first
     while accept(.sign(".")) {
       let token = take()
@@ -171,7 +180,7 @@ extension PredicateFormatParser {
       return try cast()
     case .object:
       throw .unreadable(at: current.position, "an object cannot be written in text; pass its identifier as an argument")
-    case .subquery, .function:
+    case .function:
       throw .unreadable(at: current.position, "\(keyword.rawValue) is not supported")
     default:
       throw expected("a name or a value")
@@ -183,7 +192,12 @@ extension PredicateFormatParser {
     take()
     try expect("(")
     let start = current
-    guard case .value(let value) = try operand() else { throw .unreadable(at: start.position, "a value is expected") }
+    guard case .value(let value) = try operand() else {
+      throw .unreadable(
+        at: start.position,
+        "CAST makes a value of a constant; stores convert the values of properties in different ways, so a property keeps "
+          + "its type")
+    }
     try expect(",")
     guard case .text(let type) = current.kind else { throw expected("the name of a type, as a text,") }
     take()

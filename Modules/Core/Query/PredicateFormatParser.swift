@@ -4,8 +4,20 @@ struct PredicateFormatParser {
   private var index = 0
   var arguments: PredicateFormatArguments
   private var depth = 0
+  /// The meaning of names, from the outermost condition to the innermost.
+  var subjects: [Subject] = [.record]
+  /// The number of operations in the operand that is being parsed.
+  var operations = 0
+
+  /// The record that a condition is about.
+  enum Subject: Equatable {
+    /// Names begin at the record.
+    case record
+    /// Names begin with the variable of a `SUBQUERY`, which stands for a member.
+    case member(String)
+  }
   /// The greatest depth of parentheses, so that no text exhausts the stack.
-  private static let greatestDepth = 100
+  static let greatestDepth = 100
 
   init(tokens: [PredicateFormatToken], arguments: [(any Sendable)?]) {
     self.tokens = tokens
@@ -23,6 +35,9 @@ struct PredicateFormatParser {
   // MARK: Tokens
 
   var current: PredicateFormatToken { tokens[index] }
+
+  /// The token after the current one.
+  var following: PredicateFormatToken { tokens[min(index + 1, tokens.count - 1)] }
 
   /// Returns the current token and advances.
   @discardableResult mutating func take() -> PredicateFormatToken {
@@ -69,7 +84,7 @@ struct PredicateFormatParser {
 
   private mutating func primary() throws(CoherenceError) -> FetchPredicate {
     switch current.kind {
-    case .sign("("):
+    case .sign("(") where !beginsOperand:
       return try parenthesized()
     case .keyword(.truePredicate):
       take()
@@ -77,9 +92,6 @@ struct PredicateFormatParser {
     case .keyword(.falsePredicate):
       take()
       return .constant(false)
-    case .keyword(.subquery):
-      throw .unreadable(
-        at: current.position, "SUBQUERY is not supported; write ANY path (condition), with names of the member")
     case .keyword(let keyword):
       if let quantifier = keyword.quantifier { return try quantified(quantifier) }
     default:
@@ -90,7 +102,7 @@ struct PredicateFormatParser {
 
   private mutating func comparison() throws(CoherenceError) -> FetchPredicate {
     let start = current
-    let left = try operand()
+    let left = try expression()
     let condition = try comparison(of: left)
     // Descriptions of predicates write constants in upper case. A lower-case keyword such as `no` in `no == 1` probably
     // means a property.
@@ -106,16 +118,58 @@ struct PredicateFormatParser {
   }
 
   private mutating func parenthesized() throws(CoherenceError) -> FetchPredicate {
+    try nested { (parser) throws(CoherenceError) in
+      try parser.expect("(")
+      let predicate = try parser.disjunction()
+      try parser.expect(")")
+      return predicate
+    }
+  }
+
+  /// Parses a part that may contain parts of its own kind.
+  mutating func nested<T>(
+    _ parse: (inout PredicateFormatParser) throws(CoherenceError) -> T
+  ) throws(CoherenceError) -> T {
     guard depth < Self.greatestDepth else { throw nestedTooDeep }
     depth += 1
     defer { depth -= 1 }
-    try expect("(")
-    let predicate = try disjunction()
-    try expect(")")
-    return predicate
+    return try parse(&self)
   }
 
-  private var nestedTooDeep: CoherenceError {
+  /// Parses a condition about another record.
+  mutating func condition(about subject: Subject) throws(CoherenceError) -> FetchPredicate {
+    subjects.append(subject)
+    defer { subjects.removeLast() }
+    return try subject == .record ? parenthesized() : disjunction()
+  }
+
+  /// Whether the parenthesis at the current token encloses an operand: an operator of an operand follows its end.
+  private var beginsOperand: Bool {
+    var (depth, index) = (0, index)
+    while index < tokens.count {
+      switch tokens[index].kind {
+      case .sign("("): depth += 1
+      case .sign(")"): depth -= 1
+      default: break
+      }
+      index += 1
+      guard depth > 0 else { break }
+    }
+    guard index < tokens.count else { return false }
+    switch tokens[index].kind {
+    case .sign(let sign): return Self.signsAfterOperands.contains(sign)
+    // `NOT IN` follows operands alone, and NOT never follows a condition.
+    case .keyword(.in), .keyword(.between), .keyword(.not): return true
+    case .keyword(let keyword): return keyword.comparison != nil
+    default: return false
+    }
+  }
+
+  private static let signsAfterOperands: Set = [
+    "==", "=", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>", "+", "-", "*", "/",
+  ]
+
+  var nestedTooDeep: CoherenceError {
     .unreadable(at: current.position, "the text is nested more than \(Self.greatestDepth) deep")
   }
 
@@ -126,7 +180,7 @@ struct PredicateFormatParser {
     let start = current
     let left = try operand()
     if case .path(let path) = left, current.kind == .sign("(") {
-      return .quantified(quantifier, path, try parenthesized())
+      return .quantified(quantifier, path, try condition(about: .record))
     }
     let (path, member) = try Self.memberPath(left, start)
     let right = current
@@ -163,7 +217,11 @@ extension FetchPredicate {
   /// Whether the right side of the comparison is made of constants.
   fileprivate var comparesWithConstants: Bool {
     switch self {
-    case .comparison(_, _, .value, _), .membership, .between(_, .value, .value): true
+    case .comparison(_, _, let right, _): right.isConstant
+    case .between(_, let lower, let upper): lower.isConstant && upper.isConstant
+    case .membership, .list: true
+    // A membership in a list with variables.
+    case .or(let parts): parts.allSatisfy(\.comparesWithConstants)
     case .not(let predicate): predicate.comparesWithConstants
     default: false
     }

@@ -62,7 +62,8 @@ extension FetchPredicate {
   /// The path of the first operand.
   fileprivate var ownPath: PropertyPath? {
     switch self {
-    case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _):
+    case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _),
+      .list(.path(let path), _, _, _):
       path
     default: nil
     }
@@ -74,6 +75,7 @@ extension FetchPredicate {
       .comparison(.path(path), comparison, right, options)
     case .membership(.path, let values, let options): .membership(.path(path), in: values, options)
     case .between(.path, let lower, let upper): .between(.path(path), lower, upper)
+    case .list(.path, let relation, let name, let options): .list(.path(path), relation, variable: name, options)
     default: self
     }
   }
@@ -83,9 +85,11 @@ extension FetchPredicate {
     func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
     func prefixed(_ expression: FetchExpression) -> FetchExpression {
       switch expression {
-      case .value: expression
+      case .value, .variable: expression
       case .path(let path): .path(prefixed(path))
       case .count(let path): .count(prefixed(path))
+      case .subquery(let path, let condition): .subquery(prefixed(path), condition)
+      case .arithmetic(let operation, let left, let right): .arithmetic(operation, prefixed(left), prefixed(right))
       }
     }
     return switch self {
@@ -96,6 +100,8 @@ extension FetchPredicate {
       .membership(prefixed(expression), in: values, options)
     case .between(let expression, let lower, let upper):
       .between(prefixed(expression), prefixed(lower), prefixed(upper))
+    case .list(let expression, let relation, let name, let options):
+      .list(prefixed(expression), relation, variable: name, options)
     case .and(let predicates): .and(predicates.map { $0.prefixed(with: names) })
     case .or(let predicates): .or(predicates.map { $0.prefixed(with: names) })
     case .not(let predicate): .not(predicate.prefixed(with: names))

@@ -12,19 +12,11 @@ extension FetchPredicate {
 
   /// The paths that the predicate reads from the fetched record.
   private var paths: [PropertyPath] {
-    func paths(_ expressions: [FetchExpression]) -> [PropertyPath] {
-      expressions.compactMap { expression in
-        switch expression {
-        case .value: nil
-        case .path(let path), .count(let path): path
-        }
-      }
-    }
-    return switch self {
+    switch self {
     case .constant: []
-    case .comparison(let left, _, let right, _): paths([left, right])
-    case .membership(let expression, _, _): paths([expression])
-    case .between(let value, let lower, let upper): paths([value, lower, upper])
+    case .comparison(let left, _, let right, _): left.paths + right.paths
+    case .membership(let expression, _, _), .list(let expression, _, _, _): expression.paths
+    case .between(let value, let lower, let upper): value.paths + lower.paths + upper.paths
     case .and(let parts), .or(let parts): parts.flatMap(\.paths)
     case .not(let part): part.paths
     case .quantified(_, let path, _): [path]

@@ -11,7 +11,10 @@ public struct QueryAttribute<Value: AttributeConvertible>: Sendable {
     switch expression {
     case .path(let path): path
     case .count(let path): path.counted
-    case .value: .own
+    case .value, .variable, .arithmetic, .subquery:
+      PropertyPath(names: [
+        PropertyPath.nameless("A calculation or a filtered count is no path; orders and group keys name attributes.")
+      ])
     }
   }
 

@@ -17,6 +17,16 @@ public struct QueryCollection<Member: DeclaredEntity> {
     .quantified(.none, path, condition(QueryScope()))
   }
 
+  /// The members that satisfy a condition, to be counted. Properties of the record that has the members cannot be
+  /// compared in the condition.
+  ///
+  /// ```swift
+  /// FetchRequest(Album.self).filter { $0.tracks.filter { $0.length > 200 && $0.plays < 3 }.count > 2 }
+  /// ```
+  public func filter(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FilteredQueryCollection<Member> {
+    FilteredQueryCollection(path: path, condition: condition(QueryScope()))
+  }
+
   // MARK: Aggregates of the members
 
   /// The number of members.
@@ -70,4 +80,18 @@ public struct QueryCollection<Member: DeclaredEntity> {
 
   /// Whether the object is a member.
   public func contains(_ object: Member) -> FetchPredicate { contains(object.objectID) }
+}
+
+/// The members of a to-many relationship that satisfy a condition, in a typed expression.
+public struct FilteredQueryCollection<Member: DeclaredEntity> {
+  let path: PropertyPath
+  let condition: FetchPredicate
+
+  /// The number of members that satisfy the condition.
+  public var count: QueryAttribute<Int> { QueryAttribute(.subquery(path, condition)) }
+
+  /// Returns the members that satisfy a further condition too.
+  public func filter(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FilteredQueryCollection {
+    FilteredQueryCollection(path: path, condition: self.condition && condition(QueryScope()))
+  }
 }

@@ -37,50 +37,13 @@ extension ModelFile.FetchTemplate {
   /// - Parameter variables: The values of the variables; `nil` to check the text alone.
   func readPredicate(substituting variables: [String: (any Sendable)?]?) throws(CoherenceError) -> FetchPredicate? {
     guard let predicate else { return nil }
-    let (format, found) = Self.replacingVariables(predicate)
-    var arguments: [(any Sendable)?] = []
-    for (name, isList) in found {
-      guard let variables else {
-        arguments.append(isList ? [0, 1] : nil)
-        continue
-      }
-      guard let value = variables[name] else {
-        throw CoherenceError(
-          .invalidFetchRequest,
-          "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
-      }
-      arguments.append(value)
+    let template = try FetchPredicate(format: predicate, arguments: [])
+    guard let variables else { return template }
+    if let name = template.variableNames.sorted().first(where: { variables[$0] == nil }) {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
     }
-    return try FetchPredicate(format: format, arguments: arguments)
-  }
-
-  /// Replaces the variables of a format outside of its texts by arguments.
-  private static func replacingVariables(
-    _ text: String
-  ) -> (format: String, variables: [(name: String, isList: Bool)]) {
-    var format = ""
-    var variables: [(name: String, isList: Bool)] = []
-    var quote: Character?
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      if let open = quote {
-        format.append(character)
-        if character == "\\", let escaped = rest.popFirst() {
-          format.append(escaped)
-        } else if character == open {
-          quote = nil
-        }
-      } else if character == "$" {
-        let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-        rest = rest.dropFirst(name.count)
-        let word = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
-        variables.append((String(name), word == "IN" || word == "BETWEEN"))
-        format += "%@"
-      } else {
-        if character == "\"" || character == "'" { quote = character }
-        format.append(character)
-      }
-    }
-    return (format, variables)
+    return try template.substituting(variables)
   }
 }

@@ -41,6 +41,8 @@ enum DifferentialText {
     case .membership(let expression, let values, let options):
       "\(text(expression)) in\(text(options)) [\(values.map { text($0) }.joined(separator: ", "))]"
     case .between(let expression, let lower, let upper): "\(text(expression)) in \(text(lower))...\(text(upper))"
+    case .list(let expression, let relation, let name, let options):
+      "\(text(expression)) \(relation.rawValue)\(text(options)) $\(name)"
     case .and(let predicates): "(" + predicates.map(text).joined(separator: " && ") + ")"
     case .or(let predicates): "(" + predicates.map(text).joined(separator: " || ") + ")"
     case .not(let predicate): "!(\(text(predicate)))"
@@ -53,6 +55,9 @@ enum DifferentialText {
     case .value(let value): text(value)
     case .path(let path): path.names.isEmpty ? "self" : path.description
     case .count(let path): "\(path).@count"
+    case .subquery(let path, let condition): "\(path) { \(text(condition)) }.@count"
+    case .arithmetic(let operation, let left, let right): "(\(text(left)) \(operation) \(text(right)))"
+    case .variable(let name): "$\(name)"
     }
   }
 

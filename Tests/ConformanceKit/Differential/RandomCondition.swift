@@ -83,7 +83,8 @@ struct RandomCondition {
     case 4..<10:
       return .comparison(.path(PropertyPath(names: path)), identityOperator(), .value(anyObject()))
     case 10..<26 where !toOnes.isEmpty: return reference(path + [random.pick(toOnes).name])
-    case 26..<40 where !toManys.isEmpty: return members(path + [random.pick(toManys).name])
+    case 26..<40 where !toManys.isEmpty: return members(path, random.pick(toManys))
+    case 40..<54: return arithmetic(path, of: owner)
     default: return attribute(path, random.pick(Self.attributes(of: owner)), of: owner)
     }
   }
@@ -100,8 +101,13 @@ struct RandomCondition {
     return .comparison(path, identityOperator(), .value(random.chance(35) ? .null : anyObject()))
   }
 
-  private mutating func members(_ names: [String]) -> FetchPredicate {
-    let path = PropertyPath(names: names)
+  private mutating func members(_ names: [String], _ relationship: RelationshipDescription) -> FetchPredicate {
+    let path = PropertyPath(names: names + [relationship.name])
+    if random.chance(40) {
+      let filtered = FetchExpression.subquery(path, predicate(on: relationship.destination, depth: 2))
+      let count = random.chance(25) ? FetchExpression.arithmetic(.multiply, filtered, .count(path)) : filtered
+      return .comparison(count, ordering(), .value(.int(Int64(random.number(0...2)))))
+    }
     if random.chance(30) { return .comparison(.path(path), .contains, .value(anyObject())) }
     return .comparison(.count(path), ordering(), .value(.int(Int64(random.number(0...3)))))
   }

@@ -21,7 +21,7 @@ public enum ConformanceSuite {
     .listConflicts, .listMixtures, .memberCounts,
     .declaredClasses,
     .deleteRules, .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
-    .quantifiers, .order,
+    .quantifiers, .expressions, .order,
     .ranges, .fetchRequests, .aggregates, .aggregatesOfValues, .aggregatesInContexts, .aggregatesOfMembers,
     .refusedAggregates, .mergePolicies, .saveParticipants, .recordedChanges, .smallUnits, .costFollowsTheChange,
     .unsavedValues, .batchRequests, .batchCalculations, .batchInserts, .batchUpserts, .batchReferences,

@@ -51,7 +51,7 @@ struct AggregateTranslator {
       storage == .decimal ? .decimal(0) : storage == .double ? .double(0) : .int(0), as: storage)
     guard storage == .double else {
       let sql = dialect.collated("COALESCE(\(sum), \(zero ?? "0"))", as: storage)
-      return QueryOperand(sql: sql, storage: storage, isNullable: false)
+      return QueryOperand(sql: sql, storage: storage, isNullable: false, mayBeOutOfRange: true)
     }
     // Infinities of both signs have no sum, which is null; no values have the sum zero.
     return QueryOperand(

@@ -107,6 +107,8 @@ extension FetchPredicate {
       .between(
         try value.replacingIncoming(incoming), try lower.replacingIncoming(incoming),
         try upper.replacingIncoming(incoming))
+    case .list(let expression, let relation, let name, let options):
+      .list(try expression.replacingIncoming(incoming), relation, variable: name, options)
     case .and(let parts): .and(try parts.map { try $0.replacingIncoming(incoming) })
     case .or(let parts): .or(try parts.map { try $0.replacingIncoming(incoming) })
     case .not(let part): .not(try part.replacingIncoming(incoming))
@@ -119,7 +121,10 @@ extension FetchPredicate {
 extension FetchExpression {
   fileprivate func replacingIncoming(_ incoming: (String) throws -> AttributeValue) throws -> FetchExpression {
     switch self {
-    case .value: self
+    case .value, .variable: self
+    case .subquery(let path, let condition): .subquery(path.existing, try condition.replacingIncoming(incoming))
+    case .arithmetic(let operation, let left, let right):
+      .arithmetic(operation, try left.replacingIncoming(incoming), try right.replacingIncoming(incoming))
     case .path(let path):
       if let name = path.incomingName { .value(try incoming(name)) } else { .path(path.existing) }
     case .count(let path): .count(path.existing)

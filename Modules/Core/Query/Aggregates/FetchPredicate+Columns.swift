@@ -15,6 +15,8 @@ extension FetchPredicate {
       return .membership(try expression.mappingPath(map), in: values, options)
     case .between(let value, let lower, let upper):
       return .between(try value.mappingPath(map), try lower.mappingPath(map), try upper.mappingPath(map))
+    case .list(let expression, let relation, let name, let options):
+      return .list(try expression.mappingPath(map), relation, variable: name, options)
     case .and(let parts):
       return .and(try Self.mappingPaths(of: parts, map))
     case .or(let parts):
@@ -42,9 +44,15 @@ extension FetchExpression {
     _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
   ) throws(CoherenceError) -> FetchExpression {
     switch self {
-    case .value: self
-    case .path(let path): .path(try map(path))
-    case .count(let path): .path(try map(path.counted))
+    case .value, .variable: return self
+    case .path(let path): return .path(try map(path))
+    case .count(let path): return .path(try map(path.counted))
+    case .arithmetic(let operation, let left, let right):
+      return .arithmetic(operation, try left.mappingPath(map), try right.mappingPath(map))
+    case .subquery(let path, _):
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A having predicate is about groups, which have no members '\(path)'; put the condition on the records.")
     }
   }
 }

@@ -48,6 +48,25 @@ struct FetchingGuideTests {
     #expect(counts == [2, 2])
   }
 
+  @Test func `filtered members, arithmetic and variables`() async throws {
+    let names = try await reading { context in
+      let request = FetchRequest(Artist.self).filter { artist in
+        artist.albums.filter { $0.year % 10 >= 5 && $0.tracks.count * 2 < 10 }.count == 2
+      }
+      let byText = try FetchPredicate(
+        format: "SUBQUERY(albums, $a, modulus:by:($a.year, 10) >= 5 AND $a.tracks.@count * 2 < 10).@count == 2")
+      return try context.fetch(request).map(\.name)
+        + context.fetch(FetchRequest(Artist.self).filter(byText)).map(\.name)
+    }
+    #expect(names == ["Nina Simone", "Nina Simone"])
+    let count = try await reading { context in
+      let template = try FetchPredicate(format: "year / 10 == $decade AND artist.name IN $names")
+      let predicate = try template.substituting(["decade": 196, "names": ["Nina Simone"]])
+      return try context.count(for: FetchRequest(Album.self).filter(predicate))
+    }
+    #expect(count == 2)
+  }
+
   @Test func `an order reaches over relationships`() async throws {
     let titles = try await reading { context in
       let albums = try context.fetch(FetchRequest(Album.self).sort(\.artist.name, .reverse).sort(\.title))
