@@ -107,11 +107,39 @@ struct DeadLetterTests {
     let context = stack.outbox.newContext()
     try context.performAndWait {
       try claim.renew([sent.id], until: renewed, in: context)
-      let due = try claim.nextDue(after: now, maximumDelay: .seconds(3600), besides: [sent.id], in: context)
-      #expect(due == end)
+      let selection = try stack.outbox.selection(in: context, at: now, limit: 10)
+      let own = try stack.outbox.records([sent.id], in: context).map {
+        OutboxStep([try EntryDecoder(coordinator: stack.outbox.coordinator).entry($0)], outcome: .insert)
+      }
+      let rest = ForwardRest(of: selection.nodes, besides: own, at: now, maximumDelay: .seconds(3600))
+      #expect(rest.nextDue == end && rest.counts == OutboxCounts(sending: 2))
     }
     #expect(try await stack.outbox.entry(sent.id).leaseEnd == renewed)
     #expect(try await stack.outbox.entry(left.id).leaseEnd == end)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a forwarder takes its claim again at once when the save of the claim failed after its commit`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    let entry = try #require(try await stack.outbox.entries().first)
+    let lease = stack.clock.now.addingTimeInterval(60)
+    try mark(entry.id, in: stack) {
+      $0.state = .sending
+      $0.claimant = "forwarder"
+      $0.lease = lease
+    }
+    for (claimant, count) in [("another", 0), ("forwarder", 1)] {
+      let context = stack.outbox.newContext()
+      try context.performAndWait {
+        let found = try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10) { $0.claimant == claimant }
+        let claim = ForwardClaim(outbox: stack.outbox, claimant: claimant)
+        #expect(try claim.take(found.steps, found.objects, until: lease, in: context).count == count)
+      }
+    }
+    #expect(try await stack.outbox.entry(entry.id).attempts == 1)
   }
 
   @Test(arguments: Backend.available)
@@ -226,6 +254,6 @@ struct DeadLetterTests {
 
   private func steps(_ stack: OutboxStack) throws -> [OutboxStep] {
     let context = stack.outbox.newContext()
-    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: 10) }
+    return try context.performAndWait { try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10).steps }
   }
 }

@@ -90,6 +90,6 @@ struct MigrationTests {
 
   private func steps(_ stack: OutboxStack) throws -> [OutboxStep] {
     let context = stack.outbox.newContext()
-    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: 10) }
+    return try context.performAndWait { try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10).steps }
   }
 }

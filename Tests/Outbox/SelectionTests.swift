@@ -11,7 +11,9 @@ import TestSupport
 struct SelectionTests {
   private func steps(_ stack: OutboxStack, limit: Int = 10) throws -> [OutboxStep] {
     let context = stack.outbox.newContext()
-    return try context.performAndWait { try stack.outbox.steps(in: context, at: stack.clock.now, limit: limit) }
+    return try context.performAndWait {
+      try stack.outbox.selection(in: context, at: stack.clock.now, limit: limit).steps
+    }
   }
 
   private func acknowledge(_ step: OutboxStep, in stack: OutboxStack) throws {

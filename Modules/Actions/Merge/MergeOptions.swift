@@ -107,12 +107,22 @@ public struct MergeOptions: Sendable, Hashable {
   public var conflictResolution: ConflictResolution
   /// Whether pending edits or the input win in properties that both changed.
   public var pendingEdits: PendingEditsPolicy
+  /// The beginning of the request for the input. The input may be older than an edit that the server has confirmed since
+  /// then: the merge neither puts back a value from before the edit, nor deletes a record because the input lacks it, nor
+  /// inserts a record again that was deleted here. Other values are newer than the edit, and are merged.
+  ///
+  /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that merges
+  /// what a server pushes over hours sets the time at which each message arrives.
+  public var requestedAt: ContinuousClock.Instant?
+  /// Whether the input names the records to delete, so that a missing record is one that the server has deleted.
+  var namesDeletedRecords = false
 
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
     deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true,
-    conflictResolution: ConflictResolution = .incomingWins, pendingEdits: PendingEditsPolicy = .keepLocal
+    conflictResolution: ConflictResolution = .incomingWins, pendingEdits: PendingEditsPolicy = .keepLocal,
+    requestedAt: ContinuousClock.Instant? = nil
   ) {
     self.mode = mode
     self.duplicates = duplicates
@@ -124,6 +134,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.saves = saves
     self.conflictResolution = conflictResolution
     self.pendingEdits = pendingEdits
+    self.requestedAt = requestedAt
   }
 
   /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an empty

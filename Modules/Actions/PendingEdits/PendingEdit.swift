@@ -30,11 +30,19 @@ public struct PendingEdit: Sendable {
   /// Whether the edit is on its way, so that its effect on the server is not known. Merges keep such an edit, and leave the
   /// decision to the next merge after the server's answer.
   public var isBeingSent: Bool
+  /// The values that the server had before it confirmed edits of the record, by property, if the request for the merge's
+  /// input began before the confirmation. An input with such a value is older than the confirmation, so that the record
+  /// keeps its value; any other value is newer, and is merged.
+  public var outdated: [String: Set<AttributeValue>]
+  /// Whether the server has confirmed the whole edit since the request for the merge's input began. The absence of the
+  /// record from the input is then no deletion.
+  public var isConfirmed: Bool
 
   /// Makes an edit of a record.
   public init(
     of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
-    ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false
+    ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false,
+    outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false
   ) {
     self.recordID = recordID
     self.kind = kind
@@ -43,5 +51,7 @@ public struct PendingEdit: Sendable {
     self.ownValues = ownValues
     self.members = members
     self.isBeingSent = isBeingSent
+    self.outdated = outdated
+    self.isConfirmed = isConfirmed
   }
 }

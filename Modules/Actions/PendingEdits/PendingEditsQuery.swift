@@ -14,10 +14,16 @@ public struct PendingEditsQuery: Sendable {
   public let entity: EntityDescription
   /// The records of the question.
   public let selection: Selection
+  /// The beginning of the request for the merge's input; `nil` if it is not known. The input may be older than a
+  /// confirmation by the server since then.
+  public let requestedAt: ContinuousClock.Instant?
 
   /// Makes a question.
-  public init(_ selection: Selection, of entity: EntityDescription) {
+  public init(
+    _ selection: Selection, of entity: EntityDescription, requestedAt: ContinuousClock.Instant? = nil
+  ) {
     self.entity = entity
     self.selection = selection
+    self.requestedAt = requestedAt
   }
 }

@@ -19,12 +19,14 @@ struct EntryRewriter {
   }
 
   func carryOut(_ decisions: [PendingDecision]) throws {
-    let records = try entries(of: decisions.map(\.edit.recordID))
+    let records = try context.entryRecords(of: decisions.map(\.edit.recordID))
     var undecided: [(PendingDecision, entityName: String)] = []
     for decision in decisions {
       let entries = records[decision.edit.recordID] ?? []
       guard !entries.isEmpty, !entries.contains(where: { $0.state == .sending }) else { continue }
       let remaining = try rewrite(entries, decision)
+      // Entries that waited for these may be ready.
+      if entries.contains(where: \.hasChanges) { context.signalOnSave(OutboxChannel.entries) }
       if decision.isConflict, let head = remaining.first {
         undecided.append((decision, entityName: head.entityName))
         park(head)
@@ -39,7 +41,9 @@ struct EntryRewriter {
   func carryOutRefusal(
     of edit: PendingEdit, serverValues: [String: AttributeValue]?, keys: Set<String>
   ) throws {
-    guard let entries = try entries(of: [edit.recordID])[edit.recordID], let head = entries.first else { return }
+    guard let entries = try context.entryRecords(of: [edit.recordID])[edit.recordID], let head = entries.first else {
+      return
+    }
     var conflicting = edit.conflictingNames(with: serverValues)
     if edit.kind == .insert, let serverValues {
       // Without the server's values nothing is known to decide over.
@@ -66,22 +70,6 @@ struct EntryRewriter {
   }
 
   // MARK: Entries
-
-  /// The entries of records, in the order of each record's saves. Makes those that the log has.
-  func entries(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
-    var result: [ManagedObjectID: [OutboxEntryRecord]] = [:]
-    for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
-      let byKey = Dictionary(grouping: group, by: \.key)
-      let rootNames = [root.name] + root.formerNames
-      try context.makeLoggedEntries(ofKeys: byKey.keys, rootNames: rootNames)
-      let records = try context.entryRecords(ofKeys: Array(byKey.keys), rootNames: rootNames)
-      for record in records {
-        let id = byKey[record.recordKey]?.first { $0.storeIdentifier == record.storeIdentifier }
-        if let id { result[id, default: []].append(record) }
-      }
-    }
-    return result.mapValues { $0.sorted { $0.precedes($1) } }
-  }
 
   /// - Returns: The entries that remain.
   private func rewrite(_ entries: [OutboxEntryRecord], _ decision: PendingDecision) throws -> [OutboxEntryRecord] {

@@ -30,10 +30,20 @@ public final class OutboxAgreement: PendingEdits {
 
   public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
     guard let reader = PendingEntryReader(in: context) else { return [] }
-    switch query.selection {
-    case .insertsAndDeletions: return try reader.insertsAndDeletions(of: query.entity)
-    case .records(let ids): return try reader.edits(of: ids)
+    // A confirmation is remembered before its entry goes, so that the entries are read first.
+    let confirmed = query.requestedAt.flatMap { time in
+      context.persistentStoreCoordinator.map { ConfirmedEdits(coordinator: $0, requestedAt: time) }
     }
+    var edits: [PendingEdit]
+    switch query.selection {
+    case .insertsAndDeletions:
+      edits = try reader.insertsAndDeletions(of: query.entity)
+      confirmed?.addDeletions(of: query.entity, to: &edits)
+    case .records(let ids):
+      edits = try reader.edits(of: ids)
+      confirmed?.addEdits(of: ids, to: &edits)
+    }
+    return edits
   }
 
   public func carryOut(_ decisions: [PendingDecision], in context: ManagedObjectContext) throws {

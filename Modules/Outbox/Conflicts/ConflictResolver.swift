@@ -25,7 +25,7 @@ struct ConflictResolver {
     self.conflict = conflict
     self.recordID = recordID
     self.entityNames = entityNames
-    entries = try rewriter.entries(of: [recordID])[recordID] ?? []
+    entries = try context.entryRecords(of: [recordID])[recordID] ?? []
     names = Set(conflict.names.split(separator: "\n").map(String.init))
     try Self.checkAreIdle(entries, options)
     guard let store = rewriter.store(of: conflict.objectID) else { return }

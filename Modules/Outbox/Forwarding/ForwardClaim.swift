@@ -11,19 +11,27 @@ struct ForwardClaim: Sendable {
 
   /// Claims the first entries of steps, all in one transaction where no other forwarder interferes.
   ///
-  /// - Parameter lease: The end of the claim.
+  /// - Parameters:
+  ///   - objects: The objects of the entries, as the context has read them with the steps.
+  ///   - lease: The end of the claim.
   /// - Returns: The claimed steps; the others changed since they were read.
-  func take(_ steps: [OutboxStep], until lease: Date, in context: ManagedObjectContext) throws -> [OutboxStep] {
+  func take(
+    _ steps: [OutboxStep], _ objects: [ManagedObjectID: OutboxEntryRecord], until lease: Date,
+    in context: ManagedObjectContext
+  ) throws -> [OutboxStep] {
     guard !steps.isEmpty else { return [] }
     do {
-      return try save(steps, lease, in: context)
+      return try save(steps, objects, lease, in: context)
     } catch  where Self.isLostRace(error) {
-      context.rollback()
+      // The objects have the values of before the race, so that the context forgets them.
+      context.reset()
       return try steps.flatMap { step in
+        let records = try outbox.records([step.head.id], in: context)
         do {
-          return try save([step], lease, in: context)
+          return try save(
+            [step], Dictionary(records.map { ($0.objectID, $0) }) { first, _ in first }, lease, in: context)
         } catch  where Self.isLostRace(error) {
-          context.rollback()
+          context.reset()
           return []
         }
       }
@@ -31,12 +39,11 @@ struct ForwardClaim: Sendable {
   }
 
   private func save(
-    _ steps: [OutboxStep], _ lease: Date, in context: ManagedObjectContext
+    _ steps: [OutboxStep], _ objects: [ManagedObjectID: OutboxEntryRecord], _ lease: Date,
+    in context: ManagedObjectContext
   ) throws -> [OutboxStep] {
-    let records = try outbox.records(steps.map(\.head.id), in: context)
-    let byID = Dictionary(records.map { ($0.objectID, $0) }) { first, _ in first }
     let claimed = steps.filter { step in
-      guard let record = byID[step.head.id], Self.isUnchanged(record, since: step.head) else { return false }
+      guard let record = objects[step.head.id], Self.isUnchanged(record, since: step.head) else { return false }
       record.state = .sending
       record.lease = lease
       record.claimant = claimant
@@ -77,27 +84,6 @@ struct ForwardClaim: Sendable {
         context.rollback()
       }
     }
-  }
-
-  /// Returns the first date at which a waiting entry becomes ready: a next attempt, or the end of a claim
-  /// that is not renewed here. `nil` without such an entry.
-  ///
-  /// - Parameter heads: The first entries of the edits of this forwarder.
-  func nextDue(
-    after now: Date, maximumDelay: Duration, besides heads: Set<ManagedObjectID>, in context: ManagedObjectContext
-  ) throws -> Date? {
-    let attempt = try context.fetch(
-      FetchRequest(OutboxEntryRecord.self)
-        .filter { $0.state == OutboxEntryState.pending && $0.nextAttempt > now }
-        .sort(\.nextAttempt).limit(1)
-    ).first?.nextAttempt
-    let lease = try context.fetch(
-      FetchRequest(OutboxEntryRecord.self)
-        .filter { $0.state == OutboxEntryState.sending && $0.lease > now }
-        .sort(\.lease).limit(heads.count + 1)
-    ).first { !heads.contains($0.objectID) }?.lease
-    guard let next = [attempt, lease].compactMap({ $0 }).min() else { return nil }
-    return min(next, now.addingTimeInterval(maximumDelay / .seconds(1)))
   }
 
   /// Whether another writer changed or deleted a record of the save.

@@ -12,7 +12,12 @@ struct ForwardContents {
   }
 
   /// Reads the keys of all records that the steps refer to.
-  init(of steps: [OutboxStep], outbox: Outbox, context: ManagedObjectContext) throws {
+  ///
+  /// - Parameter selection: The search for the steps. The entries of a record are read unless the search has read all
+  ///   entries, and none of the record.
+  init(
+    of steps: [OutboxStep], besides selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
+  ) throws {
     coordinator = outbox.coordinator
     var ids: [ManagedObjectID: RelatedRecord] = [:]
     for step in steps {
@@ -22,16 +27,18 @@ struct ForwardContents {
         ids[id] = RelatedRecord(store: store.identifier, record: record)
       }
     }
+    let withEntries = selection.isComplete ? Set(selection.nodes.map(\.record)) : nil
     for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
-      let pending = try outbox.entries(ofKeys: ids.map(\.key.key), root: root, in: context)
+      let keys = ids.filter { withEntries?.contains($0.value.record) ?? true }.map(\.key.key)
+      let pending = try outbox.entries(ofKeys: keys, root: root, in: context)
       let objects = try context.existingObjects(with: ids.map(\.key))
       for (id, related) in ids {
         // The server knows a record with unsent edits by the identity of the first of them.
         let present = try objects[id].map { try Self.keys(of: $0) } ?? [:]
         if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
-          keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
+          self.keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
         } else {
-          keys[related] = present
+          self.keys[related] = present
         }
       }
     }

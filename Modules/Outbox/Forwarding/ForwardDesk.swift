@@ -40,7 +40,7 @@ final class ForwardDesk: Sendable {
         state.isPaused = newValue
         return state.runner
       }
-      runner?.inbox.requestScan()
+      runner?.inbox.requestPauseUpdate()
     }
   }
 

@@ -23,9 +23,14 @@ final class ForwardInbox: Sendable {
     var delayEnded = false
   }
 
+  private struct Flush {
+    let continuation: CheckedContinuation<Int?, any Error>
+    let waitsForOthers: Bool
+  }
+
   private struct State {
     var news = News()
-    var flushes: [CheckedContinuation<Void, any Error>] = []
+    var flushes: [Flush] = []
     var isClosed = false
     var isWoken = false
     var sleeper: CheckedContinuation<Void, Never>?
@@ -55,6 +60,8 @@ final class ForwardInbox: Sendable {
   // MARK: News
 
   func requestScan() { wake { $0.news.needsScan = true } }
+  /// Has the loop look whether sending is paused. The end of a pause asks for a search by itself.
+  func requestPauseUpdate() { wake { _ in } }
   func requestRenewal() { wake { $0.news.needsRenewal = true } }
   func endDelay() { wake { $0.news.delayEnded = true } }
 
@@ -106,16 +113,18 @@ final class ForwardInbox: Sendable {
 
   // MARK: Flushes
 
-  /// Waits until a search that begins after the call has found nothing to send.
+  /// Waits until a search that begins after the call has left nothing to send.
   ///
+  /// - Parameter waitsForOthers: Whether the claims of other forwarders count as something to send.
+  /// - Returns: The number of entries that are left; `nil` when the searches have not counted them.
   /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before.
-  func flush() async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+  func flush(waitsForOthers: Bool) async throws -> Int? {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
       var isClosed = false
       wake { state in
         isClosed = state.isClosed
         if isClosed { return }
-        state.flushes.append(continuation)
+        state.flushes.append(Flush(continuation: continuation, waitsForOthers: waitsForOthers))
         state.news.needsScan = true
       }
       if isClosed { continuation.resume(throwing: Outbox.notStarted) }
@@ -126,21 +135,24 @@ final class ForwardInbox: Sendable {
   ///
   /// - Parameters:
   ///   - isPaused: Whether no search takes place, because nothing can be sent.
+  ///   - othersSend: Whether other forwarders have claims.
+  ///   - left: The number of entries that are left; `nil` when it is not known.
   ///   - isStillPaused: Whether the pause lasts. Asked after the flushes were taken: a flush that was called after the end
   ///     of a pause waits for the entries.
   /// - Returns: Whether no search is due.
-  func endFlushes(isPaused: Bool, _ isStillPaused: () -> Bool) -> Bool {
-    let ended = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
+  func endFlushes(isPaused: Bool, othersSend: Bool, left: Int?, _ isStillPaused: () -> Bool) -> Bool {
+    let ended = state.withLock { state -> [Flush]? in
       guard isPaused || !state.news.needsScan else { return nil }
-      defer { state.flushes = [] }
-      return state.flushes
+      let waits: (Flush) -> Bool = { $0.waitsForOthers && othersSend && !isPaused }
+      defer { state.flushes.removeAll { !waits($0) } }
+      return state.flushes.filter { !waits($0) }
     }
     guard let ended else { return false }
     if isPaused, !isStillPaused() {
       wake { $0.flushes += ended }
       return false
     }
-    for flush in ended { flush.resume() }
+    for flush in ended { flush.continuation.resume(returning: left) }
     return true
   }
 
@@ -151,6 +163,6 @@ final class ForwardInbox: Sendable {
       defer { state.flushes = [] }
       return state.flushes
     }
-    for flush in ended { flush.resume(throwing: Outbox.notStarted) }
+    for flush in ended { flush.continuation.resume(throwing: Outbox.notStarted) }
   }
 }

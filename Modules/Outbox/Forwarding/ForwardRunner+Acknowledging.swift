@@ -69,10 +69,12 @@ extension ForwardRunner {
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     let isEnding = inbox.mode != .running
     return try await outbox.newContext().perform { context in
-      let records = try claim.records(in: context)
+      let entries = try SettledEntries(of: settlements, claim, in: context)
       // The entries that become ready now are left to other forwarders.
       if isEnding { context.signalOnSave(OutboxChannel.entries) }
-      let settled = try settlements.map { try writer.write($0, records[$0.flight.head], in: context) }
+      var confirmations: [Confirmation] = []
+      let settled = try settlements.map { try writer.write($0, entries, &confirmations, in: context) }
+      Confirmations.shared.add(confirmations)
       if context.hasChanges { try context.save() }
       return settled
     }
@@ -80,11 +82,11 @@ extension ForwardRunner {
 
   /// Publishes settlements after their transaction.
   private func finish(_ settlements: [ForwardSettlement], _ settled: [Bool]) {
-    hasMore = true
     needsMeasurement = true
     for (settlement, isOurs) in zip(settlements, settled) {
       let head = settlement.flight.head
       flights[head] = nil
+      noteRest(after: settlement, isOurs: isOurs)
       if let values = settlement.serverValues {
         serverValues[head] = values
       } else if settlement.endsEdit {
@@ -98,6 +100,18 @@ extension ForwardRunner {
       guard desk.reached(.acknowledged, settlement.flight) else { return inbox.die() }
       if isOurs, let event = settlement.event { desk.send(event) }
     }
+  }
+
+  /// Asks for a search, unless the settlement of the edit leaves nothing that the search could find: the last search has
+  /// seen no entry beside those of claimed edits, and a save since then has signaled.
+  private func noteRest(after settlement: ForwardSettlement, isOurs: Bool) {
+    guard isOurs, settlement.removesEntries, settlement.flight.step.deferredReferences.isEmpty else {
+      hasMore = true
+      rest.counts = nil
+      return
+    }
+    rest.remove(settlement.flight.step)
+    if rest.hasWaitingEntries { hasMore = true }
   }
 
   /// Whether the store refuses a value of the server for ever.

@@ -8,7 +8,7 @@ extension ForwardRunner {
     /// The entries that cannot be sent, with their errors.
     var unsendable: [ForwardOutcome] = []
     var hasMore = false
-    var nextDue: Date?
+    var rest = ForwardRest()
   }
 
   /// Claims ready entries, and starts the calls of their handlers.
@@ -25,7 +25,7 @@ extension ForwardRunner {
       return delay(after: error)
     }
     hasMore = selection.hasMore
-    nextDue = selection.nextDue
+    rest = selection.rest
     outcomes += selection.unsendable
     for flight in selection.calls.flatMap(\.flights) + selection.unsendable.map(\.flight) {
       flights[flight.head] = flight
@@ -39,21 +39,24 @@ extension ForwardRunner {
   /// Reads and claims ready entries in one unit of work.
   private func select(callLimit: Int) async throws -> Selection {
     let (outbox, desk, options, claimant) = (outbox, desk, options, claimant)
-    let (serverValues, sent) = (serverValues, Set(flights.keys))
+    let (serverValues, flights) = (serverValues, flights)
     return try await outbox.newContext().perform { context in
       let now = outbox.options.now()
       let limit = callLimit * desk.largestBatch
-      let steps = try outbox.steps(in: context, at: now, limit: limit, maximumDelay: options.longestDelay)
+      // A claim of this forwarder without an edit: the store had applied the claim although its save failed.
+      let found = try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
+        node.claimant == claimant && flights[node.id] == nil
+      }
       var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
-      for step in steps { plan.add(step.ascertainingInsert) }
+      for step in found.steps { plan.add(step.ascertainingInsert) }
       let lease = now.addingTimeInterval(options.leaseDuration / .seconds(1))
       let claim = ForwardClaim(outbox: outbox, claimant: claimant)
-      let claimed = try claim.take(plan.steps, until: lease, in: context)
+      let claimed = try claim.take(plan.steps, found.objects, until: lease, in: context)
       let loaded = try claimed.map { try outbox.loaded($0, in: context) }
-      let contents = try ForwardContents(of: loaded, outbox: outbox, context: context)
+      let contents = try ForwardContents(of: loaded, besides: found, outbox: outbox, context: context)
       // An entry that a merge or another forwarder changed meanwhile is looked at again.
       let hasLostClaims = claimed.count < plan.steps.count
-      var selection = Selection(hasMore: steps.count == limit || plan.isFull || hasLostClaims)
+      var selection = Selection(hasMore: hasLostClaims || !found.isComplete)
       for step in loaded {
         var content = contents.content(of: step)
         if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
@@ -61,9 +64,13 @@ extension ForwardRunner {
       }
       selection.calls = plan.calls
       selection.unsendable = plan.unsendable
-      if !selection.hasMore {
-        selection.nextDue = try claim.nextDue(
-          after: now, maximumDelay: options.longestDelay, besides: sent.union(claimed.map(\.head.id)), in: context)
+      if found.isComplete {
+        selection.rest = ForwardRest(
+          of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
+        // The logs of such a store have entries too.
+        if outbox.hasReadOnlyStores { selection.rest.counts = nil }
+        let isFull = plan.isFull || found.steps.count == limit
+        if isFull, selection.rest.hasWaitingEntries { selection.hasMore = true }
       }
       return selection
     }

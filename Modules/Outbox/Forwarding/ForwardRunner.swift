@@ -29,8 +29,8 @@ actor ForwardRunner {
   var serverValues: [ManagedObjectID: [String: AttributeValue]] = [:]
   /// Whether more entries are ready than the last search could start.
   var hasMore = false
-  /// The date at which the next waiting entry becomes ready; `nil` without such an entry.
-  var nextDue: Date?
+  /// The entries that the last search has left.
+  var rest = ForwardRest()
   /// The number of failures of the store in succession.
   var failureCount = 0
   /// Whether the store is left alone after a failure.
@@ -39,7 +39,7 @@ actor ForwardRunner {
   var needsMeasurement = true
   var lastMeasurement: ContinuousClock.Instant?
 
-  private var isPaused = false
+  private(set) var isPaused = false
   private var isIdle = false
   private var dueTimer: Task<Void, Never>?
   private var renewalTimer: Task<Void, Never>?
@@ -116,11 +116,13 @@ actor ForwardRunner {
     }
     if isPaused, news.needsScan { needsMeasurement = true }
     await measureIfDue()
-    guard flights.isEmpty, isPaused || nextDue == nil else {
+    guard flights.isEmpty, isPaused || rest.nextAttempt == nil else {
       isIdle = false
       return false
     }
-    if inbox.endFlushes(isPaused: isPaused, { isHeldBack }), !isPaused {
+    let left = isPaused ? nil : rest.counts?.total
+    if inbox.endFlushes(isPaused: isPaused, othersSend: rest.nextLeaseEnd != nil, left: left, { isHeldBack }), !isPaused
+    {
       if !isIdle { desk.send(.idle) }
       isIdle = true
     }
@@ -152,16 +154,14 @@ actor ForwardRunner {
     let inbox = inbox
     let connectivity = options.connectivity
     var listeners = [
-      Task.detached { for await _ in connectivity.changes { inbox.requestScan() } }
+      Task.detached { for await _ in connectivity.changes { inbox.requestPauseUpdate() } }
     ]
-    // Entries of other processes, and entries that other processes give back.
+    // Each save that may make an entry ready signals, in this process and in others: saves of edits, merges that change
+    // entries, and changes of the user. The claims and settlements of a forwarder do not.
     let signals = outbox.coordinator.signals(OutboxChannel.entries)
     listeners.append(Task.detached { for await _ in signals { inbox.requestScan() } })
-    if let changes = try? outbox.coordinator.entityChanges(of: OutboxEntryRecord.entityName) {
-      listeners.append(Task.detached { for await _ in changes { inbox.requestScan() } })
-    }
     if let suspensions = (outbox.container as? any SuspensionReporting)?.suspensions {
-      listeners.append(Task.detached { for await _ in suspensions { inbox.requestScan() } })
+      listeners.append(Task.detached { for await _ in suspensions { inbox.requestPauseUpdate() } })
     }
     return listeners
   }
@@ -172,7 +172,7 @@ actor ForwardRunner {
   private func setDueTimer() {
     dueTimer?.cancel()
     dueTimer = nil
-    guard let nextDue else { return }
+    guard let nextDue = rest.nextDue else { return }
     let now = outbox.options.now
     let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestDelay)
     dueTimer = Task.detached { [clock = options.clock, inbox] in

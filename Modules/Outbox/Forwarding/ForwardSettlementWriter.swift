@@ -7,16 +7,24 @@ struct ForwardSettlementWriter: Sendable {
 
   /// Writes a consequence; the caller saves.
   ///
-  /// - Parameter record: The entry with the claim; `nil` when another forwarder has taken it over.
+  /// - Parameters:
+  ///   - entries: The entries of the settlements.
+  ///   - confirmations: Receives the edit, if the server has accepted it.
   /// - Returns: Whether the forwarder still has the claim. Otherwise nothing is written.
   func write(
-    _ settlement: ForwardSettlement, _ record: OutboxEntryRecord?, in context: ManagedObjectContext
+    _ settlement: ForwardSettlement, _ entries: SettledEntries, _ confirmations: inout [Confirmation],
+    in context: ManagedObjectContext
   ) throws -> Bool {
     let flight = settlement.flight
-    guard let record, Int(record.attempts) == flight.content.attempt else { return false }
+    guard let record = entries.heads[flight.head], Int(record.attempts) == flight.content.attempt else { return false }
     switch settlement.consequence {
     case .remove(let values):
-      if !values.isEmpty { try apply(values, of: flight, in: context) }
+      var confirmation = Confirmation(of: flight.step)
+      if !values.isEmpty, let id = flight.step.head.recordID {
+        let former = try apply(values, of: flight, id, entries.entries[id] ?? [], in: context)
+        if flight.step.kind == .update { for (name, value) in former { confirmation?.add(value, name) } }
+      }
+      if let confirmation { confirmations.append(confirmation) }
       try outbox.acknowledge(flight.step, in: context)
     case .again(let date, let error, let counts):
       release(record, .pending, error: error)
@@ -89,37 +97,35 @@ struct ForwardSettlementWriter: Sendable {
   // MARK: Values of the server
 
   /// Writes the server's values to the record, except for properties with a later edit, and new keys to later entries.
+  ///
+  /// - Parameter entries: All entries of the record.
+  /// - Returns: The former values of the changed attributes.
   private func apply(
-    _ values: [String: AttributeValue], of flight: ForwardFlight, in context: ManagedObjectContext
-  ) throws {
-    guard let id = flight.step.head.recordID else { return }
-    let later = try laterEntries(of: flight, id, in: context)
+    _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID, _ entries: [OutboxEntryRecord],
+    in context: ManagedObjectContext
+  ) throws -> [String: OutboxValue] {
+    let own = Set(flight.step.entries.map(\.id))
+    let decoder = EntryDecoder(coordinator: outbox.coordinator)
+    let later = try entries.filter { !own.contains($0.objectID) }.map { try decoder.entry($0) }
     let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
     if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
       let identity = flight.step.identity.merging(newKeys) { _, new in new }
-      try outbox.renameIdentity(of: id, to: identity, in: context)
+      outbox.renameIdentity(in: entries, to: identity)
     }
     guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
       let object = try context.existingObjects(with: [id])[id]
-    else { return }
+    else { return [:] }
     if !newKeys.isEmpty {
       try replaceCopies(of: object, flight.step.identity.merging(newKeys) { _, new in new }, in: context)
     }
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
+    var former: [String: OutboxValue] = [:]
     for (name, value) in values where !edited.contains(name) {
-      if try object.value(for: name) != value { try object.setAttributeValue(value, for: name) }
+      let present = try object.value(for: name)
+      guard present != value else { continue }
+      former[name] = OutboxValue(recording: present)
+      try object.setAttributeValue(value, for: name)
     }
-  }
-
-  /// The entries of the record behind the edit. Makes those that the log has, in the state of the store in which the
-  /// record is read.
-  private func laterEntries(
-    of flight: ForwardFlight, _ id: ManagedObjectID, in context: ManagedObjectContext
-  ) throws -> [OutboxEntry] {
-    let root = id.entity.root
-    try context.makeLoggedEntries(ofKeys: [id.key], rootNames: [root.name] + root.formerNames)
-    let own = Set(flight.step.entries.map(\.id))
-    let all = try outbox.entries(ofKeys: [id.key], root: root, in: context)
-    return (all[id.key] ?? []).filter { $0.recordID == id && !own.contains($0.id) }
+    return former
   }
 }

@@ -104,19 +104,26 @@ extension Outbox {
   /// Continues after ``pause()``.
   public func resume() { isPaused = false }
 
-  /// Waits until every edit that can be sent is accepted or parked, edits between two attempts included, and edits that
-  /// a crashed process has claimed. While the server is down the call takes as long as all attempts.
+  /// Waits until every edit that this outbox can send is accepted or parked, edits between two attempts included. While
+  /// the server is down the call takes as long as all attempts.
+  ///
+  /// An edit that another process has claimed is that process's to send. The call returns without it, unless it is asked to
+  /// wait: such entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``. When the
+  /// other process has crashed, a started outbox takes the edit over at the end of the lease, see
+  /// ``ForwardOptions/leaseDuration``.
   ///
   /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns as soon as nothing
   /// is being sent.
   ///
-  /// - Returns: The number of entries that are left: parked ones, entries that wait for them, and all entries that a
-  ///   pause holds back.
+  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other processes have claimed: until the
+  ///   end of each lease, at which this outbox looks again, and takes the edit of a crashed process over.
+  /// - Returns: The number of entries that are left: parked ones, those of other processes, entries that wait for such
+  ///   entries, and all entries that a pause holds back.
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops before.
   @discardableResult
-  public func flush() async throws -> Int {
+  public func flush(waitsForOthers: Bool = false) async throws -> Int {
     guard let runner = desk.runner else { throw Self.notStarted }
-    try await runner.inbox.flush()
+    if let left = try await runner.inbox.flush(waitsForOthers: waitsForOthers) { return left }
     return try await counts().total
   }
 

@@ -4,11 +4,15 @@ import Foundation
 /// Reads the entries of all stores from the oldest on, without their values.
 struct NodeReader {
   private let context: ManagedObjectContext
-  private var nodes: [OutboxNode] = []
+  private(set) var nodes: [OutboxNode] = []
   /// The sequence up to which all entries were read.
   private(set) var end = Int64.min
   /// Whether the newest entry was read.
   private(set) var isAtEnd = false
+
+  /// The greatest number of entries that one statement reads, whatever their states. An outbox that empties itself rarely
+  /// has more, and a longer one costs that many entries more.
+  private static let fewEntries = 128
 
   init(in context: ManagedObjectContext) { self.context = context }
 
@@ -25,9 +29,17 @@ struct NodeReader {
   /// The records of ``completeNodes``.
   var records: Set<OutboxRecord> { Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record)) }
 
+  /// Has claims count as given up: their entries can be sent at once.
+  mutating func releaseClaims(where isAbandoned: (OutboxNode) -> Bool) {
+    for index in nodes.indices where nodes[index].facts.state == .sending && isAbandoned(nodes[index]) {
+      nodes[index].lease = nil
+    }
+  }
+
   /// Reads further entries, at most the given number in each state.
   mutating func read(_ count: Int) throws {
     guard !isAtEnd else { return }
+    if end == .min, try readFewEntries() { return }
     var pages: [OutboxNode] = []
     var next = Int64.max
     for state in OutboxEntryState.allCases {
@@ -42,11 +54,28 @@ struct NodeReader {
     end = isAtEnd ? nodes.reduce(end) { max($0, $1.transaction) } : max(end, next)
   }
 
+  /// Reads all entries, if they are few. The order is that of the primary key, so that the limit ends the read whatever the
+  /// number of entries.
+  ///
+  /// - Returns: Whether all entries were read.
+  private mutating func readFewEntries() throws -> Bool {
+    let found = try nodes(of: FetchRequest(OutboxEntryRecord.self).limit(Self.fewEntries + 1))
+    guard found.count <= Self.fewEntries else { return false }
+    nodes = found
+    isAtEnd = true
+    end = found.reduce(end) { max($0, $1.transaction) }
+    return true
+  }
+
   private func page(of state: OutboxEntryState, _ count: Int) throws -> [OutboxNode] {
     let end = end
     let request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state && $0.sequence > end }
+    return try nodes(of: request.sort(\.sequence).limit(count))
+  }
+
+  private func nodes(of request: FetchRequest<OutboxEntryRecord>) throws -> [OutboxNode] {
     let sink = try NodeSink(model: context.persistentStoreCoordinator?.managedObjectModel)
-    try context.read(request.sort(\.sequence).limit(count), into: sink)
+    try context.read(request, into: sink)
     return sink.nodes
   }
 }
@@ -65,7 +94,7 @@ private final class NodeSink: ValueSink {
     let names = [
       table.rootName.name, table.recordKey.name, table.sequence.name, table.transaction.name, table.recordVersion.name,
       table.kind.name, table.state.name, table.isRejected.name, table.groupEnd.name, table.nextAttempt.name,
-      table.lease.name, table.references.name,
+      table.lease.name, table.references.name, table.claimant.name,
     ]
     let entity = try model?.entity(named: OutboxEntryRecord.entityName)
     slots = [Row.identifierSlot] + names.compactMap { entity?.attribute(named: $0)?.slot }
@@ -84,7 +113,7 @@ private final class NodeSink: ValueSink {
         recordVersion: value(5),
         facts: EntryGroup.Facts(
           kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
-        nextAttempt: value(10), lease: value(11),
+        nextAttempt: value(10), lease: value(11), claimant: value(13),
         // An entry whose related records cannot be read waits for none of them.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
           EntryFormat.Reference(role: $0.role, record: present($0.record))

@@ -60,13 +60,13 @@ extension Outbox {
   func renameIdentity(
     of id: ManagedObjectID, to values: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {
-    let rootNames = [id.entity.root.name] + id.entity.root.formerNames
+    renameIdentity(in: try context.entryRecords(of: [id])[id] ?? [], to: values)
+  }
+
+  /// Replaces the identifying values in entries; see ``renameIdentity(of:to:in:)``.
+  func renameIdentity(in records: [OutboxEntryRecord], to values: [String: AttributeValue]) {
     let data = EntryWriter.identity(
       values.sorted { $0.key < $1.key }.map { EntryFormat.Field(name: $0.key, base: nil, value: .value($0.value)) })
-    try context.makeLoggedEntries(ofKeys: [id.key], rootNames: rootNames)
-    for record in try records(ofKeys: [id.key], rootNames: rootNames, in: context)
-    where record.storeIdentifier == id.storeIdentifier {
-      record.identity = data
-    }
+    for record in records { record.identity = data }
   }
 }

@@ -59,6 +59,8 @@ extension Outbox {
     Set(coordinator.persistentStores.filter(\.environment.isReadOnly).map(\.identifier))
   }
 
+  var hasReadOnlyStores: Bool { coordinator.persistentStores.contains { $0.environment.isReadOnly } }
+
   /// Makes the entries of logs in stores that cannot be written, as unsaved objects of a context that lists them.
   func makeReadOnlyEntries(in context: ManagedObjectContext) throws {
     let readOnly = readOnlyStores

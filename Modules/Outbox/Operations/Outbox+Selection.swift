@@ -17,15 +17,19 @@ extension Outbox {
   ///   - limit: The greatest number of requests.
   ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A longer wait
   ///     means that the clock was set back, and is ignored.
-  func steps(
-    in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil
-  ) throws -> [OutboxStep] {
-    guard limit > 0 else { return [] }
+  ///   - isAbandoned: Whether the claim of an entry was given up, so that the entry can be sent before the end of the
+  ///     lease. Asked for entries that are claimed.
+  func selection(
+    in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil,
+    isAbandoned: (OutboxNode) -> Bool = { _ in false }
+  ) throws -> OutboxSelection {
+    guard limit > 0 else { return OutboxSelection() }
     try makeEntries()
     var reader = NodeReader(in: context)
     var size = 1024
     while true {
       try reader.read(size)
+      reader.releaseClaims(where: isAbandoned)
       OutboxSequence.shared.raise(to: reader.end)
       var ready: [(store: StoreIdentifier, record: CausalGraph.Ready)] = []
       for (store, nodes) in reader.completeNodes {
@@ -33,11 +37,16 @@ extension Outbox {
         ready += graph.ready(at: date, limit: limit, longestWait: maximumDelay).map { (store, $0) }
       }
       if ready.count >= limit || reader.isAtEnd {
-        var selection = try selection(of: ready, through: reader.end, in: context)
+        var (selection, cancelled) = try plan(ready, through: reader.end, in: context)
         if !reader.isAtEnd { try removeStepsBeforeInserts(from: &selection.steps, known: reader, in: context) }
-        let steps = selection.steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit)
-        let isChanged = try remove(selection.cancelled, in: context)
-        if !steps.isEmpty || reader.isAtEnd && !isChanged { return Array(steps) }
+        selection.steps = Array(selection.steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit))
+        let isChanged = try remove(cancelled, in: context)
+        if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
+          let removed = Set(isChanged ? cancelled.map(\.id) : [])
+          selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
+          selection.isComplete = reader.isAtEnd
+          return selection
+        }
         // Entries without an effect took the places of others.
         if isChanged { (reader, size) = (NodeReader(in: context), 512) }
       }
@@ -49,14 +58,13 @@ extension Outbox {
   /// The next request of each record, and the entries without an effect.
   ///
   /// - Parameter end: The end of the saves that count.
-  private func selection(
-    of ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64,
-    in context: ManagedObjectContext
-  ) throws -> (steps: [OutboxStep], cancelled: [OutboxEntry]) {
-    var steps: [OutboxStep] = []
+  private func plan(
+    _ ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64, in context: ManagedObjectContext
+  ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
+    var selection = OutboxSelection()
     var cancelled: [OutboxEntry] = []
     for (store, group) in Dictionary(grouping: ready, by: \.store) {
-      let entries = try entries(of: group.map(\.record.record), store: store, in: context)
+      let entries = try entries(of: group.map(\.record.record), store: store, &selection.objects, in: context)
       for ready in group.map(\.record) {
         let known = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
         let plan = OutboxPlan(entries: Array(known))
@@ -64,10 +72,10 @@ extension Outbox {
         // A step behind a parked entry waits.
         guard var step = plan.steps.first, step.head.state != .parked else { continue }
         step.deferredReferences = ready.deferred.intersection(step.newReferences)
-        steps.append(step)
+        selection.steps.append(step)
       }
     }
-    return (steps, cancelled)
+    return (selection, cancelled)
   }
 
   /// Removes the requests that refer to records whose inserts were not read. A clock that was set back between two runs of
@@ -89,8 +97,11 @@ extension Outbox {
   }
 
   /// The entries of records of one store, in the order of each record's saves.
+  ///
+  /// - Parameter objects: Receives the objects of the entries.
   private func entries(
-    of records: [OutboxRecord], store: StoreIdentifier, in context: ManagedObjectContext
+    of records: [OutboxRecord], store: StoreIdentifier, _ objects: inout [ManagedObjectID: OutboxEntryRecord],
+    in context: ManagedObjectContext
   ) throws -> [OutboxRecord: [OutboxEntry]] {
     var result: [OutboxRecord: [OutboxEntry]] = [:]
     let decoder = EntryDecoder(coordinator: coordinator)
@@ -99,6 +110,7 @@ extension Outbox {
       for object in try self.records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
       where object.storeIdentifier == store {
         let entry = try decoder.entry(object)
+        objects[entry.id] = object
         result[entry.record, default: []].append(entry)
       }
     }

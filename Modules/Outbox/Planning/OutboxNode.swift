@@ -11,7 +11,10 @@ struct OutboxNode: Sendable {
   let recordVersion: Int64
   let facts: EntryGroup.Facts
   let nextAttempt: Date
-  let lease: Date?
+  /// The end of the claim; `nil` without a claim, and for a claim that its forwarder has given up.
+  var lease: Date?
+  /// The name of the forwarder that has the claim.
+  let claimant: String?
   let references: [EntryFormat.Reference]
 
   /// Orders the entries of one record as the record's saves followed each other.

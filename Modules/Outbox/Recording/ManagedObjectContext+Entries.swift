@@ -1,6 +1,23 @@
 import CoherenceCore
 
 extension ManagedObjectContext {
+  /// The entries of records, in the order of each record's saves. Makes those that the log has; the caller saves.
+  ///
+  /// Reads the log with one statement, and the entries with one for each hierarchy.
+  func entryRecords(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
+    guard !ids.isEmpty else { return [:] }
+    try makeLoggedEntries(of: ids)
+    var result: [ManagedObjectID: [OutboxEntryRecord]] = [:]
+    for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
+      let byKey = Dictionary(grouping: group, by: \.key)
+      for record in try entryRecords(ofKeys: Array(byKey.keys), rootNames: [root.name] + root.formerNames) {
+        let id = byKey[record.recordKey]?.first { $0.storeIdentifier == record.storeIdentifier }
+        if let id { result[id, default: []].append(record) }
+      }
+    }
+    return result.mapValues { $0.sorted { $0.precedes($1) } }
+  }
+
   /// The records of all entries of records of a hierarchy, in no order.
   ///
   /// - Parameter rootNames: The names of the root of the hierarchy.

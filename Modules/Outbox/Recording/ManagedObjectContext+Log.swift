@@ -13,19 +13,19 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes the entries of the records of the log that have changes of records of a hierarchy.
+  /// Makes the entries of the records of the log that have changes of some records.
   ///
   /// The entries and the rest of the context see one state of the stores: a record that is read with a user's edit has
   /// the entry of the edit. The caller saves; when another context makes the entries first, the save meets a version
   /// conflict.
-  ///
-  /// - Parameter rootNames: The names of the root of the hierarchy.
-  func makeLoggedEntries(ofKeys keys: some Sequence<Int64>, rootNames: [String]) throws {
-    let keys = Set(keys)
-    var ids: Set<ManagedObjectID> = []
-    try forEachLoggedChange { change, save in
-      if keys.contains(change.record.key), rootNames.contains(change.record.rootName) { ids.insert(save.id) }
+  func makeLoggedEntries(of records: [ManagedObjectID]) throws {
+    var wanted: Set<OutboxRecord> = []
+    for id in records {
+      let root = id.entity.root
+      for name in [root.name] + root.formerNames { wanted.insert(OutboxRecord(rootName: name, key: id.key)) }
     }
+    var ids: Set<ManagedObjectID> = []
+    try forEachLoggedChange { change, save in if wanted.contains(change.record) { ids.insert(save.id) } }
     guard !ids.isEmpty else { return }
     try makeEntries(of: try objects(for: ids.sorted { $0.key < $1.key }, as: OutboxLogRecord.self))
   }

@@ -15,27 +15,54 @@ struct ForwardingIdleTests {
     try stack.outbox.start(stack.options())
     try stack.insertNote("A")
     for _ in 0..<3 { #expect(try await stack.outbox.flush() == 0) }
-    let (known, scans) = (operations.count, stack.outbox.statistics.scans)
+    let (known, scans) = (operations.count(.fetch), stack.outbox.statistics.scans)
     for _ in 1...1000 {
       #expect(stack.time.sleeperCount == 0)
       stack.time.advance(by: .seconds(3600))
     }
-    // The searches of both flushes, and those that late news of the forwarder's own saves ask for.
+    // The searches of both flushes, and those at the beginning of listening, for which the first flush may be too early.
     for _ in 0..<2 { #expect(try await stack.outbox.flush() == 0) }
-    #expect(stack.outbox.statistics.scans - scans <= 8)
-    #expect(operations.count - known <= 100)
+    let searches = stack.outbox.statistics.scans - scans
+    #expect((2...4).contains(searches))
+    #expect(operations.count(.fetch) - known <= 2 * searches)
+    await stack.outbox.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit costs one search, and neither its claim nor its acknowledgement asks for another`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let operations = OperationCount()
+    stack.outbox.coordinator.observer = operations
+    try stack.outbox.start(stack.options(concurrency: 4, lookahead: 8))
+    #expect(try await stack.outbox.flush() == 0)
+    var events = stack.outbox.events.makeAsyncIterator()
+    let (scans, fetches, saves) = (stack.outbox.statistics.scans, operations.count(.fetch), operations.count(.save))
+    let edits = 20
+    for number in 0..<edits {
+      try stack.insertNote("\(number)")
+      while let event = await events.next() { if case .idle = event { break } }
+    }
+    // The stream and the store may begin to listen after the flush, and each asks for a search then.
+    let searches = stack.outbox.statistics.scans - scans
+    #expect((edits...edits + 2).contains(searches))
+    // A search reads the log and the entries; an edit, its values; a new key, the log, the entries, and copies with the key.
+    #expect(operations.count(.fetch) - fetches <= 2 * searches + 4 * edits)
+    // The save of the user, that of the entry, the claim, and the acknowledgement.
+    #expect(operations.count(.save) - saves == 4 * edits)
     await stack.outbox.stop()
   }
 }
 
 /// Counts the reads and saves of a stack.
 private final class OperationCount: StackObserver {
-  private let number = Mutex(0)
+  private let numbers = Mutex<[StackOperation.Kind: Int]>([:])
 
-  var count: Int { number.withLock { $0 } }
+  func count(_ kind: StackOperation.Kind) -> Int { numbers.withLock { $0[kind, default: 0] } }
 
   func began(_ operation: StackOperation) -> any StackObservation {
-    number.withLock { $0 += 1 }
+    numbers.withLock { $0[operation.kind, default: 0] += 1 }
     return Observation()
   }
 

@@ -29,6 +29,34 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a flush waits neither for an edit that another process sends, nor for the lease of a process that ended`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try stack.insertNote("A")
+    try await crash(stack)
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("B")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    try other.outbox.start(other.options())
+    #expect(try await other.outbox.flush() == 2)
+    #expect(try await other.outbox.counts() == OutboxCounts(sending: 2))
+    gate.open()
+    #expect(try await stack.outbox.flush() == 1)
+    await stack.outbox.stop()
+    async let all = other.outbox.flush(waitsForOthers: true)
+    await stack.time.untilSleeping(for: .seconds(60))
+    #expect(await stack.server.calls.count == 1)
+    stack.time.advance(by: .seconds(60))
+    #expect(try await all == 0)
+    await other.outbox.stop()
+    #expect(await stack.server.calls.count == 2)
+  }
+
+  @Test(arguments: Backend.available)
   func `two forwarders send each edit once`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()

@@ -60,6 +60,44 @@ struct ForwardingSignalTests {
     #expect(await stack.server.applied.count == 3)
   }
 
+  @Test(arguments: Backend.available)
+  func `an idle forwarder sends the edit that waited for an entry which a merge of another process removes`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try stack.edit { context in
+      let folder = try NoteFolder(context: context)
+      (folder.id, folder.name) = ("local-F", "F")
+      let note = try Note(context: context)
+      (note.id, note.title, note.folder) = ("local-A", "A", folder)
+    }
+    #expect(try await stack.forwardAll() == 0)
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    try stack.change("A") { $0.folder = nil }
+    #expect(try await stack.forwardAll() == 1)
+    try stack.edit { context in
+      for folder in try context.fetch(FetchRequest(NoteFolder.self)) { context.delete(folder) }
+    }
+    try other.outbox.start(other.options())
+    // The folder is deleted after the note has left it.
+    #expect(try await other.outbox.flush() == 2)
+    let calls = await stack.server.calls.count
+    try mergeEmptyPage(in: stack)
+    await stack.server.untilCalled(calls + 1)
+    #expect(await stack.server.calls.last?.kind == .delete)
+    #expect(try await other.outbox.flush() <= 1)
+    await other.outbox.stop()
+  }
+
+  /// Merges a page of the server that has no notes.
+  private func mergeEmptyPage(in stack: NoteStack) throws {
+    try stack.connect.start()
+    let entity = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+    let options = MergeOptions(mode: .replace, maximumDeletedShare: 1, pendingEdits: .server)
+    try stack.connect.newActionContext().merge(records: [MergeRecord](), for: entity, options: options)
+  }
+
   @Test func `a save signals for a new entry alone`() throws {
     let stack = try NoteStack()
     let store = try #require(stack.connect.persistentStoreCoordinator.persistentStores.first as? any StoreSignaling)

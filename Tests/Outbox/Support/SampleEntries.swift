@@ -48,7 +48,7 @@ enum SampleEntries {
       recordVersion: sequence,
       facts: EntryGroup.Facts(
         kind: kind, state: state, isRejected: isRejected, sequence: sequence, groupEnd: groupEnd),
-      nextAttempt: nextAttempt, lease: lease,
+      nextAttempt: nextAttempt, lease: lease, claimant: nil,
       references: new.map { EntryFormat.Reference(role: .new, record: item($0)) }
         + base.map { EntryFormat.Reference(role: .base, record: item($0)) })
   }

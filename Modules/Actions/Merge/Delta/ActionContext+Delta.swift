@@ -34,6 +34,7 @@ extension ActionContext {
       options.mode = .upsertOnly
     } else {
       options.mode = .replace
+      options.namesDeletedRecords = true
       options.includesSubentities = true
       options.maximumDeletedShare = 1
       deleted = try self.predicate(of: page.tombstones, entity)

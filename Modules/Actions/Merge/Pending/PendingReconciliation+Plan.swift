@@ -93,6 +93,10 @@ extension PendingReconciliation {
     let row = update.row
     let values = try values(update.index, of: row, incoming)
     let isInsert = edit.kind == .insert
+    if edit.isConfirmed, isReinserted(update.index, incoming) {
+      keptCount += 1
+      return false
+    }
     let leavesServer = edit.isBeingSent || isInsert && isReinserted(update.index, incoming)
     var discarded = leavesServer ? [] : discarded
     var conflicting: Set<String> = []
@@ -101,6 +105,11 @@ extension PendingReconciliation {
     for slot in values.indices {
       guard let value = values[slot], value != .value(row[slot]) else { continue }
       let name = row.entity.slots[slot].name
+      if value.isOutdated(by: edit, name) {
+        update.keptSlots.insert(slot)
+        isKept = true
+        continue
+      }
       if !isInsert, !edit.changed.contains(name) {
         remains = true
         continue
@@ -153,6 +162,7 @@ extension PendingReconciliation {
   /// Whether the merge may delete a record that the input does not contain.
   private func allowsDelete(_ edit: PendingEdit?) -> Bool {
     guard let edit, edit.kind != .delete else { return true }
+    if edit.isConfirmed, namesDeletedRecords { return true }
     if edit.kind == .update, !edit.isBeingSent {
       let isDeleted = policy == .server
       decide(over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted)
@@ -212,5 +222,11 @@ private enum IncomingValue: Equatable {
   func isKnown(to edit: PendingEdit, _ name: String) -> Bool {
     guard case .value(let value) = self else { return false }
     return edit.base[name] == value || edit.ownValues[name]?.contains(value) == true
+  }
+
+  /// Whether the server had the value before it confirmed the edit.
+  func isOutdated(by edit: PendingEdit, _ name: String) -> Bool {
+    guard case .value(let value) = self else { return false }
+    return edit.outdated[name]?.contains(value) == true
   }
 }

@@ -16,6 +16,10 @@ final class PendingReconciliation {
   let policy: MergeOptions.PendingEditsPolicy
   let context: ActionContext
   let layout: MergeLayout
+  /// The beginning of the request for the input.
+  private let requestedAt: ContinuousClock.Instant
+  /// Whether the input names the records to delete.
+  let namesDeletedRecords: Bool
   /// The pending inserts of the merge's entity, by record.
   private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending deletions of the merge's entity, by key.
@@ -41,8 +45,10 @@ final class PendingReconciliation {
     policy = scope.options.pendingEdits
     self.context = context
     self.layout = layout
+    requestedAt = scope.options.requestedAt ?? context.madeAt
+    namesDeletedRecords = scope.options.namesDeletedRecords
     guard isCovered else { return }
-    for edit in try edits(PendingEditsQuery(.insertsAndDeletions, of: layout.entity)) {
+    for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
       case .insert: inserts[edit.recordID] = edit
       case .delete: if let key = Self.key(of: edit, layout.keys.map(\.name)) { deletions[MergeKey(values: key)] = edit }
@@ -51,15 +57,16 @@ final class PendingReconciliation {
     }
   }
 
-  private func edits(_ query: PendingEditsQuery) throws -> [PendingEdit] {
+  private func edits(_ selection: PendingEditsQuery.Selection, _ entity: EntityDescription) throws -> [PendingEdit] {
     try context.refuseIfCanceled()
+    let query = PendingEditsQuery(selection, of: entity, requestedAt: requestedAt)
     return try source.pendingEdits(query, in: context)
   }
 
   /// Returns the pending edits of some records of an entity.
   func edits(of ids: [ManagedObjectID], _ entity: EntityDescription) throws -> [ManagedObjectID: PendingEdit] {
     guard !ids.isEmpty, source.covers(entity) else { return [:] }
-    let edits = try edits(PendingEditsQuery(.records(ids), of: entity))
+    let edits = try self.edits(.records(ids), entity)
     return Dictionary(edits.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -79,7 +86,7 @@ final class PendingReconciliation {
     var keys: Set<[AttributeValue]> = []
     if source.covers(entity) {
       let names = destination.keyAttributes.map(\.name)
-      for edit in try edits(PendingEditsQuery(.insertsAndDeletions, of: entity)) where edit.kind == .delete {
+      for edit in try edits(.insertsAndDeletions, entity) where edit.kind == .delete {
         if let key = Self.key(of: edit, names) { keys.insert(key) }
       }
     }

@@ -22,7 +22,7 @@ extension ChoreBook {
   func sync() async throws {
     _ = try await connect.execute(MergeChores(server: server)).value
     try outbox.start(ForwardOptions(leaseDuration: .seconds(5)))
-    try await outbox.flush()
+    try await outbox.flush(waitsForOthers: true)
     await outbox.stop()
   }
 

@@ -1,0 +1,46 @@
+import CoherenceCore
+
+/// An edit that the server has confirmed, for merges of pages that may be older.
+struct Confirmation: Sendable {
+  /// A record of a store, whichever coordinator names it.
+  struct Subject: Hashable, Sendable {
+    let store: StoreIdentifier
+    let record: OutboxRecord
+  }
+
+  let subject: Subject
+  /// The present name of the record's entity.
+  let entityName: String
+  let kind: OutboxEntryKind
+  /// The values that the server had before the edit, by property.
+  private(set) var outdated: [String: [OutboxValue]] = [:]
+  /// The properties whose former values are not known, because of their size.
+  private(set) var unknown: Set<String> = []
+  /// The changed members of to-many relationships.
+  let members: [OutboxMembers]
+  /// The values by which the server knew the record.
+  let identity: [String: AttributeValue]
+  /// A time after the answer of the server and before the save of the acknowledgement.
+  var time = ContinuousClock.now
+
+  /// The confirmation of an edit; `nil` for entries without a store.
+  init?(of step: OutboxStep) {
+    guard let store = step.head.id.storeIdentifier else { return nil }
+    subject = Subject(store: store, record: step.record)
+    entityName = step.head.entityName
+    kind = step.kind
+    members = step.members
+    identity = step.identity
+    // A page that has an inserted record is newer than the insert.
+    guard kind == .update else { return }
+    let last = Dictionary(step.changes.map { ($0.name, $0.value) }) { _, last in last }
+    for change in step.entries.flatMap(\.changes) {
+      for case let value? in [change.base, change.value] where value != last[change.name] { add(value, change.name) }
+    }
+  }
+
+  /// Adds the former value of a property that the server's answer to an update has changed.
+  mutating func add(_ value: OutboxValue, _ name: String) {
+    if case .omitted = value { unknown.insert(name) } else { outdated[name, default: []].append(value) }
+  }
+}

@@ -1,0 +1,59 @@
+import CoherenceActions
+import CoherenceCore
+
+/// The pending edits of a merge, together with the edits that the server has confirmed since the request of its page.
+///
+/// A confirmed edit counts as being sent, because the page may be older. Only the values that the server had before are
+/// kept out, so that a page that is newer is merged.
+struct ConfirmedEdits {
+  let coordinator: PersistentStoreCoordinator
+  let requestedAt: ContinuousClock.Instant
+
+  /// Adds confirmed deletions to the pending inserts and deletions of an entity.
+  func addDeletions(of entity: EntityDescription, to edits: inout [PendingEdit]) {
+    let names = Set(entity.hierarchy.map(\.name))
+    let confirmed = Confirmations.shared.since(requestedAt) { $0.kind == .delete && names.contains($0.entityName) }
+    guard !confirmed.isEmpty else { return }
+    let known = Set(edits.map(\.recordID))
+    for confirmation in confirmed {
+      guard let store = coordinator.persistentStore(with: confirmation.subject.store),
+        let id = confirmation.subject.record.objectID(in: store), !known.contains(id)
+      else { continue }
+      edits.append(PendingEdit(of: id, .delete, base: confirmation.identity, isBeingSent: true, isConfirmed: true))
+    }
+  }
+
+  /// Adds confirmed inserts and updates to the pending edits of some records.
+  func addEdits(of ids: [ManagedObjectID], to edits: inout [PendingEdit]) {
+    var subjects: [Confirmation.Subject: ManagedObjectID] = [:]
+    for id in ids {
+      guard let store = id.storeIdentifier else { continue }
+      subjects[Confirmation.Subject(store: store, record: OutboxRecord(rootName: id.entity.root.name, key: id.key))] =
+        id
+    }
+    let confirmed = Confirmations.shared.since(requestedAt) { $0.kind != .delete && subjects[$0.subject] != nil }
+    for (subject, confirmations) in Dictionary(grouping: confirmed, by: \.subject) {
+      guard let id = subjects[subject], let store = coordinator.persistentStore(with: subject.store) else { continue }
+      let known = edits.firstIndex { $0.recordID == id }
+      var edit = known.map { edits[$0] } ?? PendingEdit(of: id, .update, isConfirmed: true)
+      edit.isBeingSent = true
+      for confirmation in confirmations { edit.add(confirmation, in: store) }
+      if let known { edits[known] = edit } else { edits.append(edit) }
+    }
+  }
+}
+
+extension PendingEdit {
+  fileprivate mutating func add(_ confirmation: Confirmation, in store: any PersistentStore) {
+    for (name, values) in confirmation.outdated {
+      outdated[name, default: []].formUnion(values.compactMap { $0.attributeValue(in: store) })
+    }
+    changed.formUnion(confirmation.unknown)
+    for change in confirmation.members where change.isKnown {
+      var members = self.members[change.name] ?? PendingMembers()
+      members.added.formUnion(change.added.compactMap { $0.objectID(in: store) })
+      members.removed.formUnion(change.removed.compactMap { $0.objectID(in: store) })
+      self.members[change.name] = members
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import CoherenceCore
+import Foundation
+
+/// The entries that a search of a forwarder leaves to later searches.
+struct ForwardRest: Sendable {
+  /// The earliest next attempt of an entry whose time has not come; `nil` without such an entry.
+  var nextAttempt: Date?
+  /// The earliest end of a claim of another forwarder; `nil` without such a claim.
+  var nextLeaseEnd: Date?
+  /// Whether an entry is in no edit that this forwarder has claimed. The settlement of an edit may make the entry ready.
+  var hasWaitingEntries = true
+  /// The numbers of all entries; `nil` when the search did not read all.
+  var counts: OutboxCounts?
+
+  /// The date of the next search; `nil` when only news ask for a search.
+  var nextDue: Date? { [nextAttempt, nextLeaseEnd].compactMap { $0 }.min() }
+}
+
+extension ForwardRest {
+  /// The rest of a search that has read all entries.
+  ///
+  /// - Parameters:
+  ///   - nodes: All entries, as they were before the claims of the search.
+  ///   - steps: The edits that this forwarder has claimed, also in earlier searches.
+  ///   - maximumDelay: The longest time until the next search.
+  init(of nodes: [OutboxNode], besides steps: [OutboxStep], at now: Date, maximumDelay: Duration) {
+    let heads = Set(steps.map(\.head.id))
+    let claimed = Set(steps.flatMap(\.entries).map(\.id))
+    let latest = now.addingTimeInterval(maximumDelay / .seconds(1))
+    var counts = OutboxCounts()
+    hasWaitingEntries = false
+    for node in nodes {
+      if !claimed.contains(node.id) { hasWaitingEntries = true }
+      switch heads.contains(node.id) ? .sending : node.facts.state {
+      case .pending:
+        counts.pending += 1
+        if node.nextAttempt > now { nextAttempt = min(nextAttempt ?? latest, node.nextAttempt) }
+      case .sending:
+        counts.sending += 1
+        guard !heads.contains(node.id), let lease = node.lease, lease > now else { continue }
+        nextLeaseEnd = min(nextLeaseEnd ?? latest, lease)
+      case .parked: counts.parked += 1
+      }
+    }
+    self.counts = counts
+  }
+
+  /// Takes the entries of an accepted edit out of the numbers.
+  mutating func remove(_ step: OutboxStep) {
+    counts?.sending -= 1
+    counts?.pending -= step.entries.count - 1
+  }
+}

@@ -1,0 +1,29 @@
+import CoherenceCore
+
+/// The entries of settlements, read together inside of the context that writes the settlements.
+struct SettledEntries {
+  /// The entries with the claims of the forwarder. An entry that another forwarder has taken over is missing.
+  let heads: [ManagedObjectID: OutboxEntryRecord]
+  /// The entries of the records that get values of the server, in the order of each record's saves, with those that the log
+  /// has: in the state of the stores in which the records are read.
+  let entries: [ManagedObjectID: [OutboxEntryRecord]]
+
+  init(of settlements: [ForwardSettlement], _ claim: ForwardClaim, in context: ManagedObjectContext) throws {
+    let ids = settlements.compactMap(\.recordWithNewValues)
+    entries = try context.entryRecords(of: ids)
+    guard ids.count == settlements.count else {
+      heads = try claim.records(in: context)
+      return
+    }
+    let claimed = entries.values.joined().filter { $0.state == .sending && $0.claimant == claim.claimant }
+    heads = Dictionary(claimed.map { ($0.objectID, $0) }) { first, _ in first }
+  }
+}
+
+extension ForwardSettlement {
+  /// The record to which values of the server are written.
+  fileprivate var recordWithNewValues: ManagedObjectID? {
+    guard case .remove(let values) = consequence, !values.isEmpty else { return nil }
+    return flight.step.head.recordID
+  }
+}

@@ -1,0 +1,183 @@
+import CoherenceActions
+import CoherenceCore
+import TestSupport
+import Testing
+
+@testable import CoherenceOutbox
+
+/// Merges of pages whose requests began before the server confirmed an edit.
+@Suite("Pages older than an acknowledgement")
+struct OldPageTests {
+  /// A started Connect with notes that the server has.
+  private struct Stage {
+    let stack: NoteStack
+    private let note: EntityDescription
+
+    init(_ backend: Backend, _ titles: String...) async throws {
+      stack = try NoteStack(backend)
+      note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+      try await stack.connect.start()
+      for title in titles { try stack.insertNote(title) }
+      #expect(try await stack.forwardAll() == 0)
+    }
+
+    /// The titles of the notes by identifier.
+    func titles() throws -> [String: String] {
+      try stack.read { context in
+        Dictionary(uniqueKeysWithValues: try context.fetch(FetchRequest(Note.self)).map { ($0.id, $0.title) })
+      }
+    }
+
+    /// The page that the server has now.
+    func page() async -> [MergeRecord] {
+      await stack.server.records.filter { $0.value.entityName == Note.entityName }.sorted { $0.key < $1.key }
+        .map { id, record in
+          guard case .string(let title)? = record.values["title"] else { return MergeRecord(["id": id]) }
+          return MergeRecord(["id": id, "title": title])
+        }
+    }
+
+    func merge(
+      _ page: [MergeRecord], _ policy: MergeOptions.PendingEditsPolicy = .keepLocal,
+      _ mode: MergeOptions.Mode = .replace, requestedAt: ContinuousClock.Instant?
+    ) throws -> MergeResult {
+      let options = MergeOptions(mode: mode, maximumDeletedShare: 1, pendingEdits: policy, requestedAt: requestedAt)
+      return try stack.connect.newActionContext().merge(records: page, for: note, options: options)
+    }
+
+    func merge(_ page: DeltaPage, requestedAt: ContinuousClock.Instant) throws -> MergeResult {
+      let options = MergeOptions(maximumDeletedShare: 1, requestedAt: requestedAt)
+      return try stack.connect.newActionContext().merge(page, for: note, options: options)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page older than an acknowledgement neither puts back a value, nor deletes or inserts a record`(
+    _ backend: Backend
+  ) async throws {
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let stage = try await Stage(backend, "A", "B")
+      let requestedAt = ContinuousClock.now
+      let old = await stage.page()
+      try stage.stack.change("A") { $0.title = "A1" }
+      try stage.stack.change("A1") { $0.title = "A2" }
+      try stage.stack.delete("B")
+      try stage.stack.insertNote("C")
+      #expect(try await stage.stack.forwardAll() == 0)
+      let titles = ["s1": "A2", "s3": "C"]
+      #expect(try stage.titles() == titles)
+      let result = try stage.merge(old, policy, requestedAt: requestedAt)
+      #expect(result.keptEdits == 3 && result.pendingConflicts == 0)
+      #expect(try stage.titles() == titles)
+      #expect(try await stage.stack.outbox.counts().total == 0)
+      // The page of a later request is merged as it is.
+      #expect(try stage.merge(old, policy, requestedAt: .now).deleted == 1)
+      #expect(try stage.titles() == ["s1": "A", "s2": "B"])
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `the context of an action knows the beginning of its request`(_ backend: Backend) async throws {
+    let stage = try await Stage(backend, "A")
+    let context = stage.stack.connect.newActionContext()
+    let old = await stage.page()
+    try stage.stack.change("A") { $0.title = "A1" }
+    #expect(try await stage.stack.forwardAll() == 0)
+    let entity = try stage.stack.connect.managedObjectModel.entity(named: Note.entityName)
+    func merge(in context: ActionContext) throws -> Int { try context.merge(records: old, for: entity).keptEdits }
+    #expect(try merge(in: context) == 1)
+    #expect(try stage.titles() == ["s1": "A1"])
+    #expect(try merge(in: stage.stack.connect.newActionContext()) == 0)
+    #expect(try stage.titles() == ["s1": "A"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a value that the server did not have before the edit is merged from an old page`(
+    _ backend: Backend
+  ) async throws {
+    let stage = try await Stage(backend, "A")
+    let requestedAt = ContinuousClock.now
+    try stage.stack.change("A") { $0.title = "A1" }
+    #expect(try await stage.stack.forwardAll() == 0)
+    await stage.stack.server.change("s1") { $0.values["title"] = .string("of another client") }
+    let page = await stage.page()
+    #expect(try stage.merge(page, requestedAt: requestedAt).updated == 1)
+    #expect(try stage.titles() == ["s1": "of another client"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a pending edit on top of a confirmed one is kept, and no conflict with an old page`(
+    _ backend: Backend
+  ) async throws {
+    let stage = try await Stage(backend, "A")
+    let requestedAt = ContinuousClock.now
+    let old = await stage.page()
+    try stage.stack.change("A") { $0.title = "A1" }
+    #expect(try await stage.stack.forwardAll() == 0)
+    try stage.stack.change("A1") { $0.title = "A2" }
+    for policy in [MergeOptions.PendingEditsPolicy.server, .conflict] {
+      let result = try stage.merge(old, policy, requestedAt: requestedAt)
+      #expect(result.keptEdits == 1 && result.pendingConflicts == 0)
+      #expect(try stage.titles() == ["s1": "A2"])
+      #expect(try await stage.stack.outbox.counts().pending == 1)
+    }
+    #expect(try await stage.stack.forwardAll() == 0)
+    #expect(await stage.stack.server.records["s1"]?.values["title"] == .string("A2"))
+  }
+
+  @Test(arguments: Backend.available)
+  func `a tombstone deletes a record whose edit was confirmed after the request`(_ backend: Backend) async throws {
+    let stage = try await Stage(backend, "A", "B")
+    let requestedAt = ContinuousClock.now
+    try stage.stack.change("A") { $0.title = "A1" }
+    #expect(try await stage.stack.forwardAll() == 0)
+    let page = DeltaPage(records: [], tombstones: [MergeKey("s1")])
+    #expect(try stage.merge(page, requestedAt: requestedAt).deleted == 1)
+    #expect(try stage.titles() == ["s2": "B"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a value of the server's answer is not replaced by the value before the answer`(_ backend: Backend) async throws
+  {
+    let stage = try await Stage(backend, "A")
+    let requestedAt = ContinuousClock.now
+    try stage.stack.change("A") { $0.title = "A1" }
+    await stage.stack.server.script(.answer(.accepted(["rank": Int64(7)])))
+    #expect(try await stage.stack.forwardAll() == 0)
+    let old = [MergeRecord(["id": "s1", "title": "A", "rank": Int64(0)])]
+    #expect(try stage.merge(old, requestedAt: requestedAt).keptEdits == 1)
+    let ranks = try stage.stack.read { try $0.fetch(FetchRequest(Note.self)).map { [$0.title, "\($0.rank)"] } }
+    #expect(ranks == [["A1", "7"]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a note that was moved stays in its new folder when an old page has the former one`(
+    _ backend: Backend
+  ) async throws {
+    let stage = try await Stage(backend)
+    try stage.stack.edit { context in
+      for name in ["F", "G"] {
+        let folder = try NoteFolder(context: context)
+        (folder.id, folder.name) = ("local-\(name)", name)
+        guard name == "F" else { continue }
+        let note = try Note(context: context)
+        (note.id, note.title, note.folder) = ("local-A", "A", folder)
+      }
+    }
+    #expect(try await stage.stack.forwardAll() == 0)
+    func folder() throws -> String? { try stage.stack.read { try NoteStack.note("A", in: $0).folder?.name } }
+    let former = try stage.stack.read { try NoteStack.note("A", in: $0).folder?.id }
+    let id = try stage.stack.read { try NoteStack.note("A", in: $0).id }
+    let requestedAt = ContinuousClock.now
+    let formerPage = [MergeRecord(["id": id], links: ["folder": .one(MergeKey(try #require(former)))])]
+    try stage.stack.change("A") { note in
+      note.folder = try? note.managedObjectContext?.fetch(FetchRequest(NoteFolder.self).filter { $0.name == "G" }).first
+    }
+    #expect(try await stage.stack.forwardAll() == 0)
+    #expect(try folder() == "G")
+    #expect(try stage.merge(formerPage, .server, .upsertOnly, requestedAt: requestedAt).keptEdits == 1)
+    #expect(try folder() == "G")
+    _ = try stage.merge(formerPage, .server, .upsertOnly, requestedAt: .now)
+    #expect(try folder() == "F")
+  }
+}
