@@ -315,7 +315,7 @@ extension ConformanceSubject {
       }
     }
     Case("a delete by another context takes a record out of a cascade", model: Orchards.model) { stack in
-      try Orchards.plant(stack, trees: 1, leaves: 3)
+      try Orchards.plant(stack, trees: 3, leaves: 0)
       let context = stack.context()
       try context.performAndWait {
         try deleteOrchard(context)
@@ -324,7 +324,7 @@ extension ConformanceSubject {
       let other = stack.context()
       var changes = other.didSaveChanges.makeAsyncIterator()
       try other.performAndWait {
-        other.delete(try other.one("Leaf", where: equal("name", "orchard 0 0")))
+        other.delete(try other.one("Tree", where: equal("name", "orchard 0")))
         try other.save()
       }
       context.mergeChanges(fromContextDidSave: try unwrap(await changes.next()))

@@ -89,14 +89,12 @@ extension ConformanceSubject {
         let band = try band(context, "C")
         let first = band[Band.olderKey]
         let before = interposition.fetchCount
-        try stack.write { try $0.make("Band", ["name": "E", "year": 1980]) }
-        let after = interposition.fetchCount
+        try context.make("Band", ["name": "E", "year": 1980])
         try expectEqual(band[Band.olderKey], first)
-        try expectEqual(interposition.fetchCount, after, "no read")
-        try expect(before <= after, "a counter that rises")
+        try expectEqual(interposition.fetchCount, before, "no read")
         band.refreshFetchedProperties()
         try expectEqual(try band[Band.olderKey].map { try $0.label }, ["E", "A", "B"])
-        try stack.write { try $0.make("Band", ["name": "F", "year": 1970]) }
+        try context.make("Band", ["name": "F", "year": 1970])
         context.refresh(band, mergeChanges: false)
         try expectEqual(try band[Band.olderKey].map { try $0.label }, ["F", "E", "A", "B"])
       }
