@@ -60,7 +60,7 @@ struct AttributeCode {
   }
 
   private func swiftType(_ type: String) -> String {
-    let named = isCodable ? attribute.customClassName ?? type : type
+    let named = isCodable ? attribute.customClassName ?? type : weakReferenceType ?? type
     // A derived attribute has no value before the first save.
     return named + (attribute.isOptional || attribute.derivation != nil ? "?" : "")
   }
@@ -118,6 +118,13 @@ struct AttributeCode {
     default: break
     }
     return []
+  }
+
+  /// The type of a weak reference; `nil` for another attribute.
+  private var weakReferenceType: String? {
+    guard attribute.userInfo["coherence.type"] == "weakReference", attribute.kind == .string else { return nil }
+    let target = attribute.userInfo["coherence.entity"].map { plan.className(of: $0) }
+    return "WeakReference<\(target ?? "ManagedObject")>"
   }
 
   private var isCodable: Bool {

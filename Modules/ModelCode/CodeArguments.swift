@@ -10,7 +10,7 @@ enum CodeArguments {
 
   /// The keys of settings that a model file keeps in its user info.
   private static let settings: Set<String> = [
-    "coherence.type", "coherence.cases", "coherence.default", "coherence.formerNames",
+    "coherence.type", "coherence.cases", "coherence.entity", "coherence.default", "coherence.formerNames",
   ]
 
   /// The user info of the application, in the order of the keys; none for an empty one.

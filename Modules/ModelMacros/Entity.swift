@@ -23,7 +23,7 @@
 /// evaluated for each new object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's default.
 ///
 /// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
-/// `entityDeclaration` and `propertyNames`, with the access level of the class, and the conformance to
+/// `entityDeclaration`, `propertyNames` and `deletionHooks`, with the access level of the class, and the conformance to
 /// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from
 /// `ManagedObject` directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
 ///
@@ -34,7 +34,7 @@
 ///   - userInfo: Texts of the application by key.
 @attached(
   member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
-  named(initializeDefaults), named(Snapshot), named(snapshot))
+  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot))
 @attached(memberAttribute)
 @attached(extension, conformances: DeclaredEntity, SnapshotProviding)
 public macro Entity(
@@ -54,7 +54,7 @@ public macro Entity(
 @attached(
   member, conformances: DeclaredSubentity, names: named(Properties), named(entityName), named(entityDeclaration),
   named(propertyNames),
-  named(initializeDefaults), named(Snapshot), named(snapshot))
+  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot))
 @attached(memberAttribute)
 @attached(extension, conformances: DeclaredSubentity)
 public macro Subentity(

@@ -146,7 +146,15 @@ struct SQLSchemaBuilder {
       indexes.append(SQLIndex(name: "", columns: columns, isUnique: isUnique, entities: entities))
     }
     if root.concreteEntities.count > 1 { add([SQLTable.entity]) }
-    for column in columns { if case .reference = column.slot { add([column.name]) } }
+    for (index, column) in columns.enumerated() {
+      guard case .reference = column.slot else { continue }
+      // The members of an ordered list come from their index in the order of the list.
+      if index + 1 < columns.count, case .position = columns[index + 1].slot {
+        add([column.name, columns[index + 1].name, SQLTable.id])
+      } else {
+        add([column.name])
+      }
+    }
     for entity in root.hierarchyByName {
       let members = entity === root ? nil : entity.concreteEntities.map(\.name).sorted()
       for properties in environment.ownConstraints(of: entity) {
@@ -174,6 +182,8 @@ extension StoredSchema.Table {
   /// Whether a table with all columns of an index does not have the index.
   fileprivate func lacks(_ index: SQLIndex) -> Bool {
     !indexes.contains { $0.isEquivalent(to: index) }
-      && index.columns.allSatisfy { name in name == SQLTable.entity || columns.contains { $0.name == name } }
+      && index.columns.allSatisfy { name in
+        name == SQLTable.entity || name == SQLTable.id || columns.contains { $0.name == name }
+      }
   }
 }

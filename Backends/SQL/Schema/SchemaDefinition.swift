@@ -131,7 +131,10 @@ struct SchemaDefinition {
 
   func create(_ index: SQLIndex, on table: String) -> SQLFragment {
     let kind: SQLFragment = index.isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
-    let columns = index.columns.map { "\(name: $0)\(dialect.indexColumnSuffix)" as SQLFragment }.joined(separator: ", ")
+    let columns = index.columns.map { column -> SQLFragment in
+      // A key is never missing, and statements order by it without a place for missing values.
+      column == SQLTable.id ? "\(name: column)" : "\(name: column)\(dialect.indexColumnSuffix)"
+    }.joined(separator: ", ")
     let statement: SQLFragment = "\(kind) \(name: index.name) ON \(name: table) (\(columns))"
     guard let entities = index.entities else { return statement }
     return statement + " WHERE \(entityCondition(entities))"

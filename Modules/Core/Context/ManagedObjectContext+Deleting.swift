@@ -3,22 +3,25 @@
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
   final func applyPendingDeleteRules() throws {
-    guard !storage.pendingDeletes.isEmpty else { return }
+    guard !storage.pendingDeletes.isEmpty || !storage.pendingRecordDeletes.isEmpty else { return }
     // Retains the objects whose rows were loaded in bulk until all rules are applied.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
-    while !storage.pendingDeletes.isEmpty {
+    // Each round is a level: the rules of all records that the last round has deleted.
+    while !storage.pendingDeletes.isEmpty || !storage.pendingRecordDeletes.isEmpty {
       // Taken first: hooks that the reads call may delete further objects.
-      let deleted = storage.pendingDeletes
-      storage.pendingDeletes = []
+      let (deleted, records) = (storage.pendingDeletes, storage.pendingRecordDeletes)
+      (storage.pendingDeletes, storage.pendingRecordDeletes) = ([], [])
       do {
-        if storage.recordsUndo { try recordUndo(ofReferencesTo: deleted.map(\.recordID)) }
+        if storage.recordsUndo { try recordUndo(ofReferencesTo: (deleted.map(\.recordID) + records.map(\.id))) }
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
-          for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
+          kept += try loadTargets(of: group, entity)
         }
         for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.recordID) }
+        kept += try applyDeleteRules(of: records)
       } catch {
         storage.pendingDeletes = deleted + storage.pendingDeletes
+        storage.pendingRecordDeletes = records + storage.pendingRecordDeletes
         throw error
       }
     }
@@ -61,23 +64,35 @@ extension ManagedObjectContext {
     return true
   }
 
+  /// Deletes the target of a cascade, after its hook and without its reference to the owner.
+  ///
+  /// - Parameter isDeleting: Whether the owner is still marked for deletion: the hook may have taken the delete back.
+  final func cascade(
+    to target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription,
+    while isDeleting: () -> Bool
+  ) throws {
+    let isPrepared = prepareCascade(to: target)
+    guard isDeleting() else { return }
+    try release(target, from: owner, relationship)
+    delete(target, isPrepared: isPrepared)
+  }
+
   /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
       // A hook may have taken the delete back, by a rollback or a refresh.
       guard object.pending?.kind == .deleted else { return false }
+      guard storage.recordsUndo || relationship.deletesReachTargets else { continue }
       let targets = try targets(of: relationship, from: object)
       if storage.recordsUndo, relationship.isToMany {
         storage.undo?.record(try object.changedMemberIDs(of: relationship), of: relationship, object)
       }
       for target in targets {
         switch relationship.deleteRule {
-        case .nullify: try release(target, from: object, relationship)
+        case .nullify: try release(target, from: object.recordID, relationship)
         case .cascade:
-          let isPrepared = prepareCascade(to: target)
+          try cascade(to: target, from: object.recordID, relationship) { object.pending?.kind == .deleted }
           guard object.pending?.kind == .deleted else { return false }
-          try release(target, from: object, relationship)
-          delete(target, isPrepared: isPrepared)
         case .deny, .noAction: break
         }
       }
@@ -104,19 +119,21 @@ extension ManagedObjectContext {
     } else {
       ids = []
     }
-    // A target without a record needs no rule.
-    return ids.compactMap { try? object.member($0, of: relationship) }
+    // A target without a record needs no rule, and neither does a deleted one.
+    return ids.compactMap { id in
+      storage.record(for: id)?.kind == .deleted ? nil : try? object.member(id, of: relationship)
+    }
   }
 
   /// Removes the deleted object from the inverse relationship of a target.
-  private final func release(
-    _ target: ManagedObject, from object: ManagedObject, _ relationship: RelationshipDescription
+  final func release(
+    _ target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription
   ) throws {
     guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.detached) else {
       return
     }
     do {
-      try target.removeRelated(object, of: inverse)
+      try target.removeRelated(owner, of: inverse)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // Another context deleted the target, and the link with it.
     }
@@ -133,5 +150,16 @@ extension ManagedObjectContext {
     object.collections = nil
     object.flags.formUnion([.detached, .deleted])
     storage.unregister(object)
+  }
+}
+
+extension RelationshipDescription {
+  /// Whether the delete of an owner changes or deletes targets of the relationship.
+  fileprivate var deletesReachTargets: Bool {
+    switch deleteRule {
+    case .cascade: true
+    case .nullify: inverse != nil
+    case .deny, .noAction: false
+    }
   }
 }

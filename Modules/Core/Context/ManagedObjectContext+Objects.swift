@@ -54,7 +54,8 @@ extension ManagedObjectContext {
   /// is reported as failures of accessors are: see ``reportedErrors``. Does nothing for a deleted object.
   ///
   /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
-  /// deleted since the last fetch together.
+  /// deleted since the last fetch together. A cascade makes objects of the records that it deletes only if their class
+  /// may override a hook of deletes, see ``DeletionHooks``, or if changes are recorded for undo.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -115,7 +116,7 @@ extension ManagedObjectContext {
   public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
   /// The saved objects with unsaved changes.
   public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }
-  /// The objects that the next save deletes.
+  /// The objects that the next save deletes. Makes the objects of records that a cascade deletes without objects.
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
   /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store.
@@ -129,7 +130,8 @@ extension ManagedObjectContext {
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
       try? applyPendingDeleteRules()
-      return Set(storage.records.filter { $0.kind == kind && !$0.isUnchanged }.compactMap(\.object))
+      let records = storage.records.filter { $0.kind == kind && !$0.isUnchanged }
+      return Set(records.compactMap { $0.isBareDelete ? makeFault($0.id, entity: $0.entity) : $0.object })
     }
   }
 
@@ -164,7 +166,18 @@ extension ManagedObjectContext {
     let object = entity.objectClass.init(
       ObjectBirth(entity: entity, id: id, storage: storage, row: nil, group: group?.number ?? 0, index: index))
     storage.registry.insert(object)
+    if storage.hasBareDeletes { connectToBareDelete(object) }
     return object
+  }
+
+  /// Makes an object of a record deleted without an object the deleted object of the record.
+  final func connectToBareDelete(_ object: ManagedObject) {
+    guard object.pending == nil, let record = storage.record(for: object.recordID), record.isBareDelete else { return }
+    record.object = object
+    object.pending = record
+    object.row = record.base
+    // The values are about to be deleted, and no read has asked for them.
+    object.flags.insert(.awake)
   }
 
   /// The object of a row.
@@ -215,6 +228,7 @@ extension ManagedObjectContext {
         if making.contains(.keepsRows) || known.version >= row.version { return }
         object.row = row
       })
+    if storage.hasBareDeletes { objects.visit(from: start, connectToBareDelete) }
     guard !asFaults, !making.contains(.awakensLater) else { return }
     objects.visit(from: start) { if $0.isAsleep { storage.loads.append($0) } }
   }

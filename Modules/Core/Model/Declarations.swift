@@ -61,7 +61,8 @@ public struct Entity: Sendable {
   }
 }
 
-/// The declaration of a property: an ``Attribute``, a ``CompositeAttribute`` or a ``Relationship``.
+/// The declaration of a property: an ``Attribute``, a ``CompositeAttribute``, a ``Relationship`` or a
+/// ``FetchedProperty``.
 public protocol PropertyDeclaration: Sendable {
   var name: String { get }
 }

@@ -20,6 +20,8 @@ final class EntityChecks: Sendable {
   let unique: [Int]
   /// Whether the class of the entity's objects has rules for single properties.
   let asksForProperties: Bool
+  /// Whether the delete of a record needs an object, because the class of the entity's objects may override a hook.
+  let hasDeletionHooks: Bool
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
@@ -52,6 +54,7 @@ final class EntityChecks: Sendable {
     }
     relationships = entity.relationships.filter(\.isBounded)
     asksForProperties = entity.objectClass is any PropertyValidating.Type
+    hasDeletionHooks = !DeletionHooks.hooks(of: entity.objectClass).isEmpty
     boundedOwners = entity.relationships.compactMap { relationship in
       guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.isBounded else { return nil }
       return (slot, inverse)

@@ -46,6 +46,9 @@ public final class EntityDescription: @unchecked Sendable {
   /// The slots of the parts of each composite, by name.
   @exclusivity(unchecked) public internal(set) var composites: [String: Range<Int>] = [:]
 
+  /// The declarations of properties without stored values, inherited ones included, by name.
+  @exclusivity(unchecked) var computedProperties: [String: any PropertyDeclaration] = [:]
+
   /// The uniqueness constraints, inherited ones included. The constraint of the entity's key, see ``keySetting``, is
   /// the last of the entity's own constraints.
   @exclusivity(unchecked) public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []

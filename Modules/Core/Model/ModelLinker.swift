@@ -54,7 +54,13 @@ struct ModelLinker {
 
   /// Adds the entity's own attributes and relationships after those of the superentity.
   private func addProperties(to entity: EntityDescription, from declaration: Entity) {
-    if let parent = entity.superentity { entity.properties = parent.properties }
+    if let parent = entity.superentity {
+      entity.properties = parent.properties
+      entity.computedProperties = parent.computedProperties
+    }
+    for property in declaration.properties where property is any ComputedPropertyDeclaration {
+      entity.computedProperties[property.name] = property
+    }
     var attributes: [AttributeDescription] = []
     for property in declaration.properties {
       if let attribute = property as? Attribute {

@@ -28,7 +28,7 @@ extension ModelValidation {
           + "declared, and take it over by a path such as 'artist.nameFold'.")
       return faults
     }
-    if text.type.storage != .string || text.type == .codable {
+    if text.type.storage != .string || text.type == .codable || text.type.isWeakReference {
       faults.append("\(path) is derived from '\(source)', which is no text.")
     }
     if text.derived != nil {

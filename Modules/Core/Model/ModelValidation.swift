@@ -136,6 +136,9 @@ struct ModelValidation {
     faults += renamingFaults(entity)
     for property in entity.properties {
       if let attribute = property as? Attribute { faults += attributeFaults(attribute, in: entity) }
+      if let computed = property as? any ComputedPropertyDeclaration {
+        faults += computed.faults(in: entity, among: byName)
+      }
       if let composite = property as? CompositeAttribute {
         if composite.parts.isEmpty { faults.append("Composite '\(entity.name).\(composite.name)' has no parts.") }
         if Set(composite.parts.map(\.name)).count != composite.parts.count {
@@ -152,6 +155,9 @@ struct ModelValidation {
     var faults: [String] = []
     for case .pattern(let pattern) in attribute.validation where (try? TextPattern(pattern, [])) == nil {
       faults.append("The pattern of \(path) is not a regular expression that can be read.")
+    }
+    if case .weakReference(let target?) = attribute.type, !entities.contains(where: { $0.name == target }) {
+      faults.append("The weak reference \(path) leads to '\(target)', which the model does not have.")
     }
     guard !attribute.defaultValue.isNull else { return faults }
     do {

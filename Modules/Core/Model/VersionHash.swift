@@ -60,6 +60,8 @@ extension AttributeType {
     case .enumeration(let raw, _): "enumeration(\(raw.canonicalName))"
     case .codable: "codable"
     case .transformable(let name): "transformable(\(name))"
+    // A hand-written class may leave the name out, which changes no stored value.
+    case .weakReference: "weakReference"
     }
   }
 }

@@ -180,12 +180,17 @@ extension ManagedObject {
 
   /// Removes an object from this side of a relationship. The object's own side is cleared already.
   final func removeRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+    try removeRelated(object.recordID, of: relationship)
+  }
+
+  /// Removes a record from this side of a relationship. The record's own side is cleared already, or deleted with it.
+  final func removeRelated(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot {
-      guard try loadedValue(at: slot) == .reference(object.recordID) else { return }
+      guard try loadedValue(at: slot) == .reference(id) else { return }
       return try write(.null, at: slot)
     }
     guard pending?.kind != .deleted else { return }
-    try changeMembers(of: relationship, .remove(object.recordID))
+    try changeMembers(of: relationship, .remove(id))
   }
 
   /// Checks that an object may be related to this one.

@@ -105,6 +105,12 @@ open class ManagedObject {
 
   // MARK: Hooks
 
+  /// The hooks of deletes that the class overrides; see ``DeletionHooks``.
+  ///
+  /// A class that overrides none of ``prepareForDeletion()``, ``validateForDelete()`` and ``didSave()`` declares it here,
+  /// so that cascades delete its records without objects. Asked once for each entity.
+  open class var deletionHooks: DeletionHooks { DeletionHooks(of: ManagedObject.self, overriding: []) }
+
   /// Sets the values of a new object that no literal expresses, such as the present date.
   ///
   /// Called once for each new object, after the model's defaults are set, before the object is inserted and before
@@ -168,7 +174,8 @@ open class ManagedObject {
   ///
   /// Called once for each delete. Deletes of the object in the override have no effect, because the object is about to
   /// be deleted. A ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``. Not called for
-  /// batch deletes, for deletes that other contexts saved, nor for a parent's object that a child's save deletes.
+  /// batch deletes, for deletes that other contexts saved, for a parent's object that a child's save deletes, nor for
+  /// records that a cascade deletes without an object, because ``deletionHooks`` leaves the hook out.
   open func prepareForDeletion() {}
 
   /// Called in the context before a saved object loses its loaded values: by a refresh, a rollback, a reset, the

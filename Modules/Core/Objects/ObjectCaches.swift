@@ -5,6 +5,8 @@ final class ObjectCaches {
   var lists: [RelationshipDescription: MemberList]?
   /// The last decoded values of `codable` attributes, by slot.
   var decoded: [Int: AnyDecodedValue] = [:]
+  /// The records of fetched properties that were fetched, by the name or the key of the property.
+  var fetched: [AnyHashable: [ManagedObjectID]] = [:]
 }
 
 /// A decoded value of any type.

@@ -1,4 +1,4 @@
-/// The relationships to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
+/// The relationships and weak references to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
 struct PrefetchPaths: Sendable {
   /// A relationship, and the relationships to load of its members.
   struct Step: Sendable {
@@ -50,12 +50,19 @@ struct PrefetchPaths: Sendable {
       return []
     }
     let relationships = properties.compactMap { $0 as? RelationshipDescription }
-    guard !relationships.isEmpty else {
+    guard !relationships.isEmpty || properties.contains(where: \.isWeakReference) else {
       throw CoherenceError(
         .invalidFetchRequest,
         "'\(entities[0].name).\(name)' is an attribute and needs no prefetch: it is loaded with the record. Leave it "
           + "out of the relationships to prefetch.")
     }
     return relationships
+  }
+}
+
+extension PropertyDescription {
+  /// Whether the property is an attribute that leads to records of any store.
+  fileprivate var isWeakReference: Bool {
+    (self as? AttributeDescription)?.type.isWeakReference == true
   }
 }

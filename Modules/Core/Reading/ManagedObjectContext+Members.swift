@@ -35,6 +35,18 @@ extension ManagedObjectContext {
     return applyParents(to: members, of: relationship, owners: owners)
   }
 
+  /// Returns the members of a to-many relationship of several owners, below this context. Makes no objects.
+  ///
+  /// - Parameter rows: Receives the rows of members, as far as the read returns rows.
+  final func storedMembers(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], rows: inout [ManagedObjectID: Row]
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    let members = try committedMembers(of: relationship, owners: owners) { read in
+      for row in try belowRows(read) { rows[row.id] = row }
+    }
+    return applyParents(to: members, of: relationship, owners: owners)
+  }
+
   // MARK: Neighbours
 
   /// Reads the members of an owner, and retains those of its neighbours, read with them.

@@ -19,7 +19,12 @@ extension ManagedObjectContext {
     enterUnit()
     var members: [ManagedObject] = []
     for (entity, sources) in Dictionary(grouping: objects, by: \.entity) {
-      guard let relationship = entity.relationship(named: name) else { continue }
+      guard let relationship = entity.relationship(named: name) else {
+        if let attribute = entity.attribute(named: name), attribute.type.isWeakReference {
+          members += try loadReferences(of: attribute, from: sources)
+        }
+        continue
+      }
       let ids =
         relationship.isToMany
         ? try prefetchMembers(of: relationship, owners: sources)
@@ -33,7 +38,7 @@ extension ManagedObjectContext {
 
   /// Loads and retains the objects of identifiers. Of deleted records, objects in use stay faults and new ones are left
   /// out.
-  private final func loaded(
+  final func loaded(
     _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
   ) throws -> [ManagedObject] {
     let ids = areUnique ? ids : ids.unique

@@ -35,7 +35,8 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// with one read. No effect where unsaved changes decide which records are found.
   public var returnsObjectsAsFaults = false
   /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
-  /// kept for the unit of work. A path such as `tracks.artist` continues from the members.
+  /// kept for the unit of work. A path such as `tracks.artist` continues from the members. The name of a weak reference
+  /// stands for a relationship.
   ///
   /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or
   /// to an attribute with ``ErrorCode/invalidFetchRequest``.

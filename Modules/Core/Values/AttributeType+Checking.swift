@@ -37,6 +37,12 @@ extension AttributeType {
       return .decimal(Decimal(number))
     case (.string, .string(let text)), (.url, .string(let text)), (.codable, .string(let text)):
       return try Self.text(text, value)
+    case (.weakReference, .string(let text)):
+      guard StoredObjectID(text) != nil else {
+        throw CoherenceError(
+          .invalidValue, "The text is no identifier of a saved record, which a weak reference needs.")
+      }
+      return try Self.text(text, value)
     case (.enumeration(let raw, let cases), _):
       let checked = try raw.checked(value)
       guard cases?.contains(checked) != false else {

@@ -25,6 +25,12 @@ public indirect enum AttributeType: Sendable, Hashable {
   case codable
   /// Any type that the named transformer converts to data and back; see ``AttributeTransformers``.
   case transformable(String)
+  /// A reference to a record of any store, stored as the text of its ``StoredObjectID``; see ``WeakReference``. With the
+  /// name of an entity, the reference leads to its records.
+  case weakReference(to: String?)
+
+  /// Whether the type is ``weakReference(to:)``, whatever the entity.
+  var isWeakReference: Bool { if case .weakReference = self { true } else { false } }
 
   /// The representation of the type's values in rows and stores.
   public var storage: StorageType {
@@ -36,7 +42,7 @@ public indirect enum AttributeType: Sendable, Hashable {
     case .float: .float
     case .double: .double
     case .decimal: .decimal
-    case .string, .url, .codable: .string
+    case .string, .url, .codable, .weakReference: .string
     case .data, .transformable: .data
     case .date: .date
     case .uuid: .uuid

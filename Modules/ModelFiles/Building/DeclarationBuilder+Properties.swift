@@ -101,6 +101,7 @@ extension DeclarationBuilder {
     switch part.userInfo[FileSetting.type] {
     case nil: return base
     case "codable": return .codable
+    case "weakReference": return .weakReference(to: part.userInfo[FileSetting.entity])
     case "enumeration":
       guard let text = part.userInfo[FileSetting.cases] else { return .enumeration(raw: base, cases: nil) }
       let texts = (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []

@@ -56,9 +56,7 @@ struct DeclarationBuilder {
       if let made = self.relationship(of: relationship, in: part.name) { declaration.properties.append(made) }
     }
     declaration.indexes += part.indexes.compactMap { index(of: $0, in: part.name) }
-    for property in part.fetchedProperties {
-      warnings.append("Fetched property '\(part.name).\(property.name)' is left out: fetch its records with a request.")
-    }
+    declaration.properties += part.fetchedProperties.compactMap { fetchedProperty(of: $0, in: part.name) }
     checkRenaming(part)
     report(part.otherAttributes, part.otherElements, of: "Entity '\(part.name)'")
     return declaration

@@ -2,16 +2,18 @@
 ///
 /// The built model does not show the entries.
 enum FileSetting {
-  /// `codable` or `enumeration`, for attributes.
+  /// `codable`, `enumeration` or `weakReference`, for attributes.
   static let type = "coherence.type"
   /// The raw values of an enumeration as a JSON array.
   static let cases = "coherence.cases"
+  /// The name of the entity that a weak reference leads to.
+  static let entity = "coherence.entity"
   /// The default of an attribute of data, in base 64.
   static let data = "coherence.default"
   /// Further former names, separated by commas, the latest first.
   static let formerNames = "coherence.formerNames"
 
-  private static let all: Set<String> = [type, cases, data, formerNames]
+  private static let all: Set<String> = [type, cases, entity, data, formerNames]
 
   /// The entries of the application.
   static func withoutSettings(_ userInfo: [String: String]) -> [String: String] {

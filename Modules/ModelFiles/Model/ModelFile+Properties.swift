@@ -233,7 +233,7 @@ extension ModelFile {
     }
   }
 
-  /// A fetched property of an entity. Kept in the file; models of the framework have no fetched properties.
+  /// A fetched property of an entity.
   public struct FetchedProperty: Sendable, Hashable {
     /// The name, unique in the entity.
     public var name: String

@@ -27,6 +27,7 @@ struct FileMaker {
       }
     }
     part.relationships = entity.relationships.filter { $0.entity === entity }.map(relationship)
+    part.fetchedProperties = fetchedProperties(of: entity)
     let inherited = entity.superentity
     part.uniqueness = entity.declaredConstraints.dropFirst(inherited?.declaredConstraints.count ?? 0)
       .map { $0.map(\.name) }
@@ -73,6 +74,19 @@ struct FileMaker {
     return ModelFile.Attribute(name, .composite, optional: made.allSatisfy(\.isOptional), compositeName: type)
   }
 
+  private mutating func fetchedProperties(of entity: EntityDescription) -> [ModelFile.FetchedProperty] {
+    let inherited = Set(entity.superentity?.fetchedProperties.map(\.name) ?? [])
+    return entity.fetchedProperties.filter { !inherited.contains($0.name) }.map { property in
+      if !property.sortKeys.isEmpty {
+        omissions.append("The order of '\(entity.name).\(property.name)' has no place in a file.")
+      }
+      let request = ModelFile.FetchTemplate(
+        "fetchedPropertyFetchRequest", entity: property.destination, predicate: property.predicate,
+        fetchLimit: property.fetchLimit, includesSubentities: property.includesSubentities ? nil : false)
+      return ModelFile.FetchedProperty(property.name, request: request, userInfo: property.userInfo)
+    }
+  }
+
   private mutating func attribute(_ attribute: AttributeDescription, name: String) -> ModelFile.Attribute {
     var part = ModelFile.Attribute(name, .string, optional: attribute.isOptional, userInfo: attribute.userInfo)
     setType(attribute.type, of: &part)
@@ -104,6 +118,9 @@ struct FileMaker {
       part.userInfo[FileSetting.cases] = (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
     case .codable:
       part.userInfo[FileSetting.type] = "codable"
+    case .weakReference(let entity):
+      part.userInfo[FileSetting.type] = "weakReference"
+      part.userInfo[FileSetting.entity] = entity
     case .transformable(let name):
       part.kind = .transformable
       part.transformerName = name

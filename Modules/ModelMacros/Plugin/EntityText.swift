@@ -16,7 +16,7 @@ struct EntityText {
 
   var members: [String] {
     [table, "\(entity.typeMember) entityName: String { \(entity.entityName) }", declaration]
-      + propertyNames + [defaults].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
+      + propertyNames + [defaults, deletionHooks].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
   }
 
   // MARK: - The property table
@@ -106,6 +106,18 @@ struct EntityText {
       \(entity.overridable)override func initializeDefaults() {
       super.initializeDefaults()
       \(assignments.joined(separator: "\n"))
+      }
+      """
+  }
+
+  // MARK: - The hooks of deletes
+
+  /// The declaration of the hooks that the class overrides. Without it, the class counts as one with all hooks.
+  private var deletionHooks: String? {
+    guard !entity.declaresDeletionHooks, let hooks = entity.overriddenDeletionHooks else { return nil }
+    return """
+      \(entity.overridable)override class var deletionHooks: CoherenceCore.DeletionHooks {
+      CoherenceCore.DeletionHooks(of: \(entity.name).self, overriding: \(hooks))
       }
       """
   }

@@ -18,6 +18,7 @@ enum RandomValue {
     case .url: .string(random.pick(urls))
     case .codable: .string(random.pick(documents))
     case .data, .transformable: .data(data(&random))
+    case .weakReference: .string("x-coherence://store/Entity/p\(random.pick([1, 2, 3]))")
     case .date: date(&random)
     case .uuid: .uuid(uuid(&random))
     case .enumeration(let raw, let cases):

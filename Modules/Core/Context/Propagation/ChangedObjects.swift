@@ -20,7 +20,14 @@ public final class ChangedObjects {
   /// The objects refreshed with the changes of other writers.
   public var refreshed: Set<ManagedObject> { sets.refreshed }
   /// The objects deleted, in this context or by other writers.
-  public var deleted: Set<ManagedObject> { sets.deleted }
+  ///
+  /// The first access makes the objects of records that a cascade deletes without objects.
+  public var deleted: Set<ManagedObject> {
+    makeSets()
+    for record in bareDeletes { known.deleted.insert(object(of: record)) }
+    bareDeletes = []
+    return known.deleted
+  }
   /// Whether the changes were too many to be listed. The sets may then be incomplete: every object of the context may
   /// have changed.
   public let isEverything: Bool
@@ -28,9 +35,13 @@ public final class ChangedObjects {
   /// The context's own changes. Emptied when the sets are made.
   private var records: [PendingRecord]
   private var known: Sets
+  /// The records deleted without objects, of which the set has no object yet.
+  private var bareDeletes: [PendingRecord] = []
+  private let storage: ContextStorage
 
   /// - Parameter others: The objects refreshed with the changes of other writers.
-  init(_ records: [PendingRecord], _ others: Sets, isEverything: Bool) {
+  init(_ records: [PendingRecord], _ others: Sets, isEverything: Bool, in storage: ContextStorage) {
+    self.storage = storage
     self.records = records
     known = others
     self.isEverything = isEverything
@@ -39,9 +50,21 @@ public final class ChangedObjects {
   /// The changes by identifier, for observers on other threads.
   var changes: ObjectChanges {
     func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> { Set(objects.map(\.recordID)) }
+    let sets = sets
     return ObjectChanges(
-      inserted: ids(inserted), updated: ids(updated), refreshed: ids(refreshed), deleted: ids(deleted),
-      isEverything: isEverything)
+      inserted: ids(sets.inserted), updated: ids(sets.updated), refreshed: ids(sets.refreshed),
+      deleted: ids(sets.deleted).union(bareDeletes.lazy.map(\.id)), isEverything: isEverything)
+  }
+
+  /// The object of a record deleted without an object. A record that is saved or rolled back meanwhile has an object
+  /// without a context.
+  private func object(of record: PendingRecord) -> ManagedObject {
+    if let object = record.object { return object }
+    if record.isBareDelete, let context = storage.context { return context.makeFault(record.id, entity: record.entity) }
+    let birth = ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil)
+    let object = record.entity.objectClass.init(birth)
+    object.flags.formUnion([.detached, .deleted])
+    return object
   }
 
   private var sets: Sets {
@@ -54,7 +77,10 @@ public final class ChangedObjects {
     guard !records.isEmpty else { return }
     if records.allSatisfy({ $0.kind == .inserted }) { known.inserted.reserveCapacity(records.count) }
     for record in records {
-      guard let object = record.object else { continue }
+      guard let object = record.object else {
+        if record.kind == .deleted, record.base != nil { bareDeletes.append(record) }
+        continue
+      }
       switch record.kind {
       case .inserted: known.inserted.insert(object)
       case .updated: known.updated.insert(object)

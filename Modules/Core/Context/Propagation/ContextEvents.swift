@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   /// Notifies observers of the changes since the last notification.
   final func postChanges() {
     let records = storage.takeUnpostedChanges()
-    guard let objects = events.takeChanges(records) else { return }
+    guard let objects = events.takeChanges(records, in: storage) else { return }
     storage.post(consume objects) { events.post($0, from: self) }
   }
 }
@@ -82,10 +82,10 @@ final class ContextEvents {
 
   /// Takes the collected changes of other writers, with the context's own changes in `records`; `nil` if nothing
   /// changed.
-  func takeChanges(_ records: [PendingRecord]) -> ChangedObjects? {
+  func takeChanges(_ records: [PendingRecord], in storage: ContextStorage) -> ChangedObjects? {
     guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
     defer { (others, isEverything) = (ChangedObjects.Sets(), false) }
-    return ChangedObjects(records, others, isEverything: isEverything)
+    return ChangedObjects(records, others, isEverything: isEverything, in: storage)
   }
 
   func post(_ objects: ChangedObjects, from context: ManagedObjectContext) {

@@ -103,7 +103,7 @@ extension ManagedObjectContext {
       turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
         for object in objects { forgetState(of: object) }
       }
-      let records = objects.compactMap(\.pending)
+      let records = storage.records
       reread(records) { record, row in record.rebase(onto: row) }
       storage.withPending { for record in records { record.acceptBase() } }
       takeOutMissing()
@@ -184,7 +184,7 @@ extension ManagedObjectContext {
           if object.pending == nil { object.row = nil }
         }
       }
-      refreshRows(of: objects.compactMap(\.pending))
+      refreshRows(of: storage.records)
       events.noteEverything()
     }
     takeOutMissing()
@@ -198,7 +198,8 @@ extension ManagedObjectContext {
   /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
   /// deleted records. Objects of a failing store stay, as faults.
   private final func deletedElsewhere() -> Set<ManagedObjectID> {
-    let ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
+    var ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
+    if storage.hasBareDeletes { ids.formUnion(storage.records.lazy.filter(\.isBareDelete).map(\.id)) }
     guard let present = try? loadRows(Array(ids)) else { return [] }
     return ids.subtracting(present.map(\.id))
   }
@@ -213,7 +214,7 @@ extension ManagedObjectContext {
       outdated.formUnion(row.entity.listsDerivedFromRows)
       refresh(from: row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
-    refreshRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
+    refreshRows(of: changes.refreshed.compactMap { storage.record(for: $0) })
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
@@ -253,6 +254,10 @@ extension ManagedObjectContext {
         object.fill(with: row)
       }
       isNew ? events.noteInserted(object) : events.noteRefreshed(object)
+    } else if let record = bareDelete(of: row.id) {
+      let inherited = slotsEditedByParents(of: record.id)
+      storage.touch(record.id)
+      storage.withPending { record.refresh(from: row, keeping: inherited) }
     } else if isNew {
       events.noteInserted(object(for: row))
     }
@@ -260,7 +265,17 @@ extension ManagedObjectContext {
 
   final func noteRefreshed(_ object: ManagedObject) { events.noteRefreshed(object) }
 
+  /// The unsaved record of a delete without an object.
+  private final func bareDelete(of id: ManagedObjectID) -> PendingRecord? {
+    guard storage.hasBareDeletes, let record = storage.record(for: id), record.isBareDelete else { return nil }
+    return record
+  }
+
   final func removeDeletedElsewhere(_ id: ManagedObjectID) {
+    if let record = bareDelete(of: id) {
+      storage.untrack(record)
+      record.isSilent = true
+    }
     guard let object = storage.registry.object(for: id) else { return }
     // A record with changes of our own stays: its save will report the conflict.
     if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }

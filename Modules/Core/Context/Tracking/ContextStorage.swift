@@ -57,6 +57,10 @@ final class ContextStorage: @unchecked Sendable {
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes: [ManagedObject] = []
+  /// The records deleted without an object whose delete rules are not applied yet.
+  var pendingRecordDeletes: [PendingRecord] = []
+  /// Whether unsaved records may include deletes without an object.
+  @exclusivity(unchecked) private(set) var hasBareDeletes = false
   /// The objects and member lists that relationships led to in the unit of work.
   let kept = KeptReads()
   /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
@@ -188,6 +192,15 @@ final class ContextStorage: @unchecked Sendable {
     }
   }
 
+  /// Tracks the delete of a record without an object.
+  func trackBareDelete(of row: Row) {
+    let record = PendingRecord(deleting: row)
+    track(record)
+    withPending { hasDeletes = true }
+    hasBareDeletes = true
+    pendingRecordDeletes.append(record)
+  }
+
   /// Turns a delete into the kind of unsaved record that it was before.
   func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
@@ -313,6 +326,7 @@ final class ContextStorage: @unchecked Sendable {
     record.isCurrent = false
     record.isIndexed = false
     recordCount -= 1
+    if recordCount == 0 { hasBareDeletes = false }
     count(record, -1)
     table.remove(record.id, ifWord: Self.word(record))
   }
@@ -322,6 +336,7 @@ final class ContextStorage: @unchecked Sendable {
     if isTouchTracked { for record in sequence where record.isCurrent { touched.add(record.id) } }
     dropIndex()
     hasDeletes = false
+    hasBareDeletes = false
     changesLists = false
     table.removeAll()
     recordCount = 0
@@ -349,6 +364,7 @@ final class ContextStorage: @unchecked Sendable {
     for record in dropped { release(record) }
     unpostedChanges = []
     pendingDeletes = []
+    pendingRecordDeletes = []
   }
 
   /// Gives a record another identifier, under which the table has it from now on.

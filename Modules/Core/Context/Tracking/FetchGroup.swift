@@ -62,6 +62,12 @@ final class FetchGroup {
     return ids[start..<min(start + Self.faultWindow, ids.count)]
   }
 
+  /// The records of the section of the group that an index lies in, with sections of a size.
+  func section(at index: Int, size: Int) -> ArraySlice<ManagedObjectID> {
+    let start = index / size * size
+    return ids[start..<min(start + size, ids.count)]
+  }
+
   /// Returns the neighbours for which a relationship is read together with a record: few at first, more while the walk
   /// continues. All records of a section of the group get the same neighbours, so that a walk may have any order.
   ///

@@ -22,7 +22,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var isIndexed = false
   /// The values as the context sees them. A save makes this buffer the row that it writes.
   @exclusivity(unchecked) private(set) var draft: Row
-  /// The object. Retained, because a context retains changed objects.
+  /// The object. Retained, because a context retains changed objects. `nil` for a record that a cascade deletes without
+  /// an object, until a reader asks for the object.
   @exclusivity(unchecked) var object: ManagedObject?
   /// The permanent identifier reserved for a new record. A failed save keeps the reservation.
   @exclusivity(unchecked) var reservedID: ManagedObjectID?
@@ -58,6 +59,18 @@ final class PendingRecord {
     self.base = base
     draft = Row(draftOf: base)
   }
+
+  /// Makes the record of a delete, which writes no value: the draft is the saved row itself.
+  init(deleting base: Row) {
+    id = base.id
+    entity = base.entity
+    kind = .deleted
+    self.base = base
+    draft = base
+  }
+
+  /// Whether the record marks a delete without an object.
+  var isBareDelete: Bool { kind == .deleted && object == nil && isCurrent }
 
   /// Whether the record has no changes to save.
   var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }

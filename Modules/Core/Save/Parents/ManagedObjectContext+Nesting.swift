@@ -34,6 +34,11 @@ extension ManagedObjectContext {
   /// Makes the changes of a child changes of this context.
   private final func absorb(_ records: [PendingRecord]) throws {
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
+    let bare = records.filter(needsNoObject)
+    let bareRows = try loadRows(bare.map(\.id))
+    try requireRows(bareRows, of: bare)
+    let bareIDs = Set(bare.lazy.map(\.id))
+    let records = bare.isEmpty ? records : records.filter { !bareIDs.contains($0.id) }
     let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
     defer {
       withExtendedLifetime(loaded) {}
@@ -50,6 +55,36 @@ extension ManagedObjectContext {
     for record in records {
       guard let object = targets[record.id] else { continue }
       record.kind == .deleted ? try absorbDelete(record, of: object) : try absorbUpdate(record, of: object)
+    }
+    absorbBareDeletes(bare, bareRows)
+  }
+
+  /// Whether a child's delete of a record needs no object in this context.
+  private final func needsNoObject(_ record: PendingRecord) -> Bool {
+    record.kind == .deleted && !storage.recordsUndo && !record.entity.checked.hasDeletionHooks
+      && storage.registry.object(for: record.id) == nil && storage.record(for: record.id) == nil
+  }
+
+  /// - Throws: ``ErrorCode/objectNotFound`` when one of the records has no row.
+  private final func requireRows(_ rows: [Row], of records: [PendingRecord]) throws {
+    guard rows.count < records.count else { return }
+    let missing = Set(records.map(\.id)).subtracting(rows.map(\.id)).sorted(by: ManagedObjectID.precedes)
+    guard let first = missing.first else { return }
+    var error = CoherenceError(.objectNotFound, "The record of '\(first.entity.name)' does not exist any more.")
+    error.objectIDs = missing
+    throw error
+  }
+
+  /// Makes deletes of a child deletes of this context, without objects.
+  private final func absorbBareDeletes(_ records: [PendingRecord], _ rows: [Row]) {
+    guard !records.isEmpty else { return }
+    for row in rows { storage.trackBareDelete(of: row) }
+    // The child has applied the delete rules.
+    storage.pendingRecordDeletes.removeLast(rows.count)
+    storage.withPending {
+      for record in records {
+        storage.recordUnderLock(for: record.id)?.noteOvertaken(of: record, current: present)
+      }
     }
   }
 
@@ -123,11 +158,9 @@ extension ManagedObjectContext {
 
   /// Makes a record clean whose changes the parent has absorbed.
   private final func markClean(_ record: PendingRecord, _ changes: inout ChangeSet) {
+    if record.kind == .deleted { changes.deleted.append(record.id) }
     guard let object = record.object else { return storage.untrack(record) }
-    if record.kind == .deleted {
-      changes.deleted.append(record.id)
-      return detachDeleted(object)
-    }
+    if record.kind == .deleted { return detachDeleted(object) }
     for relationship in record.members.keys {
       guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else {
         continue

@@ -23,7 +23,12 @@ extension ManagedObjectContext {
     let deleted = unit.deletes
     for change in deleted {
       changes.deleted.append(change.id)
-      if let object = change.record.object { detachDeleted(object) } else { storage.untrack(change.record) }
+      if let object = change.record.object {
+        detachDeleted(object)
+      } else {
+        storage.untrack(change.record)
+        change.record.isSilent = true
+      }
     }
     if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
     for change in committed.discarded { discard(change) }

@@ -112,6 +112,7 @@ extension ManagedObjectContext {
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
     guard try storage.isChanged(by: { try callingHooks { try validation.check(storage.records) } }) else {
+      validation.add(denials: try denialsOfBareDeletes())
       return try validation.conclude()
     }
     var due = storage.takeNewRecords()
@@ -126,7 +127,9 @@ extension ManagedObjectContext {
       due = storage.takeNewRecords()
     } while !due.isEmpty || storage.records.contains { $0.kind == .deleted && !validation.hasAsked($0) }
     try assignPositions()
-    try validation.withModelRules(of: storage.records).conclude()
+    var result = try validation.withModelRules(of: storage.records)
+    result.add(denials: try denialsOfBareDeletes())
+    try result.conclude()
   }
 
   /// Writes the positions of members of ordered relationships into their rows, and changes as few rows as possible. A

@@ -106,6 +106,9 @@ struct Validation {
     }
   }
 
+  /// Adds denied deletes.
+  mutating func add(denials: [ValidationFailure]) { self.denials += denials }
+
   /// Ends the validation.
   ///
   /// - Throws: ``ErrorCode/validationFailed`` with every failure; ``ErrorCode/deleteDenied`` when all failures are denied

@@ -1,4 +1,5 @@
 import Coherence
+import CoherenceModelMacros
 import Foundation
 import Testing
 
@@ -96,4 +97,55 @@ struct RelationshipsGuideTests {
     }
     #expect(count == 0)
   }
+
+  @Test func `a class without hooks of deletes declares so`() throws {
+    let model = try ManagedObjectModel { Entity("Stamp", class: Stamp.self) { Attribute("name", .string) } }
+    #expect(model.entitiesByName["Stamp"]?.objectClass == Stamp.self)
+  }
+
+  @Test func `a weak reference leads to a record of any store`() async throws {
+    let model = try ManagedObjectModel(Artist.self, Album.self, Track.self, Loan.self, name: "Loans")
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Loans", managedObjectModel: model)
+    try await container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    let titles = try await container.performBackgroundTask { context in
+      let album = try Album(context: context)
+      album.title = "Pastel Blues"
+      let loan = try Loan(context: context)
+      loan.album = try WeakReference(to: album)
+      let lent = loan.referencedObject(for: \.album)
+      let loans = try context.fetch(FetchRequest(Loan.self).filter { $0.album == loan.album })
+      try context.save()
+      return [lent?.title, "\(loans.count)"]
+    }
+    #expect(titles == ["Pastel Blues", "1"])
+  }
+
+  @Test func `a fetched property finds records by the values of its object`() async throws {
+    let titles = try await writing { context in
+      let request = FetchRequest(Album.self).filter { $0.title == "Miss Perfumado" }
+      let album = try #require(try context.fetch(request).first)
+      return album.earlier.map(\.title)
+    }
+    #expect(titles == ["Pastel Blues", "Wild Is the Wind"])
+    let earlier = FetchedProperty(
+      "earlier", of: "Album", where: "year < $FETCH_SOURCE.year", sortedBy: [SortKey("year")])
+    #expect(earlier.predicate?.contains("FETCH_SOURCE") == true)
+  }
+}
+
+final class Stamp: ManagedObject {
+  override class var deletionHooks: DeletionHooks { DeletionHooks(of: Stamp.self, overriding: []) }
+}
+
+@Entity final class Loan: ManagedObject {
+  var place = ""
+  var album: WeakReference<Album>?
+}
+
+extension Album {
+  static let earlierKey = FetchedKey<Album, Album> { album in
+    let year = album.year ?? 0
+    return FetchRequest(Album.self).filter { $0.year < year }.sort(\.year)
+  }
+  var earlier: [Album] { self[Self.earlierKey] }
 }

@@ -1,0 +1,166 @@
+// Delete rules for many records at a time: one read for each relationship of a level, and no objects of records whose
+// class has no hooks of deletes.
+//
+// A record deleted without an object was unchanged before: it has no unsaved members, and the members of its to-many
+// relationships are those below the context.
+
+extension ManagedObjectContext {
+  /// Loads the related objects that the delete rules of deleted objects need, and marks the targets of cascades that need
+  /// no object.
+  ///
+  /// - Parameter objects: Deleted objects of one entity.
+  /// - Returns: The loaded objects, for the caller to retain.
+  final func loadTargets(of objects: [ManagedObject], _ entity: EntityDescription) throws -> [ManagedObject] {
+    var kept: [ManagedObject] = []
+    for relationship in entity.relationships {
+      if storage.recordsUndo {
+        kept += try prefetch(relationship.name, of: objects)
+        continue
+      }
+      switch relationship.deleteRule {
+      case .cascade:
+        guard relationship.mayCascadeWithoutObjects else { fallthrough }
+        let owners = objects.compactMap(\.pending).filter { $0.kind == .deleted }
+        var rows: [ManagedObjectID: Row] = [:]
+        let targets = try targets(of: relationship, from: owners, rows: &rows)
+        kept += try markDeletedOrLoad(targets.flatMap(\.ids), &rows)
+      case .deny: kept += try prefetch(relationship.name, of: objects)
+      case .nullify where relationship.inverse != nil: kept += try prefetch(relationship.name, of: objects)
+      case .nullify, .noAction: break
+      }
+    }
+    return kept
+  }
+
+  /// Applies the delete rules of records deleted without an object.
+  ///
+  /// - Returns: The loaded objects, for the caller to retain.
+  final func applyDeleteRules(of records: [PendingRecord]) throws -> [ManagedObject] {
+    var kept: [ManagedObject] = []
+    for (entity, group) in Dictionary(grouping: records, by: \.entity) {
+      for relationship in entity.relationships {
+        // A hook or a rollback may have taken deletes back.
+        let owners = group.filter { $0.isCurrent && $0.kind == .deleted }
+        guard !owners.isEmpty else { break }
+        switch relationship.deleteRule {
+        case .cascade: kept += try cascade(relationship, from: owners)
+        case .nullify: kept += try nullify(relationship, from: owners)
+        case .deny, .noAction: break
+        }
+      }
+    }
+    return kept
+  }
+
+  private final func cascade(
+    _ relationship: RelationshipDescription, from owners: [PendingRecord]
+  ) throws -> [ManagedObject] {
+    var rows: [ManagedObjectID: Row] = [:]
+    let targets = try targets(of: relationship, from: owners, rows: &rows)
+    let objects = try markDeletedOrLoad(targets.flatMap(\.ids), &rows)
+    guard !objects.isEmpty else { return [] }
+    for (owner, ids) in targets {
+      for id in ids {
+        guard owner.isCurrent, owner.kind == .deleted else { break }
+        guard let target = storage.registry.object(for: id), target.pending?.kind != .deleted else { continue }
+        try cascade(to: target, from: owner.id, relationship) { owner.isCurrent && owner.kind == .deleted }
+      }
+    }
+    return objects
+  }
+
+  private final func nullify(
+    _ relationship: RelationshipDescription, from owners: [PendingRecord]
+  ) throws -> [ManagedObject] {
+    guard relationship.inverse != nil else { return [] }
+    var rows: [ManagedObjectID: Row] = [:]
+    let targets = try targets(of: relationship, from: owners, rows: &rows)
+    let objects = try load(Set(targets.lazy.flatMap(\.ids)), &rows)
+    guard !objects.isEmpty else { return [] }
+    let byID = Dictionary(objects.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+    for (owner, ids) in targets {
+      for id in ids {
+        if let target = byID[id] { try release(target, from: owner.id, relationship) }
+      }
+    }
+    return objects
+  }
+
+  /// The targets of a relationship of deleted records, with the unsaved changes of this context.
+  ///
+  /// - Parameter rows: Receives rows of targets, as far as the read returns rows.
+  private final func targets(
+    of relationship: RelationshipDescription, from owners: [PendingRecord], rows: inout [ManagedObjectID: Row]
+  ) throws -> [(owner: PendingRecord, ids: [ManagedObjectID])] {
+    if let slot = relationship.slot {
+      return owners.compactMap { owner in
+        if case .reference(let id) = owner[slot] { (owner, [id]) } else { nil }
+      }
+    }
+    var read: [ManagedObjectID: Row] = [:]
+    let stored = try loading {
+      enterUnit()
+      return try storedMembers(of: relationship, owners: owners.map(\.id), rows: &read)
+    }
+    rows = read
+    return try owners.map { owner in
+      guard let object = owner.object else { return (owner, stored[owner.id] ?? []) }
+      object.setMemberList(stored[owner.id] ?? [], of: relationship)
+      return (owner, try object.memberIDs(of: relationship))
+    }
+  }
+
+  /// Marks the targets of a cascade for deletion that need no object, and loads the other ones.
+  ///
+  /// - Parameter rows: The known rows of targets; receives the rows that are read.
+  /// - Returns: The objects of targets that are still to be deleted, loaded.
+  private final func markDeletedOrLoad(
+    _ ids: [ManagedObjectID], _ rows: inout [ManagedObjectID: Row]
+  ) throws -> [ManagedObject] {
+    var unregistered: [ManagedObjectID] = []
+    var registered: [ManagedObjectID] = []
+    for (id, object) in zip(ids, storage.registry.objects(for: ids)) {
+      if storage.record(for: id)?.kind == .deleted { continue }
+      if object == nil { unregistered.append(id) } else { registered.append(id) }
+    }
+    let missing = unregistered.filter { rows[$0] == nil }
+    if !missing.isEmpty { for row in try loading({ try loadRows(missing) }) { rows[row.id] = row } }
+    var others: [ManagedObjectID] = registered
+    for id in unregistered {
+      // A target without a record needs no rule.
+      guard let row = rows[id] else { continue }
+      if row.entity.checked.hasDeletionHooks {
+        others.append(id)
+      } else if storage.record(for: id) == nil {
+        storage.trackBareDelete(of: row)
+      }
+    }
+    return try load(others, &rows)
+  }
+
+  /// Loads the objects of records that are not deleted, in one read for each store.
+  private final func load(
+    _ ids: some Collection<ManagedObjectID>, _ rows: inout [ManagedObjectID: Row]
+  ) throws -> [ManagedObject] {
+    let ids = storage.hasDeletes ? ids.filter { storage.record(for: $0)?.kind != .deleted } : Array(ids)
+    guard !ids.isEmpty else { return [] }
+    let known = storage.registry.objects(for: ids)
+    let faults = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    let missing = faults.filter { rows[$0] == nil }
+    var objects = known.compactMap { $0 }
+    try loading {
+      if !missing.isEmpty { for row in try loadRows(missing) { rows[row.id] = row } }
+      self.objects(for: faults.compactMap { rows[$0] }, into: &objects, .keepsRows)
+    }
+    // Faults stand twice: as they were, and as they were loaded.
+    var seen = Set<ObjectIdentifier>(minimumCapacity: objects.count)
+    return objects.filter { $0.isLoaded && seen.insert(ObjectIdentifier($0)).inserted }
+  }
+}
+
+extension RelationshipDescription {
+  /// Whether a cascade over the relationship may delete records without making objects.
+  fileprivate var mayCascadeWithoutObjects: Bool {
+    destination.concreteEntities.contains { !$0.checked.hasDeletionHooks }
+  }
+}

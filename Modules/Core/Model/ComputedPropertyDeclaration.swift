@@ -1,0 +1,7 @@
+/// A declared property without values in any store. The model checks the declaration and keeps it with its entity.
+protocol ComputedPropertyDeclaration: PropertyDeclaration {
+  /// Sentences about the faults of the declaration.
+  ///
+  /// - Parameter entities: The entities of the model by name.
+  func faults(in owner: Entity, among entities: [String: Entity]) -> [String]
+}

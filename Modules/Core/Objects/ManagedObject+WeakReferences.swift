@@ -1,0 +1,140 @@
+// The objects that weak references lead to.
+
+extension ManagedObject {
+  /// The object that a weak reference of this object leads to, loaded. Neither throws nor traps.
+  ///
+  /// `nil` for a missing reference, for a record deleted in this context, for a dangling reference, whose record does
+  /// not exist, and while the store of the record is detached. A dangling reference is reported with
+  /// ``ErrorCode/recordVanished``, and a detached store with ``ErrorCode/storeDetached``, to
+  /// ``ManagedObjectContext/reportedErrors``; both leave the object available, and a later call tries again. A record
+  /// of another class is reported with ``ErrorCode/wrongType``.
+  ///
+  /// The records of the objects that came with the same fetch are read together, so that a loop over fetched objects
+  /// sends few statements. A request prefetches them by the name of the attribute, as a relationship.
+  public final func referencedObject<Target>(for key: AttributeKey<WeakReference<Target>?>) -> Target? {
+    referencedObject(of: key, as: Target.self)
+  }
+
+  /// The object that a required weak reference leads to. As for an optional one.
+  public final func referencedObject<Target>(for key: AttributeKey<WeakReference<Target>>) -> Target? {
+    referencedObject(of: key, as: Target.self)
+  }
+
+  private final func referencedObject<Target: ManagedObject>(of key: PropertyKey, as type: Target.Type) -> Target? {
+    do {
+      guard let (object, id) = try referenced(by: try weakReference(named: key.name)) else { return nil }
+      guard let object else {
+        report(vanished: id, of: key.name)
+        return nil
+      }
+      guard let target = object as? Target else {
+        throw CoherenceError(
+          .wrongType, "'\(entity.name).\(key.name)' leads to an object of '\(object.entity.name)', not of \(type).")
+      }
+      return target.isDeleted ? nil : target
+    } catch let error as CoherenceError
+      where error.code == .storeDetached || error.code == .wrongType || error.code == .unknownEntity
+    {
+      managedObjectContext?.report(error, for: self, losesChange: false)
+      return nil
+    } catch {
+      becomeUnavailable(error)
+      return nil
+    }
+  }
+
+  private final func report(vanished id: StoredObjectID, of name: String) {
+    let cause = CoherenceError(.objectNotFound, "The record of '\(id.entityName)' does not exist.")
+    let report = CoherenceError(
+      .recordVanished,
+      "The record that '\(entity.name).\(name)' leads to does not exist, and the accessor returned nil; assign nil, or "
+        + "another reference.", underlying: cause)
+    managedObjectContext?.report(report, for: self, losesChange: false)
+  }
+
+  /// The object that a weak reference of this object leads to, loaded; `nil` for a missing reference, for a record
+  /// deleted in this context, and for a dangling reference. The throwing form of the accessor, by name.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for another attribute;
+  ///   ``ErrorCode/storeDetached`` while the store of the record is not attached; and what loading throws.
+  public final func referencedObject(for name: String) throws -> ManagedObject? {
+    guard let object = try referenced(by: try weakReference(named: name))?.object, !object.isDeleted else { return nil }
+    return object
+  }
+
+  /// Sets a weak reference by name.
+  ///
+  /// - Throws: As ``WeakReference/init(to:)`` and ``setValue(_:for:)``; ``ErrorCode/wrongType`` for another attribute,
+  ///   and for an object that is not of the attribute's entity.
+  public final func setReferencedObject(_ object: ManagedObject?, for name: String) throws {
+    let attribute = try weakReference(named: name)
+    guard let object else { return try setAttributeValue(.null, for: name) }
+    if case .weakReference(let target?) = attribute.type, !object.entity.isNamed(target) {
+      throw CoherenceError(
+        .wrongType, "'\(entity.name).\(name)' leads to '\(target)', not to '\(object.entity.name)'.")
+    }
+    try setAttributeValue(.string(try object.permanentStoredID().description), for: name)
+  }
+
+  private final func weakReference(named name: String) throws -> AttributeDescription {
+    guard let attribute = try entity.property(named: name) as? AttributeDescription,
+      case .weakReference = attribute.type
+    else { throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is no weak reference.") }
+    return attribute
+  }
+
+  /// The object of a reference, loaded, and `nil` for a missing record; `nil` for a missing reference.
+  private final func referenced(
+    by attribute: AttributeDescription
+  ) throws -> (object: ManagedObject?, id: StoredObjectID)? {
+    check()
+    guard let id = StoredObjectID(try loadedValue(at: attribute.slot)) else { return nil }
+    guard let context = managedObjectContext else { throw deletedError() }
+    return (try context.referencedObject(id, at: attribute.slot, of: self), id)
+  }
+
+  /// The identity of the object's record, with a permanent identifier that an inserted object gets if it has none.
+  final func permanentStoredID() throws -> StoredObjectID {
+    check()
+    if flags.contains(.detached) || pending?.kind == .deleted { throw deletedError() }
+    if recordID.isTemporaryID { try managedObjectContext?.obtainPermanentIDs(for: [self]) }
+    return try StoredObjectID(recordID)
+  }
+}
+
+extension DeclaredEntity {
+  /// The object that a weak reference of this object leads to. As ``ManagedObject/referencedObject(for:)``, by the key
+  /// path of the property table.
+  public func referencedObject<Target>(
+    for attribute: KeyPath<Properties, AttributeKey<WeakReference<Target>?>>
+  ) -> Target? {
+    referencedObject(for: Properties.table[keyPath: attribute])
+  }
+
+  /// The object that a required weak reference leads to.
+  public func referencedObject<Target>(
+    for attribute: KeyPath<Properties, AttributeKey<WeakReference<Target>>>
+  ) -> Target? {
+    referencedObject(for: Properties.table[keyPath: attribute])
+  }
+}
+
+extension StoredObjectID {
+  /// The identity in the value of an attribute; `nil` for a missing value.
+  init?(_ value: AttributeValue) {
+    guard case .string(let text) = value else { return nil }
+    self.init(text)
+  }
+}
+
+extension EntityDescription {
+  /// Whether the entity or an ancestor of it has a name.
+  fileprivate func isNamed(_ name: String) -> Bool {
+    var current: EntityDescription? = self
+    while let entity = current {
+      if entity.name == name { return true }
+      current = entity.superentity
+    }
+    return false
+  }
+}

@@ -1,0 +1,67 @@
+/// A reference to a record of any store, as the value of an attribute.
+///
+/// A relationship stays within one store, and the store guards it. A weak reference leads into any store that the
+/// coordinator has attached, now or later. It is the record's ``StoredObjectID`` and nothing else: no inverse follows it,
+/// no delete rule clears it, no store checks it, and it is kept while the other store is detached.
+///
+/// ```swift
+/// final class Order: ManagedObject {
+///   static let customerKey = AttributeKey<WeakReference<Customer>?>("customer")
+///   var customer: WeakReference<Customer>? {
+///     get { self[Self.customerKey] }
+///     set { self[Self.customerKey] = newValue }
+///   }
+/// }
+/// order.customer = try WeakReference(to: customer)
+/// let customer = order.referencedObject(for: Order.customerKey)
+/// ```
+/// The macro `@Entity` makes an attribute of a variable `var customer: WeakReference<Customer>?`. Conditions compare
+/// references by identity: `order.customer == reference`. An attribute is stored as the text of the identifier.
+///
+/// A reference is a value: it may be used on any thread and assigned in any context.
+public struct WeakReference<Target: ManagedObject>: Sendable, Hashable {
+  /// The identity of the record; `nil` for a reference to none, which a typed accessor of a required attribute returns
+  /// in place of a missing value.
+  public let id: StoredObjectID?
+
+  /// A reference to a record by its identity. The record need not exist, and its store need not be attached.
+  public init(_ id: StoredObjectID) { self.id = id }
+
+  private init(none: Void) { id = nil }
+
+  /// A reference to an object's record. To be called in the object's context.
+  ///
+  /// An inserted object without a permanent identifier gets one, which costs a reservation of keys; the object is not
+  /// saved. The reference dangles until the object is saved, and for ever if it never is.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for an object without a context; ``ErrorCode/objectDeleted``; as
+  ///   ``ManagedObjectContext/obtainPermanentIDs(for:)``.
+  public init(to object: Target) throws { self.init(try object.permanentStoredID()) }
+}
+
+extension WeakReference: AttributeConvertible {
+  /// A weak reference to the entity of the class, if the class names one.
+  public static var attributeType: AttributeType {
+    .weakReference(to: (Target.self as? any DeclaredEntity.Type)?.entityName)
+  }
+  /// A reference to no record.
+  public static var attributeDefault: WeakReference { WeakReference(none: ()) }
+  public var attributeValue: AttributeValue { id.map { .string($0.description) } ?? .null }
+  public init?(attributeValue: AttributeValue) {
+    guard case .string(let text) = attributeValue, let id = StoredObjectID(text) else { return nil }
+    self.init(id)
+  }
+}
+
+/// Coded as the text of the identity; null for a reference to none.
+extension WeakReference: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    id = container.decodeNil() ? nil : try container.decode(StoredObjectID.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let id { try container.encode(id) } else { try container.encodeNil() }
+  }
+}

@@ -1,0 +1,28 @@
+/// Names a fetched property for a typed accessor: a fetched property of the model, or a request made from the object.
+///
+/// ```swift
+/// @Entity final class Album: ManagedObject {
+///   var title = ""
+///   var year = 0
+///
+///   static let olderKey = FetchedKey<Album, Album> { album in
+///     FetchRequest(Album.self).filter { $0.year < album.year }.sort(\.year)
+///   }
+///   var older: [Album] { self[Self.olderKey] }
+/// }
+/// ```
+/// A key may be shared between threads.
+public final class FetchedKey<Source: ManagedObject, Target: ManagedObject>: Sendable {
+  enum Rule: Sendable {
+    case declared(String)
+    case request(@Sendable (Source) throws -> FetchRequest<Target>)
+  }
+
+  let rule: Rule
+
+  /// Names a ``FetchedProperty`` of the model.
+  public init(_ name: String) { rule = .declared(name) }
+
+  /// Makes the request of the property from the object, when the property is fetched.
+  public init(_ request: @escaping @Sendable (Source) throws -> FetchRequest<Target>) { rule = .request(request) }
+}

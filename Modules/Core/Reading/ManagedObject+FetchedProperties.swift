@@ -1,0 +1,84 @@
+// Results of requests that depend on an object, fetched on the first access and kept by the object.
+
+extension ManagedObject {
+  /// The objects of a fetched property, for typed accessors, in the order of the request.
+  ///
+  /// The first access fetches the objects as ``ManagedObjectContext/fetch(_:)`` does, unsaved changes included. The
+  /// object keeps the result until it is refreshed, by ``refreshFetchedProperties()``,
+  /// ``ManagedObjectContext/refresh(_:mergeChanges:)``, ``ManagedObjectContext/refreshAll()`` or a rollback: later changes
+  /// of the object and of other records do not change it, but objects deleted since then are left out. The kept result
+  /// does not retain its objects; an access loads released ones together.
+  ///
+  /// Neither throws nor traps: a failure gives no objects, and is reported to ``ManagedObjectContext/reportedErrors``.
+  public final subscript<Source, Target>(key: FetchedKey<Source, Target>) -> [Target] {
+    do {
+      return try fetchedObjects(for: key)
+    } catch {
+      managedObjectContext?.report(error, for: self, losesChange: false)
+      return []
+    }
+  }
+
+  /// The objects of a fetched property. The throwing form of the accessor.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for an object or a result of another class;
+  ///   ``ErrorCode/objectDeleted`` for an object without a context; errors of the closure, and as
+  ///   ``ManagedObjectContext/fetch(_:)``.
+  public final func fetchedObjects<Source, Target>(for key: FetchedKey<Source, Target>) throws -> [Target] {
+    switch key.rule {
+    case .declared(let name):
+      return try fetchedObjects(for: name).map { object in
+        guard let target = object as? Target else {
+          throw CoherenceError(
+            .wrongType,
+            "'\(entity.name).\(name)' fetches objects of '\(object.entity.name)', which are not of \(Target.self).")
+        }
+        return target
+      }
+    case .request(let request):
+      guard let source = self as? Source else {
+        throw CoherenceError(.wrongType, "The fetched property is of \(Source.self), not of '\(entity.name)'.")
+      }
+      return try fetched(AnyHashable(ObjectIdentifier(key))) { try request(source) }
+    }
+  }
+
+  /// The objects of a ``FetchedProperty`` of the model, by name.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/objectDeleted`` for an object without a context; and as
+  ///   ``ManagedObjectContext/fetch(_:)``.
+  public final func fetchedObjects(for name: String) throws -> [ManagedObject] {
+    let property = try entity.fetchedProperty(named: name)
+    return try fetched(AnyHashable(name)) { try property.request(for: self) }
+  }
+
+  /// Drops the kept results of the object's fetched properties, so that the next access fetches them again.
+  public final func refreshFetchedProperties() {
+    check()
+    caches?.fetched = [:]
+  }
+
+  private final func fetched<Target>(
+    _ key: AnyHashable, _ request: () throws -> FetchRequest<Target>
+  ) throws -> [Target] {
+    check()
+    guard let context = managedObjectContext else { throw deletedError() }
+    if let known = caches?.fetched[key] { return try context.presentObjects(of: known).downcast(to: Target.self) }
+    let objects = try context.fetch(try request())
+    // An identifier that a save replaces is found again only if it was handed out.
+    for object in objects where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
+    if caches == nil { caches = ObjectCaches() }
+    caches?.fetched[key] = objects.map(\.recordID)
+    return objects
+  }
+}
+
+extension ManagedObjectContext {
+  /// The objects of a kept result that are not deleted, in its order, loaded together.
+  fileprivate final func presentObjects(of ids: [ManagedObjectID]) throws -> [ManagedObject] {
+    let ids = ids.map(current)
+    let objects = storage.registry.objects(for: ids)
+    if objects.allSatisfy({ $0?.isLoaded == true }) { return objects.compactMap { $0 }.filter { !$0.isDeleted } }
+    return try operating { try presentObjects(with: ids) }
+  }
+}

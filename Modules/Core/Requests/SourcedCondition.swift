@@ -1,0 +1,132 @@
+/// A condition with the values of a source object: format text in which `$FETCH_SOURCE` and the paths behind it stand for
+/// arguments.
+struct SourcedCondition: Sendable {
+  private static let source = "FETCH_SOURCE"
+
+  /// A variable of the text, with the path behind it.
+  private struct Variable: Sendable {
+    let name: String
+    let path: [String]
+    /// Whether a list is expected in the variable's place.
+    let isList: Bool
+  }
+
+  private let format: String
+  private let variables: [Variable]
+
+  init(_ text: String) {
+    var format = ""
+    var variables: [Variable] = []
+    var quote: Character?
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      if let open = quote {
+        format.append(character)
+        if character == "\\", let escaped = rest.popFirst() {
+          format.append(escaped)
+        } else if character == open {
+          quote = nil
+        }
+      } else if character == "$" {
+        let names = Self.names(from: &rest)
+        let word = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
+        variables.append(
+          Variable(name: names.first ?? "", path: Array(names.dropFirst()), isList: word == "IN" || word == "BETWEEN"))
+        format += "%@"
+      } else {
+        if character == "\"" || character == "'" { quote = character }
+        format.append(character)
+      }
+    }
+    self.format = format
+    self.variables = variables
+  }
+
+  /// Reads the names of a variable and of the path behind it, and leaves a full stop without a name where it is.
+  private static func names(from rest: inout Substring) -> [String] {
+    var names: [String] = []
+    while true {
+      let start = names.isEmpty ? rest : rest.dropFirst()
+      let name = start.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      guard !name.isEmpty else { return names }
+      names.append(String(name))
+      rest = start.dropFirst(name.count)
+      guard rest.first == "." else { return names }
+    }
+  }
+
+  // MARK: Values
+
+  /// The predicate with the values of a source.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate``; ``ErrorCode/unknownProperty``; what loading the values throws.
+  func predicate(for source: ManagedObject) throws -> FetchPredicate {
+    try FetchPredicate(format: format, arguments: variables.map { try Self.argument($0.path[...], of: source) })
+  }
+
+  private static func argument(_ path: ArraySlice<String>, of object: ManagedObject) throws -> (any Sendable)? {
+    guard let name = path.first else { return object.objectID }
+    if let attribute = object.entity.attribute(named: path.joined(separator: ".")) {
+      return try object.value(at: attribute.slot)
+    }
+    let relationship = try object.relationship(named: name)
+    if relationship.isToMany {
+      guard path.count == 1 else {
+        throw CoherenceError(
+          .invalidPredicate, "The source of a fetched property has several '\(name)'; name the relationship alone.")
+      }
+      return try object.objects(for: name).map(\.objectID)
+    }
+    guard let target = try object.object(for: name) else { return AttributeValue.null }
+    return try argument(path.dropFirst(), of: target)
+  }
+
+  // MARK: Checks
+
+  /// The faults of the text, as the ends of sentences.
+  func faults(in owner: Entity, among entities: [String: Entity]) -> [String] {
+    let unknown = variables.filter { variable in
+      variable.name == Self.source && !Self.exists(variable.path[...], in: owner, among: entities)
+    }
+    return textFaults
+      + unknown.map { variable in
+        "names '\(variable.path.joined(separator: "."))' of its source, which '\(owner.name)' does not have"
+      }
+  }
+
+  /// The faults of the text alone.
+  var textFaults: [String] {
+    var faults = variables.filter { $0.name != Self.source }.map {
+      "names the variable '$\($0.name)'; only '$\(Self.source)' has a value"
+    }
+    do throws(CoherenceError) {
+      _ = try FetchPredicate(format: format, arguments: variables.map { $0.isList ? [0, 1] : nil })
+    } catch {
+      faults.append("has a condition that cannot be read: \(error.message)")
+    }
+    return faults
+  }
+
+  private static func exists(
+    _ path: ArraySlice<String>, in entity: Entity, among entities: [String: Entity]
+  ) -> Bool {
+    guard let name = path.first else { return true }
+    var properties: [any PropertyDeclaration] = []
+    var current: Entity? = entity
+    var visited: Set<String> = []
+    while let known = current, visited.insert(known.name).inserted {
+      properties += known.properties
+      current = known.parent.flatMap { entities[$0] }
+    }
+    switch properties.first(where: { $0.name == name }) {
+    case is Attribute: return path.count == 1
+    case let composite as CompositeAttribute:
+      return composite.parts.contains { $0.name == path.dropFirst().joined(separator: ".") }
+    case let relationship as Relationship:
+      if path.count == 1 { return true }
+      guard !relationship.isToMany, let destination = entities[relationship.destination] else { return false }
+      return exists(path.dropFirst(), in: destination, among: entities)
+    default: return false
+    }
+  }
+}
