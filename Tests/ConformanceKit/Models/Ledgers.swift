@@ -28,7 +28,8 @@ enum Ledgers {
       let orders = try stack.makeLocation()
       try stack.attach(
         orders, to: coordinator, type: try interposition.type(for: orders.type), configuration: "Orders")
-      place = try stack.makeLocation(companion: true)
+      // A companion may lose its records when it is detached.
+      place = try stack.makeLocation()
       people = try stack.attach(
         place, to: coordinator, type: try interposition.type(for: place.type), configuration: "People")
       context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
