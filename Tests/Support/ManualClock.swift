@@ -83,7 +83,10 @@ package final class ManualClock: Clock, Sendable {
   /// Waits until a task sleeps for exactly the duration from now on.
   package func untilSleeping(for duration: Duration) async { await watch { $0.contains(duration) } }
 
-  package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+  package func sleep(until deadline: Instant, tolerance: Duration?) async throws { try await wait(until: deadline) }
+
+  /// Suspends the task until a test has advanced the clock that far. Throws when the task is canceled.
+  package func wait(until deadline: Instant) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

@@ -25,7 +25,7 @@ struct RefreshTestClock: RefreshClock {
   /// Waits for the whole date in one step instead of minute by minute, so that ``dates`` has the date.
   func wait(until date: Date) async throws { try await wait(for: .seconds(max(date.timeIntervalSince(now), 0))) }
 
-  func wait(for duration: Duration) async throws { try await clock.sleep(for: duration) }
+  func wait(for duration: Duration) async throws { try await clock.wait(until: clock.now.advanced(by: duration)) }
 }
 
 /// A clock with the default implementation of waiting for a date.
