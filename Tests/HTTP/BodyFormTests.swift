@@ -119,7 +119,7 @@ struct BodyFormTests {
       let error = try await #require(throws: CoherenceError.self) {
         try await kind.makeClient().send(.get(address))
       }
-      #expect(error.code == .httpTransferFailed && !error.isRetryable)
+      #expect(error.code == .httpTransferFailed && !error.isRetryable, "\(error)")
     }
   }
 }

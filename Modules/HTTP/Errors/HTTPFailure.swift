@@ -60,7 +60,9 @@ extension HTTPFailure {
   func broken(by error: any Error) -> CoherenceError {
     let code = (error as? URLError)?.code
     if code == .timedOut { return timedOut(after: nil) }
-    return broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed")
+    // No attempt reaches an address that no transfer protocol reads.
+    let isRetryable = code != .unsupportedURL && code != .badURL
+    return broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed", isRetryable: isRetryable)
   }
 
   /// The error of an incomplete transfer.

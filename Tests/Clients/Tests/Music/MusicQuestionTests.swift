@@ -16,7 +16,7 @@ struct MusicQuestionTests {
       ($1.album.tracks.count, $0.album.title) < ($0.album.tracks.count, $1.album.title)
     }
     let longest = try await stage.count { try MusicQuestions.longestAlbums(10, in: $0) }
-    #expect(longest.result == byLength.prefix(10).map(\.album.title) && longest.operations == [.fetch: 1])
+    #expect(longest.result == Array(byLength.map(\.album.title).prefix(10)) && longest.operations == [.fetch: 1])
     let withoutAlbums = try await stage.count { try MusicQuestions.artistsWithoutAlbums(in: $0) }
     #expect(withoutAlbums.result == stage.collection.artists.count { $0.albums.isEmpty })
     #expect(withoutAlbums.operations == [.fetch: 1])
@@ -24,7 +24,8 @@ struct MusicQuestionTests {
     #expect(short.result == albums.count { $0.album.tracks.allSatisfy { $0.seconds < 300 } })
     #expect(short.operations == [.fetch: 1])
     let latest = try await stage.count { try MusicQuestions.artistsByLatestAlbum(5, in: $0) }
-    #expect(latest.result == Self.artistsByLatestAlbum(stage.collection).prefix(5) && latest.operations == [.fetch: 1])
+    #expect(latest.result == Array(Self.artistsByLatestAlbum(stage.collection).prefix(5)))
+    #expect(latest.operations == [.fetch: 1])
   }
 
   @Test(arguments: MusicStage.Store.available)
@@ -62,7 +63,7 @@ struct MusicQuestionTests {
     let unplayed = stage.collection.albums
       .sorted { ($0.artist.name, $0.album.title) < ($1.artist.name, $1.album.title) }
       .flatMap { $0.album.tracks.filter { $0.plays == 0 }.map(\.title).sorted() }
-    #expect(pages.result == unplayed.prefix(60) && pages.operations == [.fetch: 3])
+    #expect(pages.result == Array(unplayed.prefix(60)) && pages.operations == [.fetch: 3])
   }
 
   // MARK: Answers computed from the values
