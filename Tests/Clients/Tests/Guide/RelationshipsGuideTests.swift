@@ -106,7 +106,7 @@ struct RelationshipsGuideTests {
   @Test func `a weak reference leads to a record of any store`() async throws {
     let model = try ManagedObjectModel(Artist.self, Album.self, Track.self, Loan.self, name: "Loans")
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Loans", managedObjectModel: model)
-    try await container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let titles = try await container.performBackgroundTask { context in
       let album = try Album(context: context)
       album.title = "Pastel Blues"
