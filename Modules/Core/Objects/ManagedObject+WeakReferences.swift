@@ -103,8 +103,7 @@ extension ManagedObject {
 }
 
 extension DeclaredEntity {
-  /// The object that a weak reference of this object leads to. As ``ManagedObject/referencedObject(for:)``, by the key
-  /// path of the property table.
+  /// The object that a weak reference of this object leads to, loaded; `nil` for a missing and for a dangling reference.
   public func referencedObject<Target>(
     for attribute: KeyPath<Properties, AttributeKey<WeakReference<Target>?>>
   ) -> Target? {
