@@ -43,7 +43,7 @@ final class MusicStage: Sendable {
 
   private static func configuration(_ store: Store, _ schema: String) -> StoreConfiguration {
     switch store {
-    case .inMemory: StoreConfiguration(name: schema, type: .inMemory)
+    case .inMemory: StoreConfiguration(type: .inMemory)
     case .sqlite: StoreConfiguration(type: .sqlite)
     case .postgreSQL:
       StoreConfiguration(
