@@ -134,7 +134,9 @@ struct DeadLetterTests {
     for (claimant, count) in [("another", 0), ("forwarder", 1)] {
       let context = stack.outbox.newContext()
       try context.performAndWait {
-        let found = try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10) { $0.claimant == claimant }
+        let found = try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10) {
+          $0.claimant == claimant ? .abandoned : .untilLeaseEnds
+        }
         let claim = ForwardClaim(outbox: stack.outbox, claimant: claimant)
         #expect(try claim.take(found.steps, found.objects, until: lease, in: context).count == count)
       }

@@ -37,7 +37,9 @@ extension ForwardRest {
         if node.nextAttempt > now { nextAttempt = min(nextAttempt ?? latest, node.nextAttempt) }
       case .sending:
         counts.sending += 1
-        guard !heads.contains(node.id), let lease = node.lease, lease > now else { continue }
+        guard !heads.contains(node.id), node.isClaimed(at: now, until: .distantFuture), let lease = node.lease else {
+          continue
+        }
         nextLeaseEnd = min(nextLeaseEnd ?? latest, lease)
       case .parked: counts.parked += 1
       }

@@ -43,9 +43,10 @@ extension ForwardRunner {
     return try await outbox.newContext().perform { context in
       let now = outbox.options.now()
       let limit = callLimit * desk.largestBatch
-      // A claim of this forwarder without an edit: the store had applied the claim although its save failed.
       let found = try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
-        node.claimant == claimant && flights[node.id] == nil
+        guard node.claimant == claimant else { return .untilLeaseEnds }
+        // Without an edit, the store had applied the claim although its save failed.
+        return flights[node.id] == nil ? .abandoned : .held
       }
       var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
       for step in found.steps { plan.add(step.ascertainingInsert) }

@@ -29,10 +29,10 @@ struct NodeReader {
   /// The records of ``completeNodes``.
   var records: Set<OutboxRecord> { Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record)) }
 
-  /// Has claims count as given up: their entries can be sent at once.
-  mutating func releaseClaims(where isAbandoned: (OutboxNode) -> Bool) {
-    for index in nodes.indices where nodes[index].facts.state == .sending && isAbandoned(nodes[index]) {
-      nodes[index].lease = nil
+  /// Sets the validity of each claim.
+  mutating func judgeClaims(_ validity: (OutboxNode) -> ClaimValidity) {
+    for index in nodes.indices where nodes[index].facts.state == .sending {
+      nodes[index].validity = validity(nodes[index])
     }
   }
 

@@ -17,11 +17,10 @@ extension Outbox {
   ///   - limit: The greatest number of requests.
   ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A longer wait
   ///     means that the clock was set back, and is ignored.
-  ///   - isAbandoned: Whether the claim of an entry was given up, so that the entry can be sent before the end of the
-  ///     lease. Asked for entries that are claimed.
+  ///   - validity: The validity of a claim. Asked for entries that are claimed.
   func selection(
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil,
-    isAbandoned: (OutboxNode) -> Bool = { _ in false }
+    validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
   ) throws -> OutboxSelection {
     guard limit > 0 else { return OutboxSelection() }
     try makeEntries()
@@ -29,7 +28,7 @@ extension Outbox {
     var size = 1024
     while true {
       try reader.read(size)
-      reader.releaseClaims(where: isAbandoned)
+      reader.judgeClaims(validity)
       OutboxSequence.shared.raise(to: reader.end)
       var ready: [(store: StoreIdentifier, record: CausalGraph.Ready)] = []
       for (store, nodes) in reader.completeNodes {

@@ -132,8 +132,7 @@ struct CausalGraph: Sendable {
     if run.firstGroup.outcome == .nothing { return nil }
     switch run.head.facts.state {
     case .parked: return .parked
-    case .sending:
-      if let lease = run.head.lease, lease > date, lease <= latest { return .sending }
+    case .sending: if run.head.isClaimed(at: date, until: latest) { return .sending }
     case .pending:
       if run.head.nextAttempt > date, run.head.nextAttempt <= latest { return .notDue(run.head.nextAttempt) }
     }

@@ -11,14 +11,41 @@ struct OutboxNode: Sendable {
   let recordVersion: Int64
   let facts: EntryGroup.Facts
   let nextAttempt: Date
-  /// The end of the claim; `nil` without a claim, and for a claim that its forwarder has given up.
-  var lease: Date?
+  /// The end of the claim; `nil` without a claim.
+  let lease: Date?
   /// The name of the forwarder that has the claim.
   let claimant: String?
+  /// The validity of the claim, as far as the forwarder knows that reads the entry.
+  var validity = ClaimValidity.untilLeaseEnds
   let references: [EntryFormat.Reference]
 
   /// Orders the entries of one record as the record's saves followed each other.
   func precedes(_ other: OutboxNode) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)
   }
+
+  /// Whether a forwarder has the claim on the entry at a date.
+  ///
+  /// - Parameter latest: The latest end of a lease. A later end was written before the clock was set back, and is ignored.
+  func isClaimed(at date: Date, until latest: Date) -> Bool {
+    guard facts.state == .sending else { return false }
+    switch validity {
+    case .untilLeaseEnds:
+      guard let lease else { return false }
+      return lease > date && lease <= latest
+    case .held: return true
+    case .abandoned: return false
+    }
+  }
+}
+
+/// The time for which the claim on an entry is valid.
+enum ClaimValidity: Sendable {
+  /// The claim of another forwarder, which may have crashed, is valid until its lease ends.
+  case untilLeaseEnds
+  /// The claim of the reading forwarder is valid as long as that forwarder sends the edit. The lease may have ended
+  /// meanwhile: a suspended computer renews no lease.
+  case held
+  /// The claimant sends no such edit, so that the claim is not valid any more.
+  case abandoned
 }

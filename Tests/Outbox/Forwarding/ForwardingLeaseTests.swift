@@ -93,6 +93,25 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a computer that was suspended during a call sends the edit of the call once`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(concurrency: 2))
+    await stack.server.untilCalled(1)
+    // The lease has ended, although the clock of its renewal has not advanced.
+    stack.time.date += 3600
+    try stack.insertNote("B")
+    await stack.server.untilCalled(2)
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.count == 2)
+    #expect(stack.outbox.statistics.lost == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `an edit of a forwarder that ended is sent by another one after the end of the lease`(
     _ backend: Backend
   ) async throws {

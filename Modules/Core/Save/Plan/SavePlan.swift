@@ -1,8 +1,8 @@
 /// Orders the row changes of a save into steps for which no engine needs deferred constraints. A pure function of the
 /// changes and the model.
 ///
-/// 1. Links are removed. Slots are cleared that hinder later steps: references to deleted records, and unique values
-///    that move from one record to another.
+/// 1. Links are removed. Slots are cleared that hinder later steps: references to records that are deleted before the
+///    referring row, and unique values that move from one record to another.
 /// 2. Rows are deleted, referring entities before the entities that they refer to.
 /// 3. Rows are inserted, referred-to entities before referring ones. A reference to a later row is written null.
 /// 4. Rows are updated, then the references left out in step 3 are filled in, then links are added.
@@ -24,16 +24,20 @@ struct SavePlan {
   /// Sets references to deleted records and moving unique values to null.
   private var clearing: [SaveStep] {
     guard !changes.updates.isEmpty || !changes.deletes.isEmpty else { return [] }
-    let deleted = Set(changes.deletes.lazy.flatMap(\.deletes).map(\.id))
+    let deletes = rankedDeletes
+    let deleteSteps = Self.deleteSteps(deletes)
     let moving = movingUniqueSlots
-    guard !deleted.isEmpty || !moving.isEmpty else { return [] }
+    guard !deleteSteps.isEmpty || !moving.isEmpty else { return [] }
     var rows: [SlotGroup: [Row]] = [:]
-    func clear(_ id: ManagedObjectID, _ entity: EntityDescription, _ base: Row?) {
+    /// - Parameter step: The step that deletes the row; the last one for a row that stays.
+    func clear(_ id: ManagedObjectID, _ entity: EntityDescription, _ base: Row?, deletedIn step: Int = .max) {
       guard let base else { return }
       var slots = moving[id] ?? SlotSet()
-      if !deleted.isEmpty {
+      if !deleteSteps.isEmpty {
         for slot in entity.constrainedSlots {
-          if case .reference(let target) = base[slot], target != id, deleted.contains(target) { slots.insert(slot) }
+          guard case .reference(let target) = base[slot], target != id, let other = deleteSteps[target] else { continue }
+          // A row that is deleted before its target needs no update first.
+          if other <= step { slots.insert(slot) }
         }
       }
       guard !slots.isEmpty else { return }
@@ -42,10 +46,19 @@ struct SavePlan {
     for group in changes.updates {
       for (update, base) in zip(group.updates, group.bases) { clear(update.row.id, group.entity, base) }
     }
-    for group in changes.deletes {
-      for (delete, base) in zip(group.deletes, group.bases) { clear(delete.id, group.entity, base) }
+    for (step, group) in deletes.enumerated() {
+      for (delete, base) in zip(group.deletes, group.bases) { clear(delete.id, group.entity, base, deletedIn: step) }
     }
     return Self.fixes(rows)
+  }
+
+  /// The number of the step that deletes each deleted record.
+  private static func deleteSteps(_ groups: [RowChanges.Deletes]) -> [ManagedObjectID: Int] {
+    var result = [ManagedObjectID: Int](minimumCapacity: groups.reduce(0) { $0 + $1.deletes.count })
+    for (step, group) in groups.enumerated() {
+      for delete in group.deletes { result[delete.id] = step }
+    }
+    return result
   }
 
   /// The slots of updated records under a uniqueness constraint whose old values another row of the save takes over.
@@ -94,9 +107,10 @@ struct SavePlan {
 
   // MARK: Deleting
 
-  private var deleting: [SaveStep] {
-    ranked(changes.deletes, \.entity, by: { -$0 }).map { .delete($0.entity, $0.deletes) }
-  }
+  /// The deletes, referring entities before the entities that they refer to.
+  private var rankedDeletes: [RowChanges.Deletes] { ranked(changes.deletes, \.entity, by: { -$0 }) }
+
+  private var deleting: [SaveStep] { rankedDeletes.map { .delete($0.entity, $0.deletes) } }
 
   // MARK: Inserting
 
