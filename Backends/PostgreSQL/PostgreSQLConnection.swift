@@ -104,9 +104,12 @@ final class PostgreSQLConnection {
   /// Sends the end of a transaction that changed nothing. The next user of the connection receives the response.
   func endTransactionLater() {
     guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !hasAllResponses else { return }
+    let hasRows = !hasAllResponses
     do {
       if copyOut != nil { try discardResponses() }
       if !isSynchronized { try synchronize() }
+      // A server that waits for room for its rows heeds no cancellation, and keeps the transaction open as long.
+      if hasRows { try within(.seconds(2)) { try discardResponses() } }
       try send(.rollback)
       try synchronize()
       isEnding = true

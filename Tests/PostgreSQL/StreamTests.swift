@@ -1,5 +1,6 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
+import CoherenceSQL
 import Foundation
 import TestSupport
 import Testing
@@ -80,6 +81,18 @@ import Testing
       for try await _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) { break }
       #expect(try await countOfPeople() == Self.count)
     }
+  }
+
+  @Test(arguments: [true, false])
+  func `a stream that is given up with rows on their way ends its transaction`(isCopied: Bool) async throws {
+    for try await _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) { break }
+    // The lock waits for the end of each transaction that has read the table.
+    let connection = try schema.administration()
+    _ = try connection.run(
+      [
+        "SET lock_timeout = '30s'", "BEGIN",
+        "LOCK TABLE \(name: schema.name).\(name: "Person") IN ACCESS EXCLUSIVE MODE", "ROLLBACK",
+      ], isKept: false)
   }
 
   @Test(arguments: [true, false])
