@@ -61,8 +61,14 @@ extension ManagedObjectContext {
   public final func values<Object: ManagedObject, Value: Sendable & Equatable>(
     of object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable
   ) throws -> ObjectValues<Object, Value> {
-    let request = FetchRequest<ManagedObject>(entityName: object.entity.name).filter(
+    ObjectValues(source: try liveSource(.record(of: object), nil, false), keyPath: keyPath)
+  }
+}
+
+extension FetchRequest<ManagedObject> {
+  /// The request for the record of an object.
+  static func record(of object: ManagedObject) -> FetchRequest {
+    FetchRequest(entityName: object.entity.name).filter(
       .comparison(.path(.own), .equal, .value(.reference(object.objectID))))
-    return ObjectValues(source: try liveSource(request, nil, false), keyPath: keyPath)
   }
 }

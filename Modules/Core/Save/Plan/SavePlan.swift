@@ -35,7 +35,9 @@ struct SavePlan {
       var slots = moving[id] ?? SlotSet()
       if !deleteSteps.isEmpty {
         for slot in entity.constrainedSlots {
-          guard case .reference(let target) = base[slot], target != id, let other = deleteSteps[target] else { continue }
+          guard case .reference(let target) = base[slot], target != id, let other = deleteSteps[target] else {
+            continue
+          }
           // A row that is deleted before its target needs no update first.
           if other <= step { slots.insert(slot) }
         }

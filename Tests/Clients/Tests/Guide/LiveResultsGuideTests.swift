@@ -1,4 +1,6 @@
 import Coherence
+import Observation
+import Synchronization
 import Testing
 
 @MainActor
@@ -99,6 +101,29 @@ struct LiveResultsGuideTests {
       guard show([title]) else { break }
     }
     #expect(screen.shown == [["Miss Perfumado"], ["Zungo"]])
+  }
+
+  @Test func `a view tracks a list and an object`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let context = container.viewContext
+    let first = try #require(try context.fetch(FetchRequest(Album.self).sort(\.title)).first)
+    let updates = Mutex(0)
+    var rendered: [String] = []
+    func render(_ titles: [String], selected: String) { rendered = titles + [selected] }
+    @Sendable func scheduleUpdate() { updates.withLock { $0 += 1 } }
+
+    let albums = try context.observed(FetchRequest(Album.self).sort(\.title))
+    let album = try context.observed(first)
+    withObservationTracking {
+      render(albums.objects.map(\.title), selected: album.title)
+    } onChange: {
+      scheduleUpdate()
+    }
+    #expect(rendered == ["Miss Perfumado", "Pastel Blues", "Wild Is the Wind", "Miss Perfumado"])
+    try rename("Miss Perfumado", to: "Zungo", in: context)
+    context.performAndWait {}
+    #expect(updates.withLock { $0 } == 1)
+    #expect(album.title == "Zungo" && albums.objects.last === first)
   }
 }
 

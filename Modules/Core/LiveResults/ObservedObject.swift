@@ -1,0 +1,137 @@
+public import Observation
+
+/// An object for frameworks that track what they read: a reader of a property that Swift's Observation tracks (a view,
+/// `withObservationTracking`) is notified of the next change of that property.
+///
+/// ```swift
+/// let track = try context.observed(track)
+/// withObservationTracking { label.text = track.title } onChange: { scheduleUpdate() }
+/// ```
+/// The properties of the object are properties of this type too, to read and to write. A reader is notified at the moments
+/// at which ``ManagedObjectContext/values(of:_:)`` shows a value, if the property that it has read has another value then,
+/// and at once when the property is written here. A value that is not `Equatable`, such as a to-many relationship, counts
+/// as changed with every change of the object.
+///
+/// Made by ``ManagedObjectContext/observed(_:)``. Used inside the context of the object, which calls the readers back
+/// there: on the main actor for a main-queue context. Retains the object and its context. Cost: reading costs the
+/// registration with Observation besides; a change of the object costs a comparison for each property that was read, and
+/// other changes cost nothing.
+@dynamicMemberLookup
+public final class ObservedObject<Object: ManagedObject>: Observable {
+  /// The object, whose own properties no framework tracks.
+  public let object: Object
+
+  private let context: ManagedObjectContext
+  private let registrar = ObservationRegistrar()
+  /// The values of the properties that were read, as readers know them.
+  private var reads: [AnyKeyPath: any ReadValue<Object>] = [:]
+  private var isFollowing = false
+  private var isGone = false
+  private var failure: (any Error)?
+
+  /// - Throws: As ``ManagedObjectContext/observed(_:)``.
+  init(_ object: Object, in context: ManagedObjectContext) throws {
+    self.object = object
+    self.context = context
+    let request = try CheckedRequest(.record(of: object), sectionKeyPath: nil, in: context.coordinator())
+    try ContextLiveResults.of(context)?.add(request, for: self, in: context)
+    isFollowing = true
+  }
+
+  /// Whether the record was deleted. Tracked as the properties are.
+  public var isDeleted: Bool {
+    registrar.access(self, keyPath: \.isDeleted)
+    return isGone
+  }
+
+  /// The error that ended the observation: of a read that failed, or ``ErrorCode/storeDetached``. `nil` as long as changes
+  /// are followed. Tracked as the properties are.
+  public var error: (any Error)? {
+    registrar.access(self, keyPath: \.error)
+    return failure
+  }
+
+  /// The value of a property of the object.
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Object, Value>) -> Value { tracked(keyPath) }
+
+  /// The value of a property of the object. A new value notifies readers at once.
+  public subscript<Value>(dynamicMember keyPath: ReferenceWritableKeyPath<Object, Value>) -> Value {
+    get { tracked(keyPath) }
+    set {
+      registrar.withMutation(of: self, keyPath: \.[read: keyPath]) {
+        object[keyPath: keyPath] = newValue
+        if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, of: object) }
+      }
+    }
+  }
+
+  private func tracked<Value>(_ keyPath: KeyPath<Object, Value>) -> Value {
+    registrar.access(self, keyPath: \.[read: keyPath])
+    let property = ReadProperty(keyPath, of: object)
+    reads[keyPath] = property
+    return property.value
+  }
+
+  /// Stands for a property of the object in the registrar.
+  private subscript(read keyPath: AnyKeyPath) -> Void { () }
+}
+
+extension ObservedObject: ResultSink {
+  func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
+    guard isFollowing, !isGone else { return }
+    if delivery.state.visibleEntries.isEmpty {
+      registrar.withMutation(of: self, keyPath: \.isDeleted) { isGone = true }
+    }
+    for (keyPath, read) in reads {
+      var read = read
+      guard read.isOutdated(by: object) else { continue }
+      registrar.withMutation(of: self, keyPath: \.[read: keyPath]) { reads[keyPath] = read }
+    }
+  }
+
+  func end(_ error: (any Error)?) {
+    guard let error else { return }
+    registrar.withMutation(of: self, keyPath: \.error) { failure = error }
+  }
+}
+
+/// The value of a property as a reader knows it.
+private protocol ReadValue<Object> {
+  associatedtype Object: ManagedObject
+
+  /// Takes the present value of the property, and returns whether it differs from the known one.
+  mutating func isOutdated(by object: Object) -> Bool
+}
+
+private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
+  private let keyPath: KeyPath<Object, Value>
+  private(set) var value: Value
+
+  init(_ keyPath: KeyPath<Object, Value>, of object: Object) {
+    self.keyPath = keyPath
+    value = object[keyPath: keyPath]
+  }
+
+  mutating func isOutdated(by object: Object) -> Bool {
+    let present = object[keyPath: keyPath]
+    defer { value = present }
+    guard let known = value as? any Equatable else { return true }
+    return !known.equals(present)
+  }
+}
+
+extension Equatable {
+  /// Whether a value of any type is equal to this one.
+  fileprivate func equals(_ other: some Any) -> Bool { (other as? Self) == self }
+}
+
+extension ManagedObjectContext {
+  /// Returns an object for frameworks that track what they read, such as views; see ``ObservedObject``.
+  ///
+  /// To be called inside the context. Costs a read of the record.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``, and errors of the read.
+  public final func observed<Object: ManagedObject>(_ object: Object) throws -> ObservedObject<Object> {
+    try operating { try ObservedObject(object, in: self) }
+  }
+}

@@ -1,0 +1,234 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Observation
+import Synchronization
+import Testing
+import TestSupport
+
+/// Objects and results whose readers Swift's Observation tracks.
+@MainActor
+@Suite("Observed objects and results", .timeLimit(.minutes(15)))
+struct ObservedObjectTests {
+  /// A track with typed properties.
+  private final class Track: ManagedObject {
+    var title: String {
+      get { self[AttributeKey<String>("title")] }
+      set { self[AttributeKey<String>("title")] = newValue }
+    }
+    var genre: String? {
+      get { self[AttributeKey<String?>("genre")] }
+      set { self[AttributeKey<String?>("genre")] = newValue }
+    }
+    var others: ToMany<Track> { self[ToManyKey<Track>("others")] }
+
+    static var all: FetchRequest<Track> { FetchRequest(entityName: "Track") }
+    static func titled(_ title: String) throws -> FetchRequest<Track> {
+      all.filter(try FetchPredicate(format: "title == %@", title))
+    }
+  }
+
+  /// A container with an own store.
+  private struct Stack {
+    let container: GenericPersistentContainer<ContextStrategy.Direct>
+    private let directory = TemporaryDirectory()
+
+    @MainActor var view: ManagedObjectContext { container.viewContext }
+
+    init(_ backend: Backend) throws {
+      let model = try ManagedObjectModel {
+        Entity("Track", class: Track.self) {
+          Attribute("title", .string)
+          Attribute("genre", .string, optional: true)
+          Relationship("others", toMany: "Track", inverse: "others")
+        }
+      }
+      container = GenericPersistentContainer(
+        name: "Observed", managedObjectModel: model, storeLocation: directory.url)
+      try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    }
+
+    func write(_ body: (ManagedObjectContext) throws -> Void) throws {
+      let context = container.newBackgroundContext()
+      try context.performAndWait {
+        try body(context)
+        try context.save()
+      }
+    }
+
+    @MainActor func savedTrack(_ title: String) throws -> Track {
+      try write { try Track(context: $0).title = title }
+      return try #require(try view.fetch(Track.titled(title)).first)
+    }
+  }
+
+  /// Counts the notifications of a reader, which reads again after each one.
+  private final class Reader: Sendable {
+    private let count = Mutex(0)
+    var notifications: Int { count.withLock { $0 } }
+
+    @MainActor func follow(_ read: @escaping @MainActor () -> Void) {
+      withObservationTracking {
+        read()
+      } onChange: { [self] in
+        count.withLock { $0 += 1 }
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a reader of a property is notified of its change by another context, and not of changes of others`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(backend)
+    let track = try stack.view.observed(stack.savedTrack("a"))
+    let (title, genre) = (Reader(), Reader())
+    title.follow { _ = track.title }
+    genre.follow { _ = track.genre }
+    try stack.write { try $0.fetch(Track.all).first?.title = "b" }
+    stack.view.performAndWait {}
+    #expect(title.notifications == 1 && genre.notifications == 0)
+    #expect(track.title == "b")
+    genre.follow { _ = track.genre }
+    try stack.write { try $0.fetch(Track.all).first?.genre = "x" }
+    stack.view.performAndWait {}
+    #expect(genre.notifications == 2)
+    #expect(track.genre == "x")
+  }
+
+  @Test func `a property that is written through the observed object notifies its readers at once`() throws {
+    let stack = try Stack(.inMemory)
+    let track = try stack.view.observed(stack.savedTrack("a"))
+    let (title, genre) = (Reader(), Reader())
+    title.follow { _ = track.title }
+    genre.follow { _ = track.genre }
+    track.title = "b"
+    #expect(title.notifications == 1 && genre.notifications == 0)
+    title.follow { _ = track.title }
+    stack.view.performAndWait {}
+    // The end of the turn has nothing new for the reader.
+    #expect(title.notifications == 1)
+    #expect(track.object.title == "b")
+  }
+
+  @Test(arguments: Backend.available)
+  func `edits of the object, a rollback and a save notify at the end of the turn`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let object = try stack.savedTrack("a")
+    let track = try stack.view.observed(object)
+    let title = Reader()
+    title.follow { _ = track.title }
+    stack.view.performAndWait { object.title = "b" }
+    #expect(title.notifications == 1)
+    title.follow { _ = track.title }
+    stack.view.performAndWait { stack.view.rollback() }
+    #expect(title.notifications == 2 && track.title == "a")
+  }
+
+  @Test(arguments: Backend.available)
+  func `an observed object that is inserted and saved is followed under its permanent identifier`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(backend)
+    let object = try Track(context: stack.view)
+    object.title = "a"
+    let track = try stack.view.observed(object)
+    let title = Reader()
+    title.follow { _ = (track.title, track.isDeleted) }
+    try stack.view.performAndWait { try stack.view.save() }
+    #expect(title.notifications == 0 && !track.isDeleted)
+    try stack.write { try $0.fetch(Track.all).first?.title = "b" }
+    stack.view.performAndWait {}
+    #expect(title.notifications == 1 && track.title == "b")
+  }
+
+  @Test(arguments: Backend.available)
+  func `the deletion of the record notifies the readers of isDeleted`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let track = try stack.view.observed(stack.savedTrack("a"))
+    let reader = Reader()
+    reader.follow { _ = track.isDeleted }
+    try stack.write { context in for object in try context.fetch(Track.all) { context.delete(object) } }
+    stack.view.performAndWait {}
+    #expect(reader.notifications == 1)
+    #expect(track.isDeleted && track.title.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a new member notifies the readers of a to-many relationship`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let track = try stack.view.observed(stack.savedTrack("a"))
+    let reader = Reader()
+    reader.follow { _ = track.others.count }
+    try stack.write { context in
+      let other = try Track(context: context)
+      other.title = "b"
+      other.others.insert(try #require(try context.fetch(Track.titled("a")).first))
+    }
+    stack.view.performAndWait {}
+    #expect(reader.notifications == 1 && track.others.count == 1)
+  }
+
+  @Test func `an observed object retains neither itself nor its readers`() throws {
+    let stack = try Stack(.inMemory)
+    weak var released: ObservedObject<Track>?
+    do {
+      let track = try stack.view.observed(stack.savedTrack("a"))
+      Reader().follow { _ = track.title }
+      released = track
+    }
+    #expect(released == nil)
+    try stack.write { try $0.fetch(Track.all).first?.title = "b" }
+    stack.view.performAndWait {}
+  }
+
+  @Test func `a detached store is an error of the observed object and of the observed result`() throws {
+    let stack = try Stack(.inMemory)
+    let track = try stack.view.observed(stack.savedTrack("a"))
+    let tracks = try stack.view.observed(Track.all)
+    let reader = Reader()
+    reader.follow { _ = (track.error, tracks.error) }
+    for store in stack.container.persistentStoreCoordinator.persistentStores {
+      try stack.container.persistentStoreCoordinator.remove(store)
+    }
+    stack.view.performAndWait {}
+    #expect(reader.notifications == 1)
+    #expect(track.error.map { ErrorCode.storeDetached ~= $0 } == true)
+    #expect(tracks.error.map { ErrorCode.storeDetached ~= $0 } == true)
+  }
+
+  // MARK: Results
+
+  @Test(arguments: Backend.available)
+  func `a reader of a result is notified of its changes, and not of others`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let first = try stack.savedTrack("a")
+    let request = Track.all.filter(try FetchPredicate(format: "genre == nil")).sort("title")
+    let tracks = try stack.view.observed(request, sectionKeyPath: "title")
+    let reader = Reader()
+    reader.follow { _ = (tracks.objects, tracks.sections) }
+    try stack.write { context in
+      let other = try Track(context: context)
+      (other.title, other.genre) = ("b", "x")
+    }
+    stack.view.performAndWait {}
+    #expect(reader.notifications == 0)
+    try stack.write { try Track(context: $0).title = "c" }
+    stack.view.performAndWait {}
+    #expect(reader.notifications == 1)
+    #expect(tracks.objects.map(\.title) == ["a", "c"] && tracks.sections.map(\.name) == ["a", "c"])
+    reader.follow { _ = tracks.objects }
+    stack.view.performAndWait { first.title = "d" }
+    #expect(reader.notifications == 2)
+    #expect(tracks.objects.map(\.title) == ["c", "d"])
+  }
+
+  @Test func `a section key path that is not the first sort key is refused`() throws {
+    let stack = try Stack(.inMemory)
+    #expect {
+      try stack.view.observed(Track.all.sort("title"), sectionKeyPath: "genre")
+    } throws: {
+      ErrorCode.invalidFetchRequest ~= $0
+    }
+  }
+}
