@@ -9,7 +9,7 @@ import TestSupport
 /// Parked entries: retried, edited, dropped.
 @Suite("Dead letters", .timeLimit(.minutes(15)))
 struct DeadLetterTests {
-  /// Sets the state of sending in an entry, as a forwarder does.
+  /// Changes a stored entry in the place of a forwarder.
   private func mark(
     _ id: OutboxEntry.ID, in stack: OutboxStack, _ change: (OutboxEntryRecord) -> Void
   ) throws {
@@ -43,7 +43,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a refused deletion is retried with a new key, also when earlier edits belong to its request`(
+  func `a refused deletion with earlier edits in its request is retried with a new key`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)
@@ -86,7 +86,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a forwarder renews the claims of the edits that it sends, and no claim that a failure left`(
+  func `a forwarder renews the claims of its edits, and no claim left by a failed save`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)
@@ -119,7 +119,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a forwarder takes its claim again at once when the save of the claim failed after its commit`(
+  func `a forwarder claims an entry again at once when the save of the first claim failed after its commit`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)
@@ -145,7 +145,8 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an entry whose fate is not known is retried as it was`(backend: Backend) async throws {
+  func `an entry with an unknown result is retried with its old key, without later edits`(backend: Backend) async throws
+  {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
     let head = try #require(try await stack.outbox.entries().first)
@@ -161,7 +162,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a parked entry holds up its record and nothing else`(backend: Backend) async throws {
+  func `a parked entry blocks the later entries of its record, and no other record`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let milk = try stack.saveItem("Milk")
     let bread = try stack.saveItem("Bread")
@@ -171,7 +172,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `dropping an insert drops all entries of the record, and dropping an update that one`(
+  func `dropping an insert drops all entries of the record, and dropping an update drops only the update`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)
@@ -186,7 +187,7 @@ struct DeadLetterTests {
     #expect(try await stack.outbox.entries().map(\.recordID) == [bread])
   }
 
-  @Test func `entries that were attempted together are dropped together`() async throws {
+  @Test func `dropping the first entry of an attempted request drops all entries of the request`() async throws {
     let stack = try OutboxStack(on: .inMemory)
     let milk = try stack.saveItem("Milk")
     try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
@@ -224,7 +225,9 @@ struct DeadLetterTests {
     #expect(try await stack.outbox.entry(head.id).changes == edited.changes)
   }
 
-  @Test func `an entry that a process sends is left alone until its lease ends`() async throws {
+  @Test func `an entry that a process sends cannot be retried, parked or dropped before the end of its lease`()
+    async throws
+  {
     let stack = try OutboxStack(on: .inMemory)
     try stack.saveItem("Milk")
     let head = try #require(try await stack.outbox.entries().first)
@@ -243,7 +246,7 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a copy that lives on beside the original gets keys of its own`(backend: Backend) async throws {
+  func `renewing the keys gives every entry a new idempotency key`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     try stack.save { context in
       for number in 0..<1100 { try TestItem(context: context).title = "Item \(number)" }

@@ -17,7 +17,7 @@ struct EntryFormatTests {
     .record(OutboxRecord(rootName: "Ärger/1", key: .max)), .omitted(byteCount: 10_000_000),
   ]
 
-  @Test func `every value comes back with its type`() throws {
+  @Test func `the format preserves every value with its type`() throws {
     let fields = Self.values.enumerated().map { index, value in
       EntryFormat.Field(
         name: "property \(index)", base: index % 3 == 0 ? nil : value, value: index % 3 == 1 ? nil : value)
@@ -38,13 +38,13 @@ struct EntryFormatTests {
     #expect(try EntryReader.identity(EntryWriter.identity(fields)) == fields)
   }
 
-  @Test func `a text of other bytes is another value`() throws {
+  @Test func `texts of different bytes that Unicode treats as equal are different values`() throws {
     let composed = EntryFormat.Field(name: "t", base: .value(.string("\u{E9}")), value: .value(.string("e\u{301}")))
     let read = try EntryReader.payload(EntryWriter.payload([composed], [])).0
     #expect(read == [composed] && read[0].base != read[0].value)
   }
 
-  @Test func `data that is cut off is refused at every byte`() {
+  @Test func `data cut off after any byte is refused`() {
     let whole = EntryWriter.payload(
       [EntryFormat.Field(name: "t", base: .value(.string("old")), value: .value(.int(300)))], [])
     for count in 0..<whole.count {
@@ -59,7 +59,7 @@ struct EntryFormatTests {
     #expect { try EntryReader.payload(data) } throws: { ErrorCode.storeCorrupt ~= $0 }
   }
 
-  @Test func `a count beyond the data asks for no memory`() {
+  @Test func `a count greater than the rest of the data is refused`() {
     let huge = Data([EntryFormat.version, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
     #expect { try EntryReader.payload(huge) } throws: { ErrorCode.storeCorrupt ~= $0 }
     #expect { try EntryReader.references(huge) } throws: { ErrorCode.storeCorrupt ~= $0 }
@@ -68,7 +68,7 @@ struct EntryFormatTests {
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `damaged data is read or refused, and never ends the process`(seed: UInt64) {
+  func `damaged data is decoded or refused, and never ends the process`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let fields = Self.values.map { EntryFormat.Field(name: "p", base: $0, value: $0) }
     let whole = [UInt8](EntryWriter.payload(fields, []))

@@ -10,7 +10,7 @@ import TestSupport
 @Suite("Listing entries", .timeLimit(.minutes(15)))
 struct ListingTests {
   @Test(arguments: Backend.available)
-  func `pages follow each other without a gap and without a repetition`(backend: Backend) async throws {
+  func `consecutive pages have every entry exactly once`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     try stack.save { context in
       for number in 0..<25 { try TestItem(context: context).title = "Item \(number)" }
@@ -34,7 +34,7 @@ struct ListingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `lists and numbers are of a state and an entity`(backend: Backend) async throws {
+  func `entries are listed and counted by state and entity`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     try stack.saveItem("Milk")
     try stack.saveItem("Bread")
@@ -49,7 +49,7 @@ struct ListingTests {
     #expect(try await stack.outbox.entry(first.id).lastError == "refused")
   }
 
-  @Test func `an entry is found by the text of its identifier, and an entry that is gone is reported`() async throws {
+  @Test func `an entry is found by the text of its identifier, and a dropped entry is an error`() async throws {
     let stack = try OutboxStack(on: .inMemory)
     try stack.saveItem("Milk")
     let entry = try #require(try await stack.outbox.entries().first)
@@ -61,7 +61,7 @@ struct ListingTests {
     } throws: {
       ErrorCode.objectNotFound ~= $0
     }
-    // An identifier of another entity is no entry.
+    // The identifier of another entity's record is not the identifier of an entry.
     let list = try stack.saveList("Home")
     await #expect {
       try await stack.outbox.entry(list)
@@ -70,7 +70,7 @@ struct ListingTests {
     }
   }
 
-  @Test func `entries of several stores are one list`() async throws {
+  @Test func `one list has the entries of several stores`() async throws {
     let directory = TemporaryDirectory()
     let container = StrategyKind.direct.makeContainer(OutboxModels.main, in: directory)
     let main = try container.attachPersistentStore(for: StoreConfiguration(name: "Main", type: .inMemory))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CoherenceOutbox
 
-/// The log in which a save leaves its changes, and the entries that the first reader makes of it.
+/// The log that saves write, and the entries that the first reader makes from the log.
 @Suite("The log of an outbox")
 struct LogTests {
   private func count(_ entityName: String, in stack: OutboxStack) throws -> Int {
@@ -79,7 +79,7 @@ struct LogTests {
     #expect(Set(entries.map(\.idempotencyKey)).count == 100)
   }
 
-  @Test func `a log that a program reads without the right to write is listed and stays`() async throws {
+  @Test func `the log of a read-only store is listed and stays`() async throws {
     let stack = try OutboxStack(on: .sqlite)
     let item = try stack.saveItem("Milk")
     let reader = try stack.readOnly()
@@ -117,7 +117,7 @@ struct LogTests {
     return [UInt8](writer.data)
   }
 
-  @Test func `a log is read as it was written, and a cut one is refused`() throws {
+  @Test func `a log is decoded as it was written, and a cut log is refused`() throws {
     let whole = Self.sample
     var reader = try LogReader(Data(whole), firstSequence: 10)
     let change = try #require(try reader.next())
@@ -126,7 +126,7 @@ struct LogTests {
     #expect(change.recordVersion == 2 && change.identity == nil && change.whole == nil)
     #expect(try EntryReader.payload(change.payload).0.isEmpty)
     #expect(try reader.next() == nil)
-    // The version and the key alone are a log without a change.
+    // The first 17 bytes, the version and the key, are a valid log without changes.
     for count in 0..<whole.count where count != 17 {
       #expect {
         var reader = try LogReader(Data(whole.prefix(count)), firstSequence: 0)
@@ -138,7 +138,7 @@ struct LogTests {
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `a damaged log is read or refused, and never ends the process`(seed: UInt64) {
+  func `a damaged log is decoded or refused, and never ends the process`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var refused = 0
     for _ in 0..<2000 {

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import CoherenceOutbox
 
-/// Entries that wait while the model of the store changes.
+/// Entries that stay in the store while a migration changes its model.
 @Suite("Entries and migrations", .timeLimit(.minutes(15)))
 struct MigrationTests {
   private static let backends = Backend.available.filter { $0 != .inMemory }
@@ -29,7 +29,7 @@ struct MigrationTests {
     #expect(id.key == item.key && id.entity.name == "TestTask")
     #expect(try await new.outbox.entries(in: "TestTask").map(\.id) == [entry.id])
     #expect(try await new.outbox.entries(of: id).map(\.id) == [entry.id])
-    // A later edit belongs to the same record.
+    // An edit after the migration belongs to the same record.
     try new.save { try $0.existingObject(with: id).setValue("Bread", for: "label") }
     let step = try #require(try steps(new).first)
     #expect(step.kind == .insert && step.entries.count == 2)

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An outbox whose model has the entities of the outbox alone, as that of a tool, on the store of an application.
+/// The outbox of a tool, whose model has only the entities of the outbox, on the store of an application.
 @Suite("An outbox without the application's model")
 struct PartialModelTests {
   private static let backends = Backend.available.filter { $0 != .inMemory }
@@ -40,7 +40,7 @@ struct PartialModelTests {
   }
 
   @Test(arguments: backends)
-  func `a tool resolves a conflict for the edit, which is based on the server's values then`(
+  func `a tool resolves a conflict in favor of the edit, and bases the edit on the server's values`(
     backend: Backend
   ) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old"])
@@ -58,7 +58,7 @@ struct PartialModelTests {
   }
 
   @Test(arguments: backends)
-  func `a tool makes no decision that changes a record`(backend: Backend) async throws {
+  func `a tool refuses a decision that changes the record`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     try stack.set("edited", of: 1)
     try stack.set("edited", of: 2)

@@ -59,7 +59,7 @@ struct RecordingTests {
     context.performAndWait {
       #expect(throws: CoherenceError.self) {
         try TestItem(context: context).title = "Milk"
-        // The name is taken.
+        // The uniqueness constraint refuses the second list with the name.
         try TestList(context: context).name = "Home"
         try context.save()
       }
@@ -68,7 +68,7 @@ struct RecordingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `entities that the outbox does not forward add no entries, and those with the setting do`(
+  func `unforwarded entities add no entries, and entities with the setting in their user info do`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend, entities: ["TestList"])
@@ -84,7 +84,7 @@ struct RecordingTests {
     #expect(stack.outbox.entityNames == ["TestList", "TestPerson", "TestEmployee"])
   }
 
-  @Test func `the data of a server is not recorded`() async throws {
+  @Test func `the saves of the context of an action are not recorded`() async throws {
     let directory = TemporaryDirectory()
     let connect = GenericConnect<ContextStrategy.IndirectNested>(
       name: "Outbox", managedObjectModel: OutboxModels.main, storeLocation: directory.url)
@@ -157,13 +157,13 @@ struct RecordingTests {
     try stack.delete(id)
     let delete = try #require(try await stack.outbox.entries(of: id).last)
     #expect(delete["photo"]?.base == .omitted(byteCount: 10_000_000))
-    // The content is removed with its entry.
+    // The large content is deleted with its entry.
     #expect(try await stack.outbox.drop(listed.id) == 1)
     let left = try stack.save { try $0.count(for: FetchRequest<ManagedObject>(entityName: "CoherenceOutboxContent")) }
     #expect(left == 0)
   }
 
-  @Test func `a model without the entities of an outbox is refused in words that name the function`() throws {
+  @Test func `a model without the entities of an outbox is refused with an error that names the missing call`() throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Plain", managedObjectModel: model)
     #expect {
@@ -184,7 +184,9 @@ struct RecordingTests {
     _ = try Outbox(stack.container, entities: ["TestTag"])
   }
 
-  @Test func `a second outbox for the same entities adds no second entry, and a closed one adds none`() async throws {
+  @Test func `a second outbox for the same entities adds no second entry, and a closed outbox adds no entry`()
+    async throws
+  {
     let stack = try OutboxStack(on: .inMemory)
     let second = try Outbox(stack.container, entities: ["TestList", "TestItem", "TestTag"])
     try stack.saveItem("Milk")

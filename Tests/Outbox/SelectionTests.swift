@@ -41,14 +41,14 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a parent is deleted after its members were`(backend: Backend) async throws {
+  func `a parent is deleted after its members`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let list = try stack.saveList("Home")
     let item = try stack.saveItem("Milk", in: list)
     for step in try steps(stack) { try acknowledge(step, in: stack) }
     for step in try steps(stack) { try acknowledge(step, in: stack) }
     #expect(try await stack.outbox.counts().total == 0)
-    // The delete rule of the list deletes the item.
+    // The delete rule of the list also deletes the item.
     try stack.delete(list)
     #expect(try steps(stack).map(\.head.recordID) == [item])
     for step in try steps(stack) { try acknowledge(step, in: stack) }
@@ -56,7 +56,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that was made and deleted leaves no entry`(backend: Backend) async throws {
+  func `a record inserted and deleted before its first request leaves no entry`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
     try stack.change(item) { $0.photo = Data(repeating: 7, count: 100_000) }
@@ -71,7 +71,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `entries without an effect do not take the place of a request`(backend: Backend) async throws {
+  func `entries without an effect do not count against the limit of requests`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     for number in 0..<3 { try stack.delete(try stack.saveItem("Item \(number)")) }
     let bread = try stack.saveItem("Bread")
@@ -80,7 +80,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the pending entry of a record that was deleted elsewhere is still found`(backend: Backend) async throws {
+  func `the pending insert of a record deleted by a merge is still found`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
     // A merge of the server's data deletes the record without an entry.
@@ -97,7 +97,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the values of a request include large ones when they are loaded`(backend: Backend) async throws {
+  func `a loaded request has its large values`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let photo = Data(repeating: 7, count: 100_000)
     let item = try stack.saveItem("Milk")
@@ -111,7 +111,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `requests behind many entries that wait are found`(backend: Backend) async throws {
+  func `a request behind thousands of waiting entries is found`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let list = try stack.saveList("Home")
     try await stack.outbox.park(try #require(try await stack.outbox.entries().first).id)
@@ -128,7 +128,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the entries of two programs with one store are one outbox`(backend: Backend) async throws {
+  func `the entries of two programs for the same record become one request`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let other = try stack.another()
     let item = try stack.saveItem("Milk")
@@ -160,7 +160,7 @@ struct SelectionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the entries of a record get the key of the server, also when the record is gone`(
+  func `the entries of a deleted record get the key of the server`(
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)

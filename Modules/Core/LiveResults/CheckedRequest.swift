@@ -1,16 +1,17 @@
-/// A request for a live result, with its names resolved. Made on any thread.
+/// A request for a live result, after the checks of its names against the model. Made on any thread.
 struct CheckedRequest: Sendable {
   /// The request without its range and its prefetches.
   let request: FetchRequest<ManagedObject>
   let range: FetchRange
+  /// Whether the request has an offset or a limit.
   let isRange: Bool
   let hasSections: Bool
   let interest: ResultInterest
   /// Whether the predicate names unsaved records.
   let namesTemporaryIDs: Bool
 
-  /// - Throws: The errors of a fetch for a faulty request; ``ErrorCode/invalidFetchRequest`` for a section key path that
-  ///   is not the path of the first sort key.
+  /// - Throws: The errors of a fetch for a faulty request; ``ErrorCode/invalidFetchRequest`` for a section key path
+  ///   other than the path of the first sort key.
   init<Result>(
     _ request: FetchRequest<Result>, sectionKeyPath: String?, in coordinator: PersistentStoreCoordinator
   ) throws {
@@ -22,8 +23,8 @@ struct CheckedRequest: Sendable {
       guard let first = request.sortKeys.first, first.path.names.joined(separator: ".") == sectionKeyPath else {
         throw CoherenceError(
           .invalidFetchRequest,
-          "The sections of '\(entity.name)' are those of '\(sectionKeyPath)', which is not the first sort key; sort by it "
-            + "first.")
+          "The section key path '\(sectionKeyPath)' of '\(entity.name)' is not the path of the first sort key; sort by "
+            + "'\(sectionKeyPath)' first.")
       }
     }
     var names = false
@@ -53,7 +54,8 @@ struct CheckedRequest: Sendable {
 }
 
 extension FetchPredicate {
-  /// The saved record that satisfies the predicate alone, because the predicate names it.
+  /// The only record that can satisfy the predicate, because the predicate compares the record itself with a saved
+  /// identifier; `nil` for other predicates.
   fileprivate var savedRecord: ManagedObjectID? {
     guard case .comparison(.path(let path), .equal, .value(.reference(let id)), _) = self, path == .own,
       !id.isTemporaryID

@@ -1,9 +1,9 @@
-/// The live results of a context. Used inside the context.
+/// Keeps the live results of a context up to date. Used inside the context.
 final class ContextLiveResults: TurnObserver {
   let inbox: LiveInbox
   private var results: [LiveResult] = []
   private(set) var work = LiveWork()
-  /// The signals of other processes, as long as results follow them.
+  /// The tasks that receive signals of other processes; empty when no result follows other processes.
   private var signals: [Task<Void, Never>] = []
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
@@ -20,7 +20,7 @@ final class ContextLiveResults: TurnObserver {
     for result in results { result.sink?.end(nil) }
   }
 
-  /// The live results of a context, made on the first call. Called inside the context.
+  /// Returns the live results of a context, made on the first call. Called inside the context.
   static func of(_ context: ManagedObjectContext) -> ContextLiveResults? {
     if let known = context.turnObserver as? ContextLiveResults { return known }
     guard let handle = context.storage.handle else { return nil }
@@ -33,7 +33,7 @@ final class ContextLiveResults: TurnObserver {
   ///
   /// - Throws: Errors of the fetch.
   func add(_ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext) throws {
-    // Before the first run: a save that the run does not see is posted.
+    // The inbox receives changes before the first run, so that a save during the run is not missed.
     context.persistentStoreCoordinator?.storeEventHub.add(inbox)
     let result = LiveResult(request, for: sink)
     results.append(result)
@@ -50,7 +50,7 @@ final class ContextLiveResults: TurnObserver {
   /// Ends the results of a sink.
   func remove(_ sink: any ResultSink, in context: ManagedObjectContext) { remove(in: context) { $0.sink === sink } }
 
-  /// Drops results. Without results, the context receives no changes of the stores.
+  /// Removes results. A context without results receives no changes of the stores.
   private func remove(in context: ManagedObjectContext, _ isRemoved: (LiveResult) -> Bool) {
     results.removeAll(where: isRemoved)
     shareInterests()
@@ -60,7 +60,7 @@ final class ContextLiveResults: TurnObserver {
     signals = []
   }
 
-  /// Has all results read again after each signal of a channel of the stores.
+  /// Runs the requests of all results again after each signal of a channel of the stores.
   func follow(_ stream: AsyncStream<Void>) {
     guard signals.isEmpty else { return }
     signals.append(
@@ -88,9 +88,9 @@ final class ContextLiveResults: TurnObserver {
     guard !inbox.isEmpty else { return }
     var content = inbox.take()
     content.isUncertain = !signals.isEmpty
-    // The rows of the turn's state may be older than the posted changes.
+    // The leased state of the stores may be older than the posted changes, so that the lease ends here.
     context.lease.end()
-    // A save posts to the inbox of its followers first.
+    // A save posts its rows to the inbox of other contexts before it posts to the live results.
     context.processInbox()
     try? context.applyPendingDeleteRules()
     for result in results {
@@ -102,7 +102,7 @@ final class ContextLiveResults: TurnObserver {
         try context.inOneState { try result.process(content, in: context, &work) }
         result.publish(in: context)
       } catch  where error.isCancellationOfTask {
-        // The task that uses the context has nothing to do with the result.
+        // The cancelled task uses the context for another purpose, so that the result waits for the next turn.
         inbox.postpone()
       } catch {
         remove(in: context) { $0 === result }
@@ -112,8 +112,8 @@ final class ContextLiveResults: TurnObserver {
     noteEntered(in: context)
   }
 
-  /// Has the next notification of changed objects name the records of other writers that the context shows for the first
-  /// time because they entered a result.
+  /// Adds the records of other writers that entered a result to the next notification of changed objects. The context
+  /// shows these records for the first time.
   private func noteEntered(in context: ManagedObjectContext) {
     defer { work.entered = [] }
     guard context.showsSavesOfOthers else { return }
@@ -132,6 +132,6 @@ extension Error {
 }
 
 extension ManagedObjectContext {
-  /// The work of the context's live results. To be read inside the context.
+  /// The work of the context's live results. Read inside the context.
   package final var liveWork: LiveWork { (turnObserver as? ContextLiveResults)?.work ?? LiveWork() }
 }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// The objects of a request's result, kept up to date in their context, in sections if wished.
+/// Keeps the objects of a request's result up to date in their context, optionally in sections.
 ///
-/// Made and used inside its context: on the main actor for a main-queue context. The delegate is called there too, at the
-/// end of the outermost block that changed the result, or soon after another context's save.
+/// Made and used inside its context: on the main actor for a main-queue context. The controller calls its delegate
+/// there too: at the end of the outermost block that changed the result, or soon after another context's save.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
@@ -40,11 +40,11 @@ public final class FetchedResultsController<Result: ManagedObject> {
     self.sectionKeyPath = sectionKeyPath
   }
 
-  /// Runs the request, and follows its result from now on. A second call runs the request again, without a call of the
-  /// delegate.
+  /// Runs the request, and keeps its result up to date from now on. A second call runs the request again, without a
+  /// call of the delegate.
   ///
-  /// - Throws: Errors of the fetch; ``ErrorCode/invalidFetchRequest`` for a section key path that is not the path of the
-  ///   first sort key. The controller follows nothing then.
+  /// - Throws: Errors of the fetch; ``ErrorCode/invalidFetchRequest`` for a section key path other than the path of the
+  ///   first sort key. After an error the controller has no result.
   public func performFetch() throws {
     try managedObjectContext.operating {
       let coordinator = try managedObjectContext.coordinator()
@@ -91,7 +91,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
     }
   }
 
-  /// The index of an object in the result; `nil` for none. The first call after a change passes over the result.
+  /// The index of an object in the result; `nil` for an object outside of the result. The cost of the first call after
+  /// a change grows with the size of the result; further calls are constant.
   public func index(for object: Result) -> Int? {
     managedObjectContext.operating {
       let id = managedObjectContext.current(object.objectID)
@@ -102,7 +103,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
     }
   }
 
-  /// The section of an object and its index in the section; `nil` for none.
+  /// The section of an object and its index in the section; `nil` for an object outside of the result. Cost: as
+  /// ``index(for:)``.
   public func indexPath(for object: Result) -> IndexPath? {
     managedObjectContext.operating {
       guard let index = index(for: object) else { return nil }
@@ -115,7 +117,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   private func makeObjects() -> [Result] {
     let ids = state?.visibleEntries.map(\.id) ?? []
-    // Loaded together. A record that was deleted a moment ago is a fault until its delete is processed.
+    // The objects are loaded together. A record whose delete the context has not processed yet is a fault.
     let loaded = (try? managedObjectContext.objects(for: ids, as: ManagedObject.self)) ?? []
     return withExtendedLifetime(loaded) { ids.compactMap { object(of: $0) } }
   }
@@ -135,14 +137,14 @@ extension FetchedResultsController: ResultSink {
     let changes = ResultChanges<Result>(difference)
     let fetchCount = fetchCount
     delegate?.controllerWillChangeContent(self)
-    // The delegate may have run the request again: the result of that run is newer.
+    // The delegate may have run the request again. The result of that run is newer than this delivery.
     guard fetchCount == self.fetchCount else { return }
     state = delivery.state
     positions = nil
     if resetCount != context.storage.resetCount {
       objects = nil
     } else if let list = objects {
-      // Taken out of the property, so that the array is changed in place.
+      // The property gives up its reference, so that the array is changed in place.
       objects = nil
       objects = applied(changes, to: list)
     }
@@ -150,7 +152,8 @@ extension FetchedResultsController: ResultSink {
     delegate?.controllerDidChangeContent(self)
   }
 
-  /// The objects after changes; `nil` if one of them is missing, so that all are looked up again.
+  /// Returns the objects after changes; `nil` if an object is missing, so that the next access looks all objects up
+  /// again.
   private func applied(_ changes: ResultChanges<Result>, to list: consuming [Result]) -> [Result]? {
     var list = list
     guard list.count == changes.former.count else { return nil }
@@ -171,5 +174,5 @@ extension FetchedResultsController: ResultSink {
   }
 }
 
-/// A record of a result is no object of the controller's class.
+/// Thrown for a record whose object does not have the controller's class.
 private struct MissingObject: Error {}

@@ -6,14 +6,14 @@
 public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
   associatedtype Result: ManagedObject
 
-  /// The result is about to change; the controller has the former one.
+  /// Called before the result changes. The controller still has the former result.
   func controllerWillChangeContent(_ controller: FetchedResultsController<Result>)
-  /// The result has changed; the controller has the present one.
+  /// Called after the result has changed. The controller has the present result.
   func controller(_ controller: FetchedResultsController<Result>, didChange changes: ResultChanges<Result>)
   /// Called after ``controller(_:didChange:)``.
   func controllerDidChangeContent(_ controller: FetchedResultsController<Result>)
-  /// A read failed, or a store of the result was detached. The controller keeps its last result and follows no more
-  /// changes, until ``FetchedResultsController/performFetch()`` succeeds.
+  /// Called after a read has failed, or after a store of the result was detached. The controller keeps its last result
+  /// and does not update it until ``FetchedResultsController/performFetch()`` succeeds.
   func controller(_ controller: FetchedResultsController<Result>, didFail error: any Error)
 }
 

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The changes that the live results of a context have not processed yet. Any thread posts to it; the context takes them.
+/// The changes that the live results of a context have not processed yet. Any thread posts changes; the context takes
+/// them.
 ///
-/// Above a bound, the list collapses to "everything may have changed", so that the inbox of a context that never runs
-/// does not grow.
+/// Above a bound, the list collapses to "everything may have changed", so that the inbox of an idle context does not
+/// grow.
 final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   /// The greatest number of listed changes.
   static let bound = 10_000
@@ -13,11 +14,11 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var changes: [StoreChanges] = []
     var touched: [TouchedRecords] = []
     var isEverything = false
-    /// Whether unsaved changes were dropped from the list: the version of a row does not tell them.
+    /// Whether the collapse has dropped unsaved changes. A comparison of row versions cannot find such changes.
     private(set) var hasLostTouched = false
     /// Whether a result waits for a turn outside of a cancelled task.
     fileprivate(set) var isPostponed = false
-    /// Whether posted rows may be out of date, because the results follow writers that post none.
+    /// Whether posted rows may be out of date, because the results follow other processes, which post no rows.
     var isUncertain = false
     /// The detached stores.
     var detached: Set<StoreIdentifier> = []
@@ -36,8 +37,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   fileprivate struct State {
     var content = Content()
     var interests: [ResultInterest] = []
-    /// Whether a requested turn will take the content. Changed together with the content: otherwise a turn between the two
-    /// would find no content, and every later change would wait for it.
+    /// Whether a requested turn will take the content. The flag and the content change under one lock: otherwise a turn
+    /// between the two changes would find no content, and no later change would request another turn.
     var isTurnRequested = false
   }
 
@@ -50,7 +51,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     self.confinement = confinement
   }
 
-  /// Sets the interests of the context's results. Changes that concern none of them are not posted.
+  /// Sets the interests of the context's results. Changes outside of all interests are not posted.
   func setInterests(_ interests: [ResultInterest]) { state.withLock { $0.interests = interests } }
 
   func receive(_ event: StoreEvent) {
@@ -76,7 +77,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     }
   }
 
-  /// Notes that a result has to be brought up to date outside of the present, cancelled task.
+  /// Requests a later turn for a result whose update failed because the present task is cancelled.
   func postpone() {
     post { state in
       state.content.isPostponed = true
@@ -84,8 +85,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     }
   }
 
-  /// Adds changes, and has the context enter itself soon, unless the calling thread is inside of it: results are brought up
-  /// to date at the end of each outermost block.
+  /// Adds changes, and requests a turn of the context. A caller inside of the context needs no request, because the
+  /// results are updated at the end of its outermost block.
   ///
   /// - Parameter add: Returns whether changes were added.
   private func post(_ add: (inout State) -> Bool) {
@@ -109,7 +110,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
   var isEmpty: Bool { state.withLock { $0.content.isEmpty } }
 
-  /// Has the context enter itself soon if changes wait.
+  /// Requests a turn of the context if changes wait.
   func requestTurn() {
     guard !confinement.isOfThread, state.withLock({ !$0.content.isEmpty && $0.requestTurn() }) else { return }
     submitTurn()
@@ -119,14 +120,15 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 }
 
 extension LiveInbox.State {
-  /// Returns whether no turn was requested before.
+  /// Notes the request of a turn. Returns whether the caller has to submit the turn: no earlier request is open.
   fileprivate mutating func requestTurn() -> Bool {
     defer { isTurnRequested = true }
     return !isTurnRequested
   }
 }
 
-/// The changes that concern a live result, for the threads of other contexts.
+/// The properties and records that a live result depends on. Writers on other threads use them to skip irrelevant
+/// changes.
 struct ResultInterest: Sendable {
   /// Whether the request finds records of an entity, by ``EntityDescription/position``.
   let isFetched: [Bool]
@@ -152,7 +154,7 @@ struct ResultInterest: Sendable {
 
   var root: EntityDescription { entity.root }
 
-  /// Whether a record may be found by the request. A batch request names an ancestor of the record's entity.
+  /// Whether the request may find a record. The record of a batch request may have an ancestor of its real entity.
   func mayFetch(_ record: StoreChanges.Record) -> Bool {
     if let only, record.id != only { return false }
     if isFetched[record.entity.position] { return true }
@@ -160,11 +162,12 @@ struct ResultInterest: Sendable {
       && record.entity.concreteEntities.contains { isFetched[$0.position] }
   }
 
-  /// Whether the result depends on the relationships as those of fetched records only.
+  /// Whether the result depends on the relationships only as relationships of the fetched records themselves.
   func isDirect(_ relationships: Set<RelationshipDescription>) -> Bool {
     relationships.isDisjoint(with: dependencies.farLinks)
   }
 
+  /// Whether changes may change the result.
   func concerns(_ changes: StoreChanges) -> Bool {
     guard !changes.roots.isDisjoint(with: roots) else { return false }
     return changes.records.contains { mayFetch($0) || dependencies.concern($0) }

@@ -1,9 +1,10 @@
-/// A request whose result a context keeps up to date.
+/// Keeps the result of a request up to date.
 ///
-/// The result has one entry for each record that matches, in order. A change evaluates the changed records, and no
-/// others; see ``ResultDependencies`` for changes of related records. Used inside the context.
+/// The result has one entry for each matching record, in order. After a change, only the changed records are evaluated
+/// again; see ``ResultDependencies`` for changes of related records. Used inside the context.
 final class LiveResult {
-  /// The greatest number of changed related records whose dependents are looked up. More run the request again.
+  /// The greatest number of changed related records whose dependents are looked up. Above this number the request is
+  /// run again.
   private static let lookUpLimit = 200
 
   /// The request without its range.
@@ -21,16 +22,16 @@ final class LiveResult {
   private var entries = SortedEntries(order: ResultOrder(keys: nil))
   private var members: [ManagedObjectID: ResultEntry] = [:]
   private var sections: SectionCounts?
-  /// The last entry of a read that the limit ended: records behind it are not known. `nil` when all records that match
-  /// have entries.
+  /// The last entry of a read that reached its limit. Matching records behind this entry have no entries. `nil` when
+  /// all matching records have entries.
   private var bound: ResultEntry?
   private var lastStamp: UInt64 = 0
-  /// Whether a failed update left changes out.
+  /// Whether a failed update has left changes out, so that the next update runs the request again.
   private var isBehind = false
   /// The changes that the sink has not received.
   private var touched = TouchedEntries()
   private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
-  /// The visible entries' stamps at the last delivery; `nil` for a request without a range.
+  /// The stamps of the visible entries at the last delivery; `nil` for a request without a range.
   private var shown: [UInt64]?
 
   init(_ checked: CheckedRequest, for sink: any ResultSink) {
@@ -43,17 +44,18 @@ final class LiveResult {
     self.sink = sink
   }
 
-  /// The stores that the result is read from.
+  /// The stores from which the request reads.
   var stores: [StoreIdentifier] { plan?.stores.map(\.identifier) ?? [] }
 
-  /// The number of records in the range and of spare ones behind it, which refill the range without a read.
+  /// The number of records up to the end of the range, and of spare records behind it, which refill the range without a
+  /// read.
   private var keptCount: (wanted: Int, spare: Int)? {
     guard let limit = range.limit else { return nil }
     let (wanted, isBeyond) = limit.addingReportingOverflow(range.offset)
     return isBeyond ? nil : (wanted, max(32, min(limit, 1_000)))
   }
 
-  /// Delivers the state, if it changed.
+  /// Delivers the state to the sink, if the state has changed.
   func publish(in context: ManagedObjectContext, isFirst: Bool = false) {
     let state = ResultState(entries, range: range, isRange: isRange, sections: sections)
     if isRange {
@@ -71,8 +73,8 @@ final class LiveResult {
 
   /// Runs the request and compares the result with the entries.
   ///
-  /// - Parameter changed: Records whose unsaved state changed, so that an equal version says nothing; `nil` if any record's
-  ///   may have changed.
+  /// - Parameter changed: The records whose unsaved state changed: an equal version does not mean equal values for
+  ///   them. `nil` if any record may have changed.
   func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = []) throws {
     work.runs += 1
     var request = request
@@ -126,7 +128,7 @@ final class LiveResult {
 
   // MARK: Changes
 
-  /// Brings the result up to date with changes of the stores and of unsaved records. After a failure, the next call runs the
+  /// Updates the result after changes of the stores and of unsaved records. After a failure, the next call runs the
   /// request again.
   func process(_ content: LiveInbox.Content, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
     let wasBehind = isBehind
@@ -183,7 +185,8 @@ final class LiveResult {
     for (owner, relationships) in changes.relinked {
       if members[owner] != nil { due.refreshed.append(owner) }
       guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
-      // The links of a fetched record are its own; a path to a farther list is not followed back.
+      // A change of a fetched record's own links concerns that record. The owner of other links cannot be followed back
+      // to fetched records.
       if interest.isDirect(relationships) {
         if due.known[owner] == nil { due.known[owner] = .unread }
       } else {
@@ -192,8 +195,8 @@ final class LiveResult {
     }
   }
 
-  /// Whether an object of a listed record has older values than the store: the object of a context that does not follow the
-  /// writer.
+  /// Whether the object of a listed record has older values than the store. Objects are outdated in a context that does
+  /// not follow the writer.
   private func showsFormerRow(of record: StoreChanges.Record, in context: ManagedObjectContext) -> Bool {
     guard request.includesPendingChanges, members[record.id] != nil,
       let object = context.storage.registry.object(for: record.id), object.pending == nil, let known = object.row
@@ -222,7 +225,7 @@ final class LiveResult {
     if dependencies.others.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
   }
 
-  /// - Parameter id: A record whose unsaved state changed, in any of its properties.
+  /// - Parameter id: A record whose unsaved state changed in any property.
   private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
     let root = id.entity.root
     if root === interest.root, interest.only == nil || interest.only == id, due.known[id] == nil {
@@ -232,7 +235,7 @@ final class LiveResult {
     if dependencies.members.contains(where: { $0.root === root })
       || dependencies.others.contains(where: { $0.root === root })
     {
-      // The owner that an unsaved record had a moment ago is not known.
+      // The former owner of an unsaved record is not known.
       due.runsAgain = true
     }
     for (index, path) in dependencies.paths.enumerated() where path.root === root {
@@ -240,7 +243,7 @@ final class LiveResult {
     }
   }
 
-  /// Finds the fetched records that lead to changed records.
+  /// Finds the fetched records whose paths lead to changed records.
   private func lookUp(_ due: inout DueRecords, in context: ManagedObjectContext) throws {
     guard !due.runsAgain, !due.targets.isEmpty, let plan else { return }
     for (index, targets) in due.targets {
@@ -259,7 +262,7 @@ final class LiveResult {
         }
       }
     }
-    // Unsaved records may lead there instead of, or beside, the stored ones.
+    // The paths of unsaved records may lead to the changed records too, or no longer.
     if request.includesPendingChanges {
       for id in context.unsavedIDs(of: interest.root) where due.known[id] == nil { due.known[id] = .unread }
     }
@@ -291,7 +294,7 @@ final class LiveResult {
     }
   }
 
-  /// The values that a record is ordered by; `nil` for a record that the request does not find.
+  /// Returns the sort values of a record; `nil` for a record that the request does not find.
   private func sortValues<Source: RecordSource>(
     of state: RecordState, in source: Source
   ) throws -> [AttributeValue]? where Source.Record == RecordState {
@@ -320,14 +323,14 @@ final class LiveResult {
     }
   }
 
-  /// Records that other values of a record than those that the request reads changed.
+  /// Gives an entry a new stamp after a change of values that the request does not read.
   private func restamp(_ id: ManagedObjectID) {
     guard var entry = members[id] else { return }
     entry.stamp = nextStamp()
     put(entry, for: id)
   }
 
-  /// Refills the range, or drops spare entries.
+  /// Runs the request again if the range is short of entries, or removes surplus spare entries.
   private func keepRange(in context: ManagedObjectContext, _ work: inout LiveWork) throws {
     guard let keptCount else { return }
     if bound != nil, entries.count < keptCount.wanted { return try run(in: context, &work) }
@@ -340,13 +343,13 @@ final class LiveResult {
   }
 }
 
-/// The records to evaluate.
+/// The records that an update has to evaluate.
 private struct DueRecords {
   let unsaved: UnsavedHierarchies
   var known: [ManagedObjectID: KnownState] = [:]
-  /// The records with changes that neither predicate nor order read.
+  /// The records with changes of properties that neither the predicate nor the order reads.
   var refreshed: [ManagedObjectID] = []
-  /// The changed records behind a path, by the index of the path.
+  /// The changed records at the ends of paths, by the index of the path.
   var targets: [Int: Set<ManagedObjectID>] = [:]
   /// Whether the changes cannot be followed back to fetched records.
   var runsAgain = false

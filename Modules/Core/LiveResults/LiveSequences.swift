@@ -1,8 +1,8 @@
 /// The states of a live result, as ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)`` returns
 /// them.
 ///
-/// Each iterator runs the request when its first element is asked for. The iterator retains neither the context nor its
-/// objects. Several tasks use an iterator each.
+/// Each iterator runs the request at the first call of `next()`. The iterator retains neither the context nor its
+/// objects. Several tasks need an iterator each.
 public struct ResultValues<Result: ManagedObject>: AsyncSequence, Sendable {
   public typealias Element = ResultSnapshot<Result>
   let source: LiveSource
@@ -12,7 +12,7 @@ public struct ResultValues<Result: ManagedObject>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let reader: LiveReader
 
-    /// Waits for a state that was not delivered yet, and returns the newest one. `nil` after the end.
+    /// Waits for an undelivered state, and returns the newest state. `nil` after the end, and in a cancelled task.
     public mutating func next() async throws -> ResultSnapshot<Result>? {
       try await reader.next().map { ResultSnapshot($0.current) }
     }
@@ -31,11 +31,12 @@ public struct ResultChangeSequence<Result: ManagedObject>: AsyncSequence, Sendab
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let reader: LiveReader
 
-    /// Waits for changes, and returns the difference to the state that was delivered last. `nil` after the end.
+    /// Waits for changes, and returns the difference between the last delivered state and the newest one. `nil` after
+    /// the end, and in a cancelled task.
     public mutating func next() async throws -> ResultChanges<Result>? {
       while let source = try await reader.next() {
         let difference = source.difference
-        // Changes that came and went while nobody waited cancel each other out.
+        // Changes that cancel each other out between two calls make no element.
         if source.former == nil || !difference.isEmpty { return ResultChanges(difference) }
       }
       return nil
@@ -43,14 +44,14 @@ public struct ResultChangeSequence<Result: ManagedObject>: AsyncSequence, Sendab
   }
 }
 
-/// A request, and the context that keeps its result.
+/// A request, and the context for its result.
 struct LiveSource: Sendable {
   let request: CheckedRequest
   let handle: ContextHandle
   let followsOtherProcesses: Bool
 }
 
-/// Begins a live result at the first question, and reads its states.
+/// Begins a live result at the first call of ``next()``, and returns its states.
 final class LiveReader: Sendable {
   private let source: LiveSource
   private let subscription: ResultSubscription
@@ -72,7 +73,7 @@ final class LiveReader: Sendable {
       do {
         try await context.perform { context in try context.begin(source, for: subscription) }
       } catch {
-        // Later questions must not wait for a result that never began.
+        // Later calls must not wait for a result that never began.
         subscription.end(nil)
         if error.isCancellationOfTask || error is CancellationError { return nil }
         throw error
@@ -91,6 +92,9 @@ extension ManagedObjectContext {
     results.follow(coordinator.signals(PersistentStoreCoordinator.liveResultsChannel))
   }
 
+  /// Checks a request for a live result.
+  ///
+  /// - Throws: The errors of a faulty request; ``ErrorCode/wrongContext`` for a context of a thread.
   final func liveSource<Result>(
     _ request: FetchRequest<Result>, _ sectionKeyPath: String?, _ followsOtherProcesses: Bool
   ) throws -> LiveSource {
@@ -109,9 +113,9 @@ extension ManagedObjectContext {
 }
 
 extension PersistentStoreCoordinator {
-  /// The channel whose signals have the live results that follow other processes read again.
+  /// The channel whose signals make the live results that follow other processes run their requests again.
   ///
-  /// A PostgreSQL server tells other processes of signals only: a process whose saves others should follow calls
-  /// ``ManagedObjectContext/signalOnSave(_:)`` with this channel. Commits to a SQLite file need no signal.
+  /// A PostgreSQL server notifies other processes only of signals: a process makes its saves visible to them by a call
+  /// of ``ManagedObjectContext/signalOnSave(_:)`` with this channel. Commits to a SQLite file need no signal.
   public static var liveResultsChannel: String { "coherence.results" }
 }

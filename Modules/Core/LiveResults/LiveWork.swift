@@ -1,4 +1,4 @@
-/// The work that live results of a context have done, and its by-products.
+/// The amount of work that the live results of a context have done, for tests, and the records that entered results.
 package struct LiveWork {
   /// The number of records whose predicate or order was evaluated, or that a run of a request returned.
   package internal(set) var evaluatedRows = 0

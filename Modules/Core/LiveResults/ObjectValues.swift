@@ -20,7 +20,8 @@ public struct ObjectValues<Object: ManagedObject, Value: Sendable & Equatable>: 
       self.keyPath = keyPath
     }
 
-    /// Waits for a value that differs from the last one. `nil` after the record was deleted, and after the end.
+    /// Waits for a value that differs from the last value. `nil` after the deletion of the record, after the end, and
+    /// in a cancelled task.
     public mutating func next() async throws -> Value? {
       while let state = try await reader.next()?.current {
         guard let id = state.visibleEntries.first?.id, let context = handle.context else { return nil }
@@ -44,16 +45,17 @@ public struct ObjectValues<Object: ManagedObject, Value: Sendable & Equatable>: 
 }
 
 extension ManagedObjectContext {
-  /// The values of a property of an object: the present one, and each later one that differs from the value before.
+  /// Returns the values of a property of an object: the present value, and each later value that differs from its
+  /// predecessor.
   ///
   /// ```swift
   /// for try await title in try context.values(of: track, \.title) { show(title) }
   /// ```
-  /// The property shows edits of the context, merged saves of other contexts, refreshes, rollbacks and resets. While
-  /// nobody waits, the newest value replaces earlier ones. The key path may lead over relationships; changes of the object
-  /// itself are followed, and no changes of other objects.
+  /// The property shows edits of the context, merged saves of other contexts, refreshes, rollbacks and resets. A slow
+  /// reader misses intermediate values: the next element is the newest value. The key path may lead over relationships,
+  /// but only changes of the object itself make elements.
   ///
-  /// To be called inside the context. The sequence ends when the record is deleted, with the context, and with its task.
+  /// Called inside the context. The sequence ends with the record's deletion, with the context, and with its task.
   /// Cost: a change of the object costs one turn of the context; other changes cost nothing.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``; ``ErrorCode/wrongContext`` for a context that

@@ -1,8 +1,9 @@
 /// The difference between two states of a live result.
 ///
-/// Applied in the order deletes and moved records out, then inserts and moved records in, each by ascending index, the
-/// changes turn the former list into the present one; see ``apply(to:)``. The differences of one stream follow each
-/// other without a gap. The first difference of a stream begins at the empty list.
+/// ``apply(to:)`` turns the former list into the present list. It first removes deleted and moved records from the end
+/// to the beginning, then inserts new and moved records by ascending index. The differences of a stream have no gaps:
+/// each begins at the list where the previous difference ends. The first difference of a stream begins at the empty
+/// list.
 public struct ResultChanges<Result: ManagedObject>: Sendable {
   /// The change of one record.
   public enum Change: Sendable, Hashable {
@@ -10,11 +11,11 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     case insert(ManagedObjectID, at: Int)
     /// A record that left the result, at its index in the former list.
     case delete(ManagedObjectID, at: Int)
-    /// A record with another place among the records that stayed, at its indexes in the former and the present list. Its
-    /// values changed.
+    /// A record with changed values and another position relative to the remaining records, at its indexes in the
+    /// former and the present list.
     case move(ManagedObjectID, from: Int, to: Int)
-    /// A record with changed values at an unchanged place among the records that stayed, at its indexes in the former and
-    /// the present list.
+    /// A record with changed values and an unchanged position relative to the remaining records, at its indexes in the
+    /// former and the present list.
     case update(ManagedObjectID, from: Int, to: Int)
   }
 
@@ -24,8 +25,8 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
   public let deletedSections: [Int]
   /// The indexes in the present list of new sections, ascending.
   public let insertedSections: [Int]
-  /// The permanent identifiers of records of the former list by their temporary ones. Their changes have the permanent
-  /// identifier.
+  /// The permanent identifiers of saved records, by the temporary identifiers in the former list. ``changes`` have the
+  /// permanent identifiers.
   public let renamed: [ManagedObjectID: ManagedObjectID]
   /// The list before the changes.
   public let former: ResultSnapshot<Result>
@@ -48,7 +49,7 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     current = ResultSnapshot(difference.current)
   }
 
-  /// Turns the former list into the present one.
+  /// Turns a list for the former records into a list for the present records.
   ///
   /// - Parameter list: Elements for the records of the former list, in its order.
   /// - Parameter make: Returns the element of a record that the changes insert, move or update.
@@ -59,7 +60,7 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
       default: continue
       }
     }
-    // The former indexes of moved records count the deleted ones.
+    // The former indexes of moved records still count the deleted records, which are already removed.
     let deleted = changes.compactMap { if case .delete(_, let index) = $0 { index } else { nil } }
     func place(_ former: Int) -> Int { former - SortedEntries.partition(deleted.count) { deleted[$0] < former } }
     let moved = changes.compactMap { if case .move(_, let from, _) = $0 { place(from) } else { nil } }.sorted(by: >)
@@ -75,6 +76,6 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     }
   }
 
-  /// Turns the identifiers of the former list into those of the present one.
+  /// Turns the identifiers of the former list into the identifiers of the present list.
   public func apply(to list: inout [ManagedObjectID]) { apply(to: &list) { $0 } }
 }

@@ -1,19 +1,21 @@
-/// The properties that decide which records a request finds, and in which order.
+/// The properties that determine which records a request finds, and in which order.
 ///
-/// A change of another property cannot change a result. For a change of one of these, the dependencies say which records
-/// to evaluate again.
+/// A change of another property cannot change the result. After a change of such a property, the dependencies determine
+/// the records to evaluate again.
 struct ResultDependencies: Sendable {
   /// The slots of the fetched records.
   private(set) var own = SlotSet()
   /// The slots of records behind to-one relationships.
   private(set) var paths: [Path] = []
-  /// The slots of the members of to-many relationships of the fetched records, whose rows hold their owner.
+  /// The slots of members of the fetched records' to-many relationships. The rows of these members refer to their
+  /// owner.
   private(set) var members: [Members] = []
-  /// The slots of other records, by the roots of their hierarchies. Their changes run the request again.
+  /// The slots of other related records, by the roots of their hierarchies. The request is run again after their
+  /// changes.
   private(set) var others: [Others] = []
-  /// The to-many relationships that are kept as links.
+  /// The to-many relationships with links in a table.
   private(set) var links: Set<RelationshipDescription> = []
-  /// The links of other records than the fetched ones.
+  /// The relationships with links in a table that do not begin at the fetched records.
   private(set) var farLinks: Set<RelationshipDescription> = []
 
   struct Path: Sendable {
@@ -34,7 +36,7 @@ struct ResultDependencies: Sendable {
   struct Others: Sendable {
     let root: EntityDescription
     var slots = SlotSet()
-    /// Whether a fresh record may be a member of a list.
+    /// Whether an inserted record may become a member of a list.
     var countsInserts = false
 
     func mayBeChanged(by record: StoreChanges.Record) -> Bool {
@@ -94,8 +96,10 @@ struct ResultDependencies: Sendable {
     }
   }
 
-  /// Adds the relationships on a path and its target. Returns a to-many relationship at the end, with the position of its
-  /// members.
+  /// Adds the relationships on a path and its target.
+  ///
+  /// - Returns: The to-many relationship at the end of the path, with the position of its members; `nil` for another
+  ///   end.
   @discardableResult
   private mutating func add(
     _ path: PropertyPath, _ start: Position, _ entity: EntityDescription
@@ -126,13 +130,15 @@ struct ResultDependencies: Sendable {
     return nil
   }
 
-  /// Notes that the members of a to-many relationship count. Returns their position.
+  /// Adds the members of a to-many relationship.
+  ///
+  /// - Returns: The position of the members.
   private mutating func follow(_ relationship: RelationshipDescription, from position: Position) -> Position {
     let root = relationship.destination.root
     guard case .inverseColumn(let inverse, _) = relationship.storage, let slot = inverse.slot else {
       links.insert(relationship)
       if case .own = position {} else { farLinks.insert(relationship) }
-      // A fresh record becomes a member by a link.
+      // An inserted record becomes a member only by a link, so that inserts need no attention.
       addOther(nil, root)
       return .other(root)
     }
@@ -173,13 +179,13 @@ struct ResultDependencies: Sendable {
 
   // MARK: Questions
 
-  /// The roots of the hierarchies whose changes may concern a result, without the fetched records' own.
+  /// The roots of the hierarchies of related records whose changes may change the result.
   var roots: Set<ObjectIdentifier> {
     let all = paths.map(\.root) + members.map(\.root) + others.map(\.root) + links.map(\.entity.root)
     return Set(all.map { ObjectIdentifier($0) })
   }
 
-  /// Whether a change of a record that is not fetched can change a result.
+  /// Whether a change of a related record can change the result.
   func concern(_ record: StoreChanges.Record) -> Bool {
     let root = record.entity.root
     return paths.contains { $0.root === root && $0.slots.mayBeChanged(by: record) }
@@ -187,7 +193,7 @@ struct ResultDependencies: Sendable {
       || others.contains { $0.mayBeChanged(by: record) }
   }
 
-  /// Whether unsaved changes of records of a hierarchy can change a result.
+  /// Whether unsaved changes of related records of a hierarchy can change the result.
   func concern(_ root: EntityDescription) -> Bool {
     paths.contains { $0.root === root } || members.contains { $0.root === root } || others.contains { $0.root === root }
   }
@@ -196,7 +202,7 @@ struct ResultDependencies: Sendable {
 extension SlotSet {
   /// Whether a change of a record may change the value of one of the slots.
   ///
-  /// - Parameter orMembership: Whether an insert counts too.
+  /// - Parameter orMembership: Whether an inserted record may be a new member, so that inserts count too.
   func mayBeChanged(by record: StoreChanges.Record, orMembership: Bool = false) -> Bool {
     switch record.kind {
     case .inserted: return orMembership || record.isRestored

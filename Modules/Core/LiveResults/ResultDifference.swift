@@ -1,4 +1,4 @@
-/// The difference between two states of a live result, for any class of objects.
+/// The difference between two states of a live result, without the class of its objects.
 struct ResultDifference: Sendable {
   enum Change: Sendable {
     case insert(ManagedObjectID, to: Int)
@@ -17,15 +17,15 @@ struct ResultDifference: Sendable {
   /// Whether the states differ in nothing.
   var isEmpty: Bool { changes.isEmpty && deletedSections.isEmpty && insertedSections.isEmpty && renamed.isEmpty }
 
-  /// A record in both states with another entry.
+  /// A record in both states with different entries.
   private struct Common {
     let id: ManagedObjectID
     let from: Int
     let to: Int
   }
 
-  /// Compares two states. The cost follows the number of touched records; for requests with an offset or a limit, the
-  /// number of visible ones.
+  /// Compares two states. The cost grows with the number of touched records; for requests with an offset or a limit,
+  /// with the number of visible records.
   ///
   /// - Parameters:
   ///   - touched: The records whose entries may differ.
@@ -60,13 +60,15 @@ struct ResultDifference: Sendable {
     compareSections(touched)
   }
 
-  /// The inserts, moves and updates by ascending present index. Only changed records move, and as few as possible.
+  /// Returns the inserts, moves and updates by ascending present index. The smallest possible number of changed records
+  /// moves; unchanged records never move.
   private static func placed(
     _ common: [Common], deleted: [Int], inserted: [(id: ManagedObjectID, to: Int)]
   ) -> [Change] {
     let froms = (common.map(\.from) + deleted).sorted()
     let tos = (common.map(\.to) + inserted.map(\.to)).sorted()
-    // A record keeps its place among the untouched records when as many of them come before it as before.
+    // A record keeps its position among the untouched records if the number of untouched records before it stays the
+    // same.
     let candidates = common.sorted { $0.from < $1.from }.filter { record in
       let before = record.from - SortedEntries.partition(froms.count) { froms[$0] < record.from }
       let after = record.to - SortedEntries.partition(tos.count) { tos[$0] < record.to }
@@ -102,7 +104,7 @@ struct ResultDifference: Sendable {
     return result
   }
 
-  /// Only sections of touched records can come or go.
+  /// Finds new and removed sections. Only touched records can add or remove a section.
   private mutating func compareSections(_ touched: TouchedEntries) {
     guard let old = former.sections, let new = current.sections else { return }
     var deleted: Set<Int> = []
@@ -120,7 +122,7 @@ struct ResultDifference: Sendable {
   }
 }
 
-/// The records of a live result that changed between two states, each with its former and its present entry.
+/// The changed records between two states of a live result, each with its former and its present entry.
 struct TouchedEntries: Sendable {
   typealias Pair = (old: ResultEntry?, new: ResultEntry?)
   private var entries: [ManagedObjectID: Pair] = [:]
@@ -143,10 +145,10 @@ struct TouchedEntries: Sendable {
   var count: Int { entries.count }
   var pairs: some Collection<Pair> { entries.values }
 
-  /// Whether a record was listed before the changes.
+  /// Whether the former state lists a record.
   func isFormer(_ id: ManagedObjectID) -> Bool { entries[id]?.old != nil }
 
-  /// Adds a change of a record's entry, which follows the changes so far.
+  /// Adds a later change of a record's entry.
   mutating func add(_ id: ManagedObjectID, from old: ResultEntry?, to new: ResultEntry?) {
     if let known = entries[id] {
       entries[id] = (known.old, new)
@@ -160,8 +162,8 @@ struct TouchedEntries: Sendable {
     for (id, pair) in later.entries { add(id, from: pair.old, to: pair.new) }
   }
 
-  /// The changes with the former entry of a temporary identifier and the present entry of the record's permanent one as
-  /// one change.
+  /// Joins the removal of a temporary identifier and the insert of the same record's permanent identifier into one
+  /// change.
   fileprivate func joining(_ renamed: [ManagedObjectID: ManagedObjectID]) -> TouchedEntries {
     guard !renamed.isEmpty else { return self }
     var result = self

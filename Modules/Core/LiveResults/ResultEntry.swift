@@ -1,15 +1,16 @@
-/// A record in a live result: its identifier, the values that it is ordered by, and its state.
+/// A record in a live result: its identifier, its sort values, and numbers that identify its state.
 struct ResultEntry: Sendable {
   /// The values of the sort keys.
   let values: [AttributeValue]
   let id: ManagedObjectID
   /// The version of the record's row; zero for an unsaved record.
   var version: Int64
-  /// A number that differs for different states of the record in one result.
+  /// A number that differs between two different states of the record in the result.
   var stamp: UInt64
 }
 
-/// The total order of a live result: by the sort keys, then saved records by key, then unsaved ones in order of insertion.
+/// The total order of a live result: by the sort keys, then saved records by key, then unsaved records in order of
+/// insertion.
 struct ResultOrder: Sendable {
   let keys: PreparedOrder?
 

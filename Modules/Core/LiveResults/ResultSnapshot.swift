@@ -1,7 +1,7 @@
 /// The records of a live result at one moment: their identifiers, in the order and range of the request.
 ///
-/// A value that any thread may use. A snapshot shares its memory with the snapshots before and after it, so that keeping
-/// one costs little. Reading an element costs a search among the list's blocks of some hundred records.
+/// May be used on any thread. A snapshot shares memory with the snapshots before and after it, so that keeping a
+/// snapshot costs little. Reading an element costs a binary search among the list's chunks of some hundred records.
 ///
 /// ```swift
 /// for try await tracks in try context.values(of: FetchRequest(Track.self).sort(\.title)) {
@@ -20,12 +20,12 @@ public struct ResultSnapshot<Result: ManagedObject>: Sendable {
   /// The identifiers as an array.
   public var ids: [ManagedObjectID] { state.visibleEntries.map(\.id) }
 
-  /// The index of a record; `nil` for a record that is not in the result. Passes over the records.
+  /// The index of a record; `nil` for a record outside of the result. The cost grows with the number of records.
   public func index(of id: ManagedObjectID) -> Int? { firstIndex(of: id) }
 
-  /// The objects of the records in a context, loaded, in the order of the result. Records deleted since are left out.
+  /// Returns the loaded objects of the records in a context, in the order of the result. Deleted records are left out.
   ///
-  /// To be called inside the context. Cost: objects without values are loaded together.
+  /// Called inside the context. Cost: objects without values are loaded together.
   ///
   /// - Throws: As ``ManagedObjectContext/objects(for:as:)``.
   public func objects(in context: ManagedObjectContext) throws -> [Result] {
@@ -36,6 +36,7 @@ public struct ResultSnapshot<Result: ManagedObject>: Sendable {
 extension ResultSnapshot: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { state.visible.count }
+  /// The identifier of the record at an index. Costs a binary search.
   public subscript(position: Int) -> ManagedObjectID { state.entry(at: position).id }
 }
 
@@ -49,7 +50,7 @@ extension ResultSnapshot: Equatable {
 
 /// Records of a live result with an equal value of the first sort key.
 public struct ResultSection: Sendable, Hashable {
-  /// The value that the records have in common, without the differences that the sort key ignores.
+  /// The common value of the records, apart from differences that the sort key ignores.
   public let value: AttributeValue
   /// The indexes of the section's records in the result.
   public let range: Range<Int>
@@ -108,7 +109,7 @@ struct ResultState: Sendable {
     }
   }
 
-  /// A state without entries, as the state before the first one.
+  /// A state without entries, which precedes the first state.
   static func empty(like other: ResultState) -> ResultState {
     let entries = SortedEntries(order: other.entries.order)
     return ResultState(

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The undelivered states of a live result for one reader, merged into one.
+/// Keeps the newest undelivered state of a live result for one reader, with all changes since the last delivery.
 final class ResultSubscription: ResultSink, Sendable {
   private struct State {
     /// The last delivered state; `nil` before the first delivery.
     var delivered: ResultState?
-    /// The state to deliver; `nil` when the last one is delivered.
+    /// The state to deliver; `nil` when the reader has the newest state.
     var waiting: ResultState?
-    /// The changes from the delivered state to the waiting one; `nil` when they are too many to be listed.
+    /// The changes from the delivered state to the waiting state; `nil` for too many changes to list, so that the
+    /// states are compared.
     var touched: TouchedEntries? = TouchedEntries()
     var renamed: [ManagedObjectID: ManagedObjectID] = [:]
     var isEnded = false
@@ -22,7 +23,7 @@ final class ResultSubscription: ResultSink, Sendable {
 
   deinit {
     guard let context = handle.context, !context.storage.confinement.isOfThread else { return }
-    // The context frees the result in its next turn.
+    // The turn lets the context release the result of this subscription.
     let confinement = context.storage.confinement
     confinement.submit { [handle] in handle.context?.inside {} }
   }
@@ -31,7 +32,8 @@ final class ResultSubscription: ResultSink, Sendable {
     let waiter = state.withLock { state in
       state.waiting = delivery.state
       state.touched?.add(delivery.touched)
-      // Records that came since the last delivery have no former place, so that their number makes no difference.
+      // The new identifier matters only for records of the delivered state: the reader does not know the temporary
+      // identifiers of later records.
       for (former, id) in delivery.renamed where state.touched?.isFormer(former) == true { state.renamed[former] = id }
       let known = (state.delivered?.entries.count ?? 0) + delivery.state.entries.count
       if let count = state.touched?.count, count > known + LiveInbox.bound { state.touched = nil }
@@ -49,7 +51,7 @@ final class ResultSubscription: ResultSink, Sendable {
     waiter?.resume()
   }
 
-  /// Waits for a state that was not delivered yet. Returns `nil` in a cancelled task and after the end.
+  /// Waits for an undelivered state. Returns `nil` in a cancelled task and after the end.
   ///
   /// - Throws: The error that ended the result, once.
   func next() async throws -> ResultDifferenceSource? {
@@ -78,7 +80,7 @@ final class ResultSubscription: ResultSink, Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let former = state.withLock { state -> CheckedContinuation<Void, Never>? in
-          // An earlier cancellation is detected here; a later one finds the continuation.
+          // The check detects an earlier cancellation; a later cancellation finds the stored continuation.
           guard state.waiting == nil, !state.isEnded, !Task.isCancelled else { return continuation }
           defer { state.waiter = continuation }
           return state.waiter
@@ -93,7 +95,7 @@ final class ResultSubscription: ResultSink, Sendable {
 
 /// The states and changes from which a difference is made.
 struct ResultDifferenceSource: Sendable {
-  /// `nil` for the first delivery.
+  /// The state of the previous delivery; `nil` for the first delivery.
   let former: ResultState?
   let current: ResultState
   let touched: TouchedEntries?

@@ -38,7 +38,7 @@ struct SectionCounts: Sendable {
     if sections[index].count == 0 { sections.remove(at: index) }
   }
 
-  /// The index of the section of a value; `nil` for none.
+  /// The index of the section with a value; `nil` without such a section.
   func index(of value: AttributeValue) -> Int? {
     let index = place(of: value)
     return isSection(index, of: value) ? index : nil

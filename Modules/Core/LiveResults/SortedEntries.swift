@@ -1,7 +1,7 @@
 /// The entries of a live result in order, in chunks of some hundred entries.
 ///
-/// A copy shares the chunks. A change copies one chunk at most, so that keeping a former state, and changing the present
-/// one, cost the change and the list of chunks, never all entries.
+/// A copy shares the chunks, and a change copies only the chunks that it touches. Keeping a former state therefore does
+/// not make later changes copy all entries.
 ///
 /// Invariants, see ``checkInvariants()``: no chunk is empty, the entries are in strictly ascending order, and `count` is
 /// their number.
@@ -50,13 +50,13 @@ struct SortedEntries: Sendable {
     }
   }
 
-  /// Replaces an entry by an entry at the same place.
+  /// Replaces an entry by an entry with the same position in the order.
   mutating func replace(_ entry: ResultEntry) {
     guard let (chunk, offset) = find(entry) else { return }
     chunks[chunk][offset] = entry
   }
 
-  /// Removes and returns the entries behind a number of entries.
+  /// Removes and returns all entries behind the first ones.
   mutating func removeLast(keeping kept: Int) -> [ResultEntry] {
     var removed: [ResultEntry] = []
     while count > kept, let last = chunks.last {
@@ -69,7 +69,8 @@ struct SortedEntries: Sendable {
     return removed
   }
 
-  /// The number of entries before the place of an entry, which need not be in the list. Passes over the chunks.
+  /// The number of entries before the position of an entry, which need not be in the list. The cost grows with the
+  /// number of chunks.
   func rank(of entry: ResultEntry) -> Int {
     let chunk = chunkIndex(of: entry)
     let before = chunks[..<chunk].reduce(0) { $0 + $1.count }

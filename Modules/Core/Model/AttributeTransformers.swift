@@ -17,9 +17,9 @@ import Synchronization
 public protocol AttributeTransformer<Value>: Sendable {
   /// The type of the values.
   associatedtype Value
-  /// The stored form of a value.
+  /// Returns the stored form of a value.
   func data(from value: Value) throws -> Data
-  /// The value of a stored form, which an older version of the program may have written.
+  /// Returns the value of a stored form. An older version of the program may have written the data.
   func value(from data: Data) throws -> Value
 }
 
@@ -39,12 +39,12 @@ public enum AttributeTransformers {
     registered.withLock { $0[name] = transformer }
   }
 
-  /// Returns the registered transformer with a name; `nil` for none.
+  /// Returns the registered transformer with a name; `nil` for an unregistered name.
   public static func transformer(named name: String) -> (any AttributeTransformer)? {
     registered.withLock { $0[name] }
   }
 
-  /// The registered transformer of an attribute's values.
+  /// Returns the registered transformer of an attribute's values.
   ///
   /// - Throws: ``ErrorCode/wrongType`` for an attribute of another kind, ``ErrorCode/unknownTransformer``.
   static func transformer(of attribute: AttributeDescription) throws(CoherenceError) -> any AttributeTransformer {

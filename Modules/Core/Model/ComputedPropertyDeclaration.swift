@@ -1,4 +1,5 @@
-/// A declared property without values in any store. The model checks the declaration and keeps it with its entity.
+/// A declared property without stored values, such as a ``FetchedProperty``. The model checks the declaration and keeps
+/// it with its entity.
 protocol ComputedPropertyDeclaration: PropertyDeclaration {
   /// Sentences about the faults of the declaration.
   ///

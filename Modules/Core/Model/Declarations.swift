@@ -14,17 +14,17 @@ public struct Entity: Sendable {
   public var name: String
   /// The class of the entity's objects.
   public var objectClass: ManagedObject.Type
-  /// The name of the entity that this one inherits from.
+  /// The name of the entity from which this entity inherits.
   public var parent: String?
-  /// Whether the entity is abstract: it has no objects of its own, only subentities have.
+  /// Whether the entity is abstract: only its subentities have objects.
   public var isAbstract: Bool
   /// Lists of property names (attributes and to-one relationships) whose values together are unique in a store. Records
   /// with a missing value in the list are not compared.
   public var uniqueness: [[String]]
-  /// Lists of property names that stores keep an index for.
+  /// Lists of property names. Stores keep an index for each list.
   public var indexes: [[String]]
-  /// The names of the entity in earlier models, the latest first. A store with the entity under one of these
-  /// names keeps its records, whichever of the models opened it before.
+  /// The names of the entity in earlier models, the latest first. A store with the entity under one of these names
+  /// keeps its records, even if the store skipped some of the models.
   ///
   /// A program with an earlier model finds the records when it attaches the store again. While programs with both
   /// models have a store open, each refuses to read records that the other inserts into a hierarchy of several
@@ -35,8 +35,8 @@ public struct Entity: Sendable {
   /// The declared properties, in order. Inherited properties are not repeated.
   public var properties: [any PropertyDeclaration]
 
-  /// Makes a declaration. The builder takes attributes, composites and relationships; nothing is checked before a model
-  /// is built.
+  /// Makes a declaration. The builder takes attributes, composites, relationships and fetched properties. The model
+  /// checks the declaration, not the initializer.
   public init(
     _ name: String, class objectClass: ManagedObject.Type = ManagedObject.self, parent: String? = nil,
     isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [],
@@ -64,6 +64,7 @@ public struct Entity: Sendable {
 /// The declaration of a property: an ``Attribute``, a ``CompositeAttribute``, a ``Relationship`` or a
 /// ``FetchedProperty``.
 public protocol PropertyDeclaration: Sendable {
+  /// The name, unique in the entity.
   var name: String { get }
 }
 
@@ -82,7 +83,7 @@ public struct Attribute: PropertyDeclaration {
   /// The rules that a save checks.
   public var validation: [ValidationRule]
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
-  /// names keeps its values, whichever of the models the store has seen. A part of a composite gives the whole former
+  /// names keeps its values, even if the store skipped some of the models. A part of a composite needs the whole former
   /// name, `size.width`.
   public var formerNames: [String]
   /// Converts stored values of another type when the store is first opened with the model; `nil` for the conversion of
@@ -159,7 +160,7 @@ public struct CompositeAttribute: PropertyDeclaration {
 public struct Relationship: PropertyDeclaration {
   /// The name, unique in the entity.
   public var name: String
-  /// The name of the entity that the relationship leads to.
+  /// The name of the destination entity.
   public var destination: String
   /// Whether the relationship has any number of members instead of one target.
   public var isToMany: Bool
@@ -182,12 +183,12 @@ public struct Relationship: PropertyDeclaration {
   /// The greatest number of members of a to-many relationship, checked at save; `nil` for any number.
   public var maximumCount: Int?
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
-  /// names keeps its references and links, whichever of the models the store has seen.
+  /// names keeps its references and links, even if the store skipped some of the models.
   public var formerNames: [String]
   /// Texts of the application by key.
   public var userInfo: [String: String]
 
-  /// A relationship to at most one object.
+  /// Makes the declaration of a relationship to at most one object.
   ///
   /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
   ///   parameter leaves the inverse to the model, see ``infersInverse``.
@@ -209,7 +210,7 @@ public struct Relationship: PropertyDeclaration {
     self.userInfo = userInfo
   }
 
-  /// A relationship to any number of objects.
+  /// Makes the declaration of a relationship to any number of objects.
   ///
   /// - Parameter inverse: The name of the inverse at the destination; `nil` for none. A declaration without the
   ///   parameter leaves the inverse to the model, see ``infersInverse``.

@@ -10,11 +10,11 @@
 /// Requests, predicates and access by key take key paths of the table, such as `\.title`. The compiler refuses a
 /// property that the table does not have.
 public protocol EntityProperties: Sendable {
-  /// The only value.
+  /// The only value of the structure.
   static var table: Self { get }
 }
 
-/// A class that declares its entity: the name, the properties and the description that a model is built from.
+/// A class that declares its entity: the name, the properties, and the declaration from which a model is built.
 ///
 /// ```swift
 /// final class Track: ManagedObject, DeclaredEntity {
@@ -52,7 +52,8 @@ public protocol DeclaredEntity: ManagedObject {
   /// Foundation and for the own properties of subclasses. Empty by default. Read once for each class and then cached,
   /// so it must not change.
   ///
-  /// A key path includes the class that it begins at: a subclass lists inherited properties with key paths of its own.
+  /// A key path includes its root class: a subclass lists inherited properties with key paths that begin at the
+  /// subclass.
   static var propertyNames: [AnyKeyPath: String] { get }
 }
 

@@ -12,21 +12,22 @@ import Foundation
 /// assigned: the attempt is an ``ErrorCode/invalidValue``. A derived attribute is always optional,
 /// because a new object has no value before its first save.
 ///
-/// The other rules read records that the record's relationships lead to:
+/// The other rules read related records:
 ///
 /// ```swift
 /// Attribute("trackCount", .int64, derived: .count("tracks"))
 /// Attribute("length", .double, derived: .sum("tracks.length"))
 /// Attribute("artistName", .string, derived: .path("artist.name"))
 /// ```
-/// Such a value is computed in the transaction of every save that changes one of these records, whoever saves them: see
-/// ``RelationshipDerivation``. Whoever reads afterwards finds the new value, in the records of other saves too.
+/// Every save that changes one of these records computes such a value in its transaction, in every context and process:
+/// see ``RelationshipDerivation``. Later reads find the new value, even if the save did not write the record with the
+/// derived attribute.
 ///
-/// A store with records that gets a derived attribute, or another rule for it, computes the values when it is attached.
-/// So does a store that a program with another model has opened in between.
+/// A store computes the values of its existing records when it is attached with a new derived attribute or with a
+/// changed rule, and after a program with another model has opened the store.
 public enum Derivation: Sendable, Hashable {
-  /// The text of an attribute of the same entity, without differences of case and of diacritics: the text that
-  /// comparisons with the option `[cd]` compare.
+  /// The text of an attribute of the same entity, folded: without differences of case and diacritics, as comparisons
+  /// with the option `[cd]` compare it.
   case canonical(String)
   /// The text of an attribute of the same entity in small letters, by the rules of Unicode for no particular language.
   case lowercase(String)
@@ -35,8 +36,8 @@ public enum Derivation: Sendable, Hashable {
   /// The time of the last save that changed the record's own values. Missing in records that no save has written since
   /// the attribute was added to the store. Batch deletes, and changes of links alone, do not count.
   case now
-  /// The value of an attribute of another record, at the end of to-one relationships of any number: `artist.name`. Missing
-  /// where the path has no end.
+  /// The value of an attribute of another record, at the end of one or more to-one relationships: `artist.name`.
+  /// Missing if a relationship on the path has no target.
   case path(String)
   /// The number of members of a to-many relationship.
   case count(String)
@@ -49,7 +50,7 @@ public enum Derivation: Sendable, Hashable {
   /// The average of a number of the members of a to-many relationship, as a double; missing without values.
   case average(String)
 
-  /// The name of the attribute of the same record that the value depends on; `nil` for none.
+  /// The name of the attribute of the same record on which the value depends; `nil` without such an attribute.
   public var source: String? {
     switch self {
     case .canonical(let name), .lowercase(let name), .uppercase(let name): name
@@ -57,8 +58,8 @@ public enum Derivation: Sendable, Hashable {
     }
   }
 
-  /// The path over relationships that the value depends on, such as `tracks.length`; `nil` for a rule that reads no other
-  /// record.
+  /// The path over relationships on which the value depends, such as `tracks.length`; `nil` for a rule that reads no
+  /// other record.
   public var relationshipPath: String? {
     switch self {
     case .path(let path), .count(let path), .sum(let path), .minimum(let path), .maximum(let path), .average(let path):
@@ -113,7 +114,7 @@ public enum Derivation: Sendable, Hashable {
 struct DerivedSlot: Sendable {
   let slot: Int
   let derivation: Derivation
-  /// The slot of the attribute that the value depends on; `nil` for none.
+  /// The slot of the attribute on which the value depends; `nil` for ``Derivation/now``.
   let source: Int?
 
   init?(_ attribute: AttributeDescription, in entity: EntityDescription) {
@@ -123,7 +124,7 @@ struct DerivedSlot: Sendable {
     source = derivation.source.flatMap { entity.attribute(named: $0)?.slot }
   }
 
-  /// The value in a record with these values, saved at a time.
+  /// Computes the derived value from the values of a record and the time of its save.
   func value(in values: (Int) -> AttributeValue, savedAt time: Timestamp) -> AttributeValue {
     source.map { derivation.value(from: values($0)) } ?? .date(time)
   }

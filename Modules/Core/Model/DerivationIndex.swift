@@ -1,7 +1,7 @@
-/// The derived attributes of a model that depend on other records, by the entities and the slots whose changes concern
-/// them.
+/// The derived attributes of a model that depend on other records, by the entities and slots whose changes affect their
+/// values.
 struct DerivationIndex: Sendable {
-  /// The changes of the records of one entity that concern derived values.
+  /// The changes of one entity's records that affect derived values.
   struct Triggers: Sendable {
     /// A path that begins with a reference of the record, in a slot.
     var paths: [(derivation: RelationshipDerivation, slot: Int)] = []
@@ -9,11 +9,12 @@ struct DerivationIndex: Sendable {
     var memberships: [(derivation: RelationshipDerivation, ownerSlot: Int, valueSlot: Int?)] = []
     /// A value computed from linked members, whose values are in a slot.
     var linkedValues: [(derivation: RelationshipDerivation, valueSlot: Int)] = []
-    /// A path that leads over the record, or ends at it: the relationships up to the record, and the slot that is read there.
+    /// A path over the record, or to the record: the relationships up to the record, and the slot that the path reads
+    /// there.
     var passages: [(derivation: RelationshipDerivation, steps: [RelationshipDescription], slot: Int)] = []
   }
 
-  /// The triggers by entity. An entity without any has no entry.
+  /// The triggers by entity. An entity without triggers has no entry.
   private(set) var triggers: [ObjectIdentifier: Triggers] = [:]
   /// The derived values that depend on the links of a table, and whether their owners are the sources.
   private(set) var links: [LinkTable: [(derivation: RelationshipDerivation, isForward: Bool)]] = [:]
@@ -28,10 +29,10 @@ struct DerivationIndex: Sendable {
     }
   }
 
-  /// The triggers of an entity; `nil` for none.
+  /// The triggers of an entity; `nil` for an entity without triggers.
   subscript(entity: EntityDescription) -> Triggers? { triggers[ObjectIdentifier(entity)] }
 
-  /// Whether changes of records concern derived values of other records, or values derived from other records.
+  /// Whether changes of records of some entities may affect values derived from other records.
   ///
   /// - Parameter slots: The changed slots; `nil` for inserts and deletes.
   func isConcerned(by entities: [EntityDescription], slots: SlotSet?) -> Bool {
@@ -70,7 +71,7 @@ struct DerivationIndex: Sendable {
       }
     case .links(let table, let isForward):
       links[table, default: []].append((derivation, isForward))
-      // A deleted member loses its links, which a batch request of its own would not note.
+      // Deletes of members need no trigger: a deleted member loses its links, and the table of links has a trigger.
       for entity in relationship.destination.hierarchy {
         change(entity) { triggers in
           if let valueSlot { triggers.linkedValues.append((derivation, valueSlot)) }
@@ -85,7 +86,7 @@ struct DerivationIndex: Sendable {
 }
 
 extension DerivationIndex.Triggers {
-  /// The slots whose changes concern derived values.
+  /// The slots whose changes affect derived values.
   fileprivate var readSlots: [Int] {
     paths.map(\.slot) + memberships.map(\.ownerSlot) + memberships.compactMap(\.valueSlot)
       + linkedValues.map(\.valueSlot) + passages.map(\.slot)

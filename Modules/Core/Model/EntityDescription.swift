@@ -6,7 +6,7 @@ public final class EntityDescription: @unchecked Sendable {
 
   /// The name, unique in the model.
   public let name: String
-  /// Whether only subentities have objects.
+  /// Whether the entity is abstract: only its subentities have objects.
   public let isAbstract: Bool
   /// The names that the entity had in earlier models, the latest first.
   public let formerNames: [String]
@@ -17,9 +17,9 @@ public final class EntityDescription: @unchecked Sendable {
   /// The class of the entity's objects.
   public let objectClass: ManagedObject.Type
 
-  /// The entity that this one inherits from.
+  /// The entity from which this entity inherits; `nil` for a root.
   @exclusivity(unchecked) public internal(set) var superentity: EntityDescription?
-  /// The entities that inherit from this one directly, in order of declaration.
+  /// The entities that inherit directly from this entity, in order of declaration.
   @exclusivity(unchecked) public internal(set) var subentities: [EntityDescription] = []
   /// The topmost ancestor; the entity itself if it has no ancestor. The root's hierarchy shares one space of keys and
   /// one table.
@@ -27,10 +27,11 @@ public final class EntityDescription: @unchecked Sendable {
     get { rootEntity }
     set { rootEntity = newValue }
   }
-  // A reference cycle, like all descriptions of a model, which are never freed.
+  // The root refers to itself. Such reference cycles do no harm, because descriptions are never freed.
   @exclusivity(unchecked) private var rootEntity: EntityDescription!
 
   /// All properties: inherited ones first, then attributes, then relationships, in order of declaration.
+  /// The properties by name, inherited ones and the parts of composites included.
   @exclusivity(unchecked) public internal(set) var properties: [PropertyDescription] = []
   @exclusivity(unchecked) public internal(set) var propertiesByName: [String: PropertyDescription] = [:]
   /// The attributes, inherited ones included.
@@ -61,8 +62,8 @@ public final class EntityDescription: @unchecked Sendable {
   /// A digest of everything that determines how the entity's records are stored.
   public internal(set) var versionHash = VersionHash.empty
 
-  /// A number for this description, unique in this process and never zero. The entities of ``hierarchy`` have numbers
-  /// that follow each other.
+  /// A number for this description, unique in this process and never zero. The entities of ``hierarchy`` have
+  /// consecutive numbers.
   @exclusivity(unchecked) @usableFromInline var token: UInt32 = 0
   /// The number of entities of ``hierarchy``.
   @exclusivity(unchecked) var hierarchyCount = 1
@@ -98,12 +99,12 @@ public final class EntityDescription: @unchecked Sendable {
     _ = blankRow
   }
 
-  /// The attribute with a name; `nil` for none. Parts of composites have names such as `size.width`.
+  /// The attribute with a name; `nil` for an unknown name. Parts of composites have names such as `size.width`.
   public func attribute(named name: String) -> AttributeDescription? {
     propertiesByName[name] as? AttributeDescription
   }
 
-  /// The relationship with a name; `nil` for none.
+  /// The relationship with a name; `nil` for an unknown name.
   public func relationship(named name: String) -> RelationshipDescription? {
     propertiesByName[name] as? RelationshipDescription
   }
@@ -119,7 +120,7 @@ public final class EntityDescription: @unchecked Sendable {
     return property
   }
 
-  /// Whether this is the other entity or inherits from it.
+  /// Whether this entity is another entity, or inherits from the other entity.
   public func isKind(of other: EntityDescription) -> Bool {
     var entity: EntityDescription? = self
     while let current = entity {
@@ -136,7 +137,7 @@ public final class EntityDescription: @unchecked Sendable {
 }
 
 extension EntityDescription: Hashable {
-  /// Entities are equal when their names and version hashes are.
+  /// Entities are equal when their names and version hashes are equal.
   public static func == (left: EntityDescription, right: EntityDescription) -> Bool {
     left === right || (left.name == right.name && left.versionHash == right.versionHash)
   }
@@ -149,6 +150,7 @@ extension EntityDescription: CustomStringConvertible {
 
 /// The contents of a slot of a row.
 public enum Slot: Sendable {
+  /// The value of an attribute.
   case attribute(AttributeDescription)
   /// The target of a to-one relationship.
   case reference(RelationshipDescription)
@@ -156,7 +158,7 @@ public enum Slot: Sendable {
   /// integer, or null.
   case position(RelationshipDescription)
 
-  /// The representation of the slot's values; positions are `int64`.
+  /// The representation of the slot's values in stores; a position is an `int64`.
   public var storage: StorageType {
     switch self {
     case .attribute(let attribute): attribute.type.storage

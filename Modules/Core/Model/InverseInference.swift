@@ -1,4 +1,4 @@
-/// Finds the inverses that only one side of a relationship declares.
+/// Infers the inverses that only the other side of a relationship declares.
 struct InverseInference {
   /// A relationship by the names of its entity and of itself.
   private struct Side: Hashable {
@@ -9,7 +9,7 @@ struct InverseInference {
 
   /// The declarations, with the inferred inverses.
   private(set) var entities: [Entity]
-  /// A sentence for each relationship that several others name as their inverse.
+  /// A sentence for each relationship that several relationships name as their inverse.
   private(set) var faults: [String] = []
 
   init(_ declarations: [Entity]) {

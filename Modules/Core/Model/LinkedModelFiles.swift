@@ -1,11 +1,11 @@
 /// The reader of model files that a linked module provides, without registration.
 ///
-/// Core reads no files of models. It asks the Swift runtime whether any module of the process makes this type conform to
-/// ``ModelLocating``.
+/// Core does not read model files. The Swift runtime finds out whether a module of the process makes this type conform
+/// to ``ModelLocating``.
 package enum LinkedModelFiles {
   static let locator = (LinkedModelFiles.self as Any.Type) as? any ModelLocating.Type
 
-  /// The end of a sentence about a name for which no file was found.
+  /// The end of an error sentence about a name without a model file.
   static var absence: String {
     locator == nil
       ? "and the program does not link CoherenceModelFiles, which reads models from files"
@@ -13,8 +13,7 @@ package enum LinkedModelFiles {
   }
 }
 
-/// Finds models by name outside of the registered ones. At most one module of a process makes ``LinkedModelFiles``
-/// conform.
+/// Finds unregistered models by name. At most one module of a process makes ``LinkedModelFiles`` conform.
 package protocol ModelLocating: SendableMetatype {
   /// The model of the file with a name; `nil` when the program's resources have no such file.
   static func model(named name: String) throws -> ManagedObjectModel?

@@ -33,8 +33,8 @@ public enum ManagedObjectClasses {
     registered.withLock { $0[name] ?? [] }
   }
 
-  /// The names under which a class is found: the class's own and the one with its module, in which a nested class has
-  /// the types around it.
+  /// The names under which a class is found: its own name, its full name with the module, and the full name without the
+  /// module, which includes the enclosing types of a nested class.
   package static func names(of objectClass: ManagedObject.Type) -> Set<String> {
     let full = String(reflecting: objectClass)
     let nested = full.split(separator: ".", maxSplits: 1).dropFirst().joined()

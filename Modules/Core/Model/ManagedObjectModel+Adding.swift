@@ -1,8 +1,8 @@
 extension ManagedObjectModel {
   /// Returns a model with further entities, which belong to every configuration.
   ///
-  /// For modules that keep records of their own in the stores of a program. An entity that the model has already, by its
-  /// name and class, is left as it is: a model that has all of the entities is returned itself.
+  /// For modules that keep records of their own in the stores of a program. The function skips an entity if the model
+  /// already has an entity with the same name and class. A model with all of the entities is returned itself.
   ///
   /// - Throws: ``ErrorCode/invalidModel`` when the model has another entity of the same name, and for faults of the
   ///   declarations.

@@ -35,7 +35,7 @@ extension ManagedObjectModel {
       versionIdentifiers: versionIdentifiers)
   }
 
-  /// Finds a declaration that belongs to another class, or has another name than its class says.
+  /// Returns a sentence for a declaration with another class, or with another name than the class declares.
   private static func faults(_ type: any DeclaredEntity.Type, _ declaration: Entity) -> [String] {
     if declaration.objectClass != type {
       return [

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The entities that a stack of contexts and stores works with.
+/// A set of entities, with which a stack of contexts and stores works.
 ///
 /// A model is built from declarations, checked as a whole, and immutable from then on. It lives as long as the process,
 /// because objects refer to its descriptions without reference counting: build each model once. Two models are equal
 /// when their entities and configurations are. May be used on any thread.
 public final class ManagedObjectModel: Sendable {
-  /// The name under which the model can be registered, and from which containers make the names of store files.
+  /// The name for ``register()``, from which containers also make the names of store files.
   public let name: String?
   /// The entities, in order of declaration.
   public let entities: [EntityDescription]
@@ -16,17 +16,18 @@ public final class ManagedObjectModel: Sendable {
   public var configurations: [String] { members.keys.sorted() }
   /// The version names that the application gave to the model. They do not affect compatibility.
   public let versionIdentifiers: Set<String>
-  /// Sentences about valid, but probably mistaken declarations: relationships without an inverse. A model from
-  /// a file has a sentence for each part of the file that the model leaves out.
+  /// Sentences about valid, but probably mistaken declarations: relationships without an inverse. A model from a file
+  /// also has a sentence for each part of the file that the model leaves out.
   public let warnings: [String]
+  /// The entities of each configuration.
   let members: [String: [EntityDescription]]
-  /// Whether any entity has a derived attribute, so that saves of other models compute nothing for their records.
+  /// Whether any entity has a derived attribute. Saves with a model without derived attributes skip their computation.
   let hasDerivedAttributes: Bool
-  /// The derived attributes that depend on other records, by what concerns them.
+  /// The derived attributes that depend on other records, by the changes that affect them.
   let derivations: DerivationIndex
   /// The declarations that the model was built from, with inferred inverses.
   let declarations: [Entity]
-  /// The warnings of the reader of the declarations, without the model's own.
+  /// The warnings of the reader of a model file, without the model's own warnings.
   let notes: [String]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
 
@@ -56,7 +57,7 @@ public final class ManagedObjectModel: Sendable {
 
   /// Builds a model from an array of declarations.
   ///
-  /// - Parameter notes: Warnings of the reader of the declarations, which precede the model's own.
+  /// - Parameter notes: The warnings of the reader of a model file, which precede the model's own warnings.
   package init(
     notes: [String], name: String?, entities declarations: [Entity], configurations: [String: [String]] = [:],
     versionIdentifiers: Set<String> = []
@@ -84,7 +85,7 @@ public final class ManagedObjectModel: Sendable {
     }
     let unpaired = linked.flatMap { entity in
       entity.relationships.filter { $0.entity === entity && $0.inverse == nil }.map {
-        "Relationship '\(entity.name).\($0.name)' has no inverse: deleting what it points to leaves it dangling."
+        "Relationship '\(entity.name).\($0.name)' has no inverse: the deletion of its target leaves a dangling reference."
       }
     }
     self.warnings = notes + unpaired
@@ -107,7 +108,7 @@ public final class ManagedObjectModel: Sendable {
     return entity
   }
 
-  /// The entity that a class stands for.
+  /// The entity with a class of objects.
   ///
   /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, has the class.
   public func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
@@ -144,7 +145,7 @@ extension ManagedObjectModel {
   public func register() throws {
     guard let name else {
       throw CoherenceError(
-        .invalidModel, "A model without a name cannot be registered; give it one in its initialiser.")
+        .invalidModel, "A model without a name cannot be registered; pass a name to its initialiser.")
     }
     Self.registered.withLock { $0[name] = self }
   }
@@ -169,6 +170,6 @@ extension ManagedObjectModel {
     throw CoherenceError(
       .modelNotFound,
       "No model '\(name)' is registered (registered: \(names.isEmpty ? "none" : names)), \(LinkedModelFiles.absence). "
-        + "Call `register()` on it first, or pass the model to the initialiser.")
+        + "Call `register()` on the model first, or pass the model to the initialiser.")
   }
 }

@@ -8,6 +8,7 @@ struct ModelLinker {
   /// - Parameter declarations: Declarations in which ``ModelValidation`` found no fault.
   init(_ declarations: [Entity]) { self.declarations = declarations }
 
+  /// Builds the descriptions, in the order of the declarations.
   func link() -> [EntityDescription] {
     let entities = declarations.map { EntityDescription($0) }
     let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })

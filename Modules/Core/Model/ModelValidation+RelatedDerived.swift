@@ -1,5 +1,5 @@
 extension ModelValidation {
-  /// Finds derived attributes whose path over relationships their rule does not follow.
+  /// Finds derived attributes whose rule cannot follow their path over relationships.
   func relatedFaults(
     _ attribute: Attribute, _ derivation: Derivation, _ related: String, _ path: String, of entity: Entity
   ) -> [String] {
@@ -16,7 +16,8 @@ extension ModelValidation {
       + valueFaults(attribute, derivation, route, related, path)
   }
 
-  /// Finds paths with to-many relationships where the rule takes none, or without any where the rule takes one.
+  /// Finds paths with a to-many relationship for the rule ``Derivation/path(_:)``, and paths without exactly one
+  /// to-many relationship for the other rules.
   private func shapeFaults(_ route: Route, _ derivation: Derivation, _ related: String, _ path: String) -> [String] {
     if case .path = derivation {
       guard route.relationships.contains(where: \.isToMany) else { return [] }
@@ -34,7 +35,8 @@ extension ModelValidation {
     return []
   }
 
-  /// Finds attributes at the end of a path whose values the rule does not take, or whose values have another type.
+  /// Finds attributes at the end of a path with a type that the rule does not accept, and derived attributes with
+  /// another type than their values.
   private func valueFaults(
     _ attribute: Attribute, _ derivation: Derivation, _ route: Route, _ related: String, _ path: String
   ) -> [String] {
@@ -77,13 +79,14 @@ extension ModelValidation {
   }
 }
 
-/// The relationships that a path follows from an entity, and the names that remain at their end.
+/// The relationships that a path follows from an entity, and the remaining names of the path.
 private struct Route {
   var relationships: [Relationship] = []
   var end: Entity
   var rest: String
 
-  /// - Returns: `nil` for a path that begins with no relationship, or leads to an entity that the model does not have.
+  /// - Returns: `nil` for a path that does not begin with a relationship, and for a path to an entity that the model
+  ///   does not have.
   init?(_ path: String, from entity: Entity, in validation: ModelValidation) {
     var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     end = entity
@@ -101,7 +104,8 @@ private struct Route {
 }
 
 extension Derivation {
-  /// The type of the values, derived from an attribute of a type; `nil` for an attribute that the rule does not take.
+  /// The type of the values that the rule derives from values of a type; `nil` for a type that the rule does not
+  /// accept.
   fileprivate func type(over source: AttributeType) -> AttributeType? {
     switch (self, source) {
     case (.path, _): source

@@ -31,7 +31,7 @@ struct ModelValidation {
     return faults
   }
 
-  /// Finds former names that stand for two entities, or for an entity that the model still has.
+  /// Finds former names of two entities, and former names that the model still has as the name of an entity.
   private var formerNameFaults: [String] {
     var faults: [String] = []
     var seen: Set<String> = []
@@ -88,7 +88,7 @@ struct ModelValidation {
     }
   }
 
-  /// Finds former names that stand for two properties, or for a property that the entity still has.
+  /// Finds former names of two properties, and former names that the entity still has as the name of a property.
   private func renamingFaults(_ entity: Entity) -> [String] {
     let declared = Set(names(entity))
     var faults: [String] = []

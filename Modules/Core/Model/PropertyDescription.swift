@@ -8,7 +8,7 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
   public let isOptional: Bool
   /// Texts of the application by key.
   public let userInfo: [String: String]
-  /// The entity that declares the property; subentities inherit the same description.
+  /// The entity that declares the property. Subentities inherit the same description object.
   public internal(set) unowned var entity: EntityDescription
   /// The position in ``EntityDescription/properties``, the same in every subentity.
   public internal(set) var index = 0
@@ -51,7 +51,8 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
 
   init(_ declaration: Attribute, name: String, entity: EntityDescription) {
     type = declaration.type
-    // In the type's own form: `default: 1` of a double is an integer. A value that does not fit is a fault of the model.
+    // The check converts the value to the form of the type: `default: 1` of a double is declared as an integer. The
+    // validation of the model has already refused other values.
     defaultValue = (try? declaration.type.checked(declaration.defaultValue)) ?? declaration.defaultValue
     derivation = declaration.derived
     validation = declaration.validation
@@ -78,9 +79,9 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   public let maximumCount: Int?
   let destinationName: String
   let inverseName: String?
-  /// The entity that the relationship leads to.
+  /// The destination entity.
   public internal(set) unowned var destination: EntityDescription
-  /// The inverse relationship; `nil` for none.
+  /// The inverse relationship; `nil` without an inverse.
   ///
   /// A to-one relationship without an inverse keeps its reference when the target is deleted; see ``isConstrained``.
   public internal(set) unowned var inverse: RelationshipDescription?
@@ -101,7 +102,7 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
       userInfo: declaration.userInfo, entity: entity)
   }
 
-  /// The slot of a to-one relationship.
+  /// The slot of a to-one relationship; `nil` for a to-many relationship.
   public var slot: Int? {
     if case .column(let slot) = storage { return slot }
     return nil
@@ -109,11 +110,11 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
 
   /// Whether stores can rely on the target's existence: a delete rule clears the reference when the target is deleted.
   ///
-  /// `false` for a to-one relationship without an inverse, or with an inverse whose delete rule is ``DeleteRule/noAction``.
-  /// Such a reference may dangle: a delete leaves the reference as it is, and a store saves a reference to a deleted
-  /// record. In conditions the reference has a value, and the properties of its target have none. The accessor returns a
-  /// fault, and loading the fault throws ``ErrorCode/objectNotFound``. Also `false` for to-many relationships, whose members
-  /// are never missing.
+  /// `false` for a to-one relationship without an inverse, or with an inverse whose delete rule is
+  /// ``DeleteRule/noAction``. Such a reference may dangle: a delete leaves the reference as it is, and a store saves a
+  /// reference to a deleted record. In conditions the reference has a value, and the properties of its target have
+  /// none. The accessor returns a fault, and loading the fault throws ``ErrorCode/objectNotFound``. Also `false` for
+  /// to-many relationships, whose members always exist.
   public var isConstrained: Bool {
     guard !isToMany, let inverse else { return false }
     return inverse.deleteRule != .noAction
@@ -122,10 +123,10 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
 
 /// The storage of a relationship in stores.
 public enum RelationshipStorage: Sendable {
-  /// A to-one relationship: the record's row holds the target in that slot.
+  /// A to-one relationship: the record's row has the target in the slot.
   case column(slot: Int)
-  /// A to-many relationship whose inverse is to-one: the members' rows hold the owner. For an ordered relationship the
-  /// rows also hold the position, in the position slot.
+  /// A to-many relationship whose inverse is to-one: the members' rows have the owner. For an ordered relationship the
+  /// rows also have the position, in the position slot.
   case inverseColumn(RelationshipDescription, positionSlot: Int?)
   /// A to-many relationship kept as links beside the rows. `isForward`: whether the owner is the link's source.
   case links(LinkTable, isForward: Bool)
@@ -139,7 +140,8 @@ public final class LinkTable: @unchecked Sendable, Hashable {
 
   /// The relationship whose owner is a link's source.
   public internal(set) unowned var forward: RelationshipDescription
-  /// The inverse, whose owner is a link's target. `nil` without an inverse, and when the relationship is its own.
+  /// The inverse, whose owner is a link's target. `nil` without an inverse, and for a relationship that is its own
+  /// inverse.
   public internal(set) unowned var backward: RelationshipDescription?
 
   init(forward: RelationshipDescription, backward: RelationshipDescription?) {

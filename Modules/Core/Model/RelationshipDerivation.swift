@@ -2,18 +2,18 @@ import Foundation
 
 /// A derived attribute whose value depends on other records, resolved in a model.
 ///
-/// **Where the value is computed.** In the transaction of the save, after its writes, from the records that the store has
-/// then. Two processes that add one member each to an owner cannot both count without the member of the other: the owner
-/// is locked, or its version compared, before the members are read.
+/// **Computation.** A save computes the value in its transaction, after its writes, from the records in the store at
+/// that time. When two processes add a member each to the same owner, the later value counts both members: the store
+/// locks the owner, or compares its version, before it reads the members.
 ///
-/// **The owner's version.** A new value is a new version of the owner's row, so that other contexts, caches and processes
-/// notice it by the same means as any change. It is no edit: a save of the owner that meets a newer row whose other values
-/// are those it was read with goes on top of that row, under every merge policy. So nobody's edit of a title is a conflict
-/// because somebody else added a track.
+/// **The owner's version.** A new value makes a new version of the owner's row, so that other contexts, caches and
+/// processes notice the value as they notice any change. A new value is not an edit: if a save of the owner meets a
+/// newer row that differs only in derived values, the save is applied to the newer row under every merge policy. For
+/// example, an edit of an album's title never conflicts with the addition of a track.
 public struct RelationshipDerivation: Sendable, Hashable {
   /// The rule, with the descriptions that its path names.
   public enum Rule: Sendable, Hashable {
-    /// The value of the attribute of the record at the end of the to-one relationships, of which there is one at least.
+    /// The value of an attribute of the record at the end of one or more to-one relationships.
     case path([RelationshipDescription], AttributeDescription)
     /// The number of members of a to-many relationship.
     case count(RelationshipDescription)
@@ -33,12 +33,12 @@ public struct RelationshipDerivation: Sendable, Hashable {
     case average
   }
 
-  /// The derived attribute. Its entity and the subentities of that are the owners of the values.
+  /// The derived attribute. The records of its entity and of the subentities are the owners of the values.
   public let attribute: AttributeDescription
   /// The rule.
   public let rule: Rule
 
-  /// - Returns: `nil` for an attribute that is not derived from other records.
+  /// - Returns: `nil` for an attribute whose rule reads no other records.
   init?(_ attribute: AttributeDescription) {
     guard let derivation = attribute.derivation, let path = derivation.relationshipPath,
       let rule = Rule(derivation, path.split(separator: ".").map(String.init)[...], from: attribute.entity)
@@ -47,7 +47,7 @@ public struct RelationshipDerivation: Sendable, Hashable {
     self.rule = rule
   }
 
-  /// The relationships that lead from the owner to the records that the value is computed from.
+  /// The relationships from the owner to the records from which the value is computed.
   public var relationships: [RelationshipDescription] {
     switch rule {
     case .path(let steps, _): steps
@@ -71,7 +71,8 @@ public struct RelationshipDerivation: Sendable, Hashable {
 }
 
 extension AttributeDescription {
-  /// The derivation from other records, resolved; `nil` for an attribute without one. Resolved anew at each call.
+  /// The resolved derivation from other records; `nil` for an attribute without such a derivation. Each call resolves
+  /// the path again.
   public var relationshipDerivation: RelationshipDerivation? { RelationshipDerivation(self) }
 }
 

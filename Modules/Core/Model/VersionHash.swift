@@ -1,6 +1,8 @@
 /// A digest of a description, stable over processes and platforms: 128-bit FNV-1a over a canonical text.
 public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
+  /// The digest as 32 hexadecimal digits; empty for an unknown digest.
   public let rawValue: String
+  /// Makes a digest from its text, such as the text in the metadata of a store. The text is not checked.
   public init(rawValue: String) { self.rawValue = rawValue }
   public var description: String { rawValue }
 
@@ -25,7 +27,7 @@ extension EntityDescription {
   var canonicalText: String {
     var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
     lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()
-    // So that a store notices values that it computed by another rule.
+    // A store notices a changed rule by the hash, and computes the values again.
     lines += attributes.compactMap { attribute in
       attribute.derivation.map { "d \(attribute.name) \($0.canonicalText)" }
     }.sorted()

@@ -26,7 +26,7 @@
     @usableFromInline let quantifier: FetchPredicate.Quantifier
     @usableFromInline let path: RecordPath
     @usableFromInline let relationship: RelationshipDescription
-    /// The entity that a record must belong to for having the relationship; `nil` if every record has it.
+    /// The entity with the relationship; `nil` if every record has the relationship.
     @usableFromInline let required: EntityDescription?
   }
 }
@@ -64,7 +64,8 @@ extension Condition.Members {
   func hold<S: RecordSource>(_ condition: Condition, for record: S.Record, in source: S) throws -> Bool {
     guard let owner = try path.follow(from: record, in: source) else { return quantifier != .any }
     if let required, !source.entity(of: owner).isKind(of: required) { return quantifier != .any }
-    // One member decides: a satisfying member for `any` and `none`, a violating member for `all`.
+    // The evaluation ends at the first deciding member: a satisfying member for `any` and `none`, a violating member
+    // for `all`.
     let deciding = quantifier != .all
     for member in try source.members(of: relationship, from: owner)
     where try condition.holds(for: member, in: source) == deciding {

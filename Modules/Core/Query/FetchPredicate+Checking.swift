@@ -1,13 +1,13 @@
 extension FetchPredicate {
   /// Checks the predicate for an entity and returns it in resolved form.
   ///
-  /// - Constants are converted to the type that they are compared with, if no precision is lost.
-  /// - A quantifier's path is cut at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition is on
-  ///   the tracks, and `artist.name` is looked up there.
-  /// - `CONTAINS` between a to-many relationship and an object says that the object is a member.
+  /// - Constants are converted to the type of the other operand, if the conversion loses no precision.
+  /// - A quantifier's path is split at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition
+  ///   applies to the tracks, and `artist.name` is a path of a track.
+  /// - `CONTAINS` between a to-many relationship and an object becomes a condition that the object is a member.
   ///
-  /// All predicates in queries of stores are checked. Checking a predicate again changes nothing. Reads no record; the
-  /// cost grows with the number of parts and constants. May be called on any thread.
+  /// Stores receive only checked predicates. Checking a predicate again changes nothing. Reads no record; the cost
+  /// grows with the number of parts and constants. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
   ///   when operands cannot be compared.
@@ -56,16 +56,16 @@ extension FetchPredicate {
 /// Checks that the operands of comparisons can be compared by their operator.
 struct PredicateChecker {
   let entity: EntityDescription
-  /// The columns that paths name; `nil` when paths name properties of the entity.
+  /// The columns to which paths refer; `nil` when paths refer to properties of the entity.
   private let columns: GroupColumns?
 
-  /// A checker of conditions on records.
+  /// Makes a checker of conditions on records.
   init(entity: EntityDescription) {
     self.entity = entity
     columns = nil
   }
 
-  /// A checker of conditions on grouped rows, in which paths are the indexes of columns.
+  /// Makes a checker of conditions on grouped rows. Their paths are the indexes of columns.
   init(columns: GroupColumns) {
     entity = columns.entity
     self.columns = columns
@@ -125,7 +125,7 @@ struct PredicateChecker {
     return try ResolvedPath(path, from: entity)
   }
 
-  /// The kind of an expression's values; `nil` for the missing value, which is comparable with every kind.
+  /// Returns the kind of an expression's values; `nil` for the missing value, which is comparable with every kind.
   func kind(of expression: FetchExpression) throws(CoherenceError) -> OperandKind? {
     switch expression {
     case .variable(let name):
@@ -196,7 +196,7 @@ struct PredicateChecker {
 }
 
 extension FetchExpression {
-  /// A constant as a value of the kind; anything else as it is.
+  /// Converts a constant to the kind. Other expressions are returned unchanged.
   func converted(to kind: OperandKind?) -> FetchExpression {
     guard case .value(let value) = self, let kind else { return self }
     return .value(kind.operand(from: value))

@@ -3,7 +3,7 @@ import Foundation
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as format text.
   ///
-  /// ``init(format:_:)`` parses it to an equal predicate, except for predicates that format text cannot express:
+  /// ``init(format:_:)`` parses the text to an equal predicate, except for predicates that format text cannot express:
   /// identifiers of objects, and conjunctions and disjunctions of fewer than two parts. The text contains the
   /// predicate's constants, so do not log it.
   public var description: String { text(showsValues: true, of: nil) }
@@ -11,7 +11,11 @@ extension FetchPredicate: CustomStringConvertible {
   /// The predicate as format text with a question mark in place of each constant, for logs.
   public var textWithoutValues: String { text(showsValues: false, of: nil) }
 
-  /// - Parameter subject: The variable that stands for the record, in the condition of a `SUBQUERY`; `nil` elsewhere.
+  /// Returns the predicate as format text.
+  ///
+  /// - Parameters:
+  ///   - showsValues: Whether the text has the constants instead of question marks.
+  ///   - subject: The variable that stands for the record, in the condition of a `SUBQUERY`; `nil` elsewhere.
   fileprivate func text(showsValues: Bool, of subject: String?) -> String {
     var text = ""
     // An explicit list in place of recursion, because predicates may be nested deeply.
@@ -61,8 +65,8 @@ extension FetchPredicate: CustomStringConvertible {
     }
   }
 
-  /// In the condition of a `SUBQUERY`, the condition on the members of a member has a subject of its own, and is printed
-  /// apart.
+  /// Prints a condition on members. Within the condition of a `SUBQUERY`, the inner condition has another subject, so
+  /// that its text is made separately.
   private func quantified(
     _ quantifier: Quantifier, _ path: String, _ predicate: FetchPredicate, isMemberOfVariable: Bool
   ) -> [DescriptionPart] {
@@ -111,7 +115,7 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// A name for a member that no variable of the condition has.
+  /// Returns a name for the member variable that differs from all variables of the condition.
   private static func memberVariable(besides names: Set<String>) -> String {
     var (name, number) = ("x", 1)
     while names.contains(name) {

@@ -43,7 +43,7 @@ extension FetchPredicate {
     while let predicate = rest.popLast() { rest += predicate.hashed(into: &hasher) }
   }
 
-  /// Adds everything but the parts.
+  /// Hashes the predicate without its parts.
   /// - Returns: The parts.
   private func hashed(into hasher: inout Hasher) -> [FetchPredicate] {
     func add(_ values: any Hashable...) { for value in values { value.hash(into: &hasher) } }

@@ -4,10 +4,10 @@ extension FetchPredicate {
   package static let greatestDepth = 200
 
   /// Returns the condition with as few levels as possible: nested conjunctions in one list, nested disjunctions in one
-  /// list, and no double negations. So the depth of a condition does not depend on the order in which a program joined
-  /// it.
+  /// list, and no double negations. The depth of the result does not depend on the order in which a program has joined
+  /// the parts.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition that is still nested more than ``greatestDepth`` deep.
+  /// - Throws: ``ErrorCode/invalidPredicate`` for a flattened condition with more than ``greatestDepth`` levels.
   func flattened() throws(CoherenceError) -> FetchPredicate { try flattened(depth: 0) }
 
   fileprivate func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
@@ -42,8 +42,8 @@ extension FetchPredicate {
     }
   }
 
-  /// Returns the parts of a conjunction or disjunction, with nested parts of the same kind expanded. Does not recurse
-  /// into these, however deeply they are nested.
+  /// Returns the parts of a conjunction or disjunction, with nested parts of the same kind expanded. The expansion does
+  /// not recurse, so that its depth is unlimited.
   private static func flattened(
     _ parts: [FetchPredicate], isConjunction: Bool, _ depth: Int
   ) throws(CoherenceError) -> [FetchPredicate] {

@@ -1,5 +1,5 @@
 extension FetchPredicate {
-  /// Returns the condition with identifiers replaced: the present identifiers of records for their temporary ones.
+  /// Returns the condition with each identifier replaced, such as a temporary identifier by the permanent identifier.
   func replacingReferences(_ replace: (ManagedObjectID) -> ManagedObjectID) -> FetchPredicate {
     switch self {
     case .constant: self

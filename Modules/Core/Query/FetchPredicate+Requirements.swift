@@ -1,6 +1,6 @@
 extension FetchPredicate {
-  /// The necessary conditions of the predicate that have the form "a property has one of these values". Indexes find
-  /// candidates by them.
+  /// The necessary conditions of the predicate with the form "the property has one of these values". Stores find
+  /// candidates for them by an index.
   package var requirements: [(path: PropertyPath, values: [AttributeValue])] {
     switch self {
     case .and(let parts): parts.flatMap(\.requirements)
@@ -13,8 +13,8 @@ extension FetchPredicate {
 }
 
 extension AttributeType {
-  /// Whether no other value of the type is equal to the given value in predicates. `false` for fractional numbers,
-  /// which are equal across types.
+  /// Whether a value of the type equals only itself in predicates. `false` for fractional numbers, which are equal
+  /// across types.
   package func hasOnly(_ value: AttributeValue) -> Bool {
     switch value {
     case .bool, .int, .string, .data, .date, .uuid: (try? checked(value)) == value

@@ -4,21 +4,21 @@
 /// ``FetchPredicate/evaluate(_:with:)`` alone defines its meaning: a store translates only the parts that it can
 /// translate exactly, and Core evaluates the rest.
 ///
-/// Logic is two-valued. A missing value equals a missing value and differs from every other; in any other comparison it
-/// makes the comparison false. `not` turns true into false and false into true, with missing values too.
+/// Logic is two-valued. A missing value equals a missing value and differs from every other value. Every other
+/// comparison with a missing value is false. `not` turns true into false and false into true, with missing values too.
 ///
 /// Nested conjunctions, nested disjunctions and double negations may have any depth, because they are flattened. The
 /// flattened condition may have 200 levels; a fetch refuses a deeper condition with ``ErrorCode/invalidPredicate``.
 public indirect enum FetchPredicate: Sendable, Hashable {
   /// True or false for every record.
   case constant(Bool)
-  /// Compares two operands of comparable types. The options say which differences of texts are ignored.
+  /// Compares two operands of comparable types. The options name the differences of texts to ignore.
   case comparison(FetchExpression, ComparisonOperator, FetchExpression, StringOptions = [])
   /// Whether the expression's value is in a list. A list with a null contains missing values.
   case membership(FetchExpression, in: [AttributeValue], StringOptions = [])
   /// Whether lower <= value <= upper; false if any of the three is missing.
   case between(FetchExpression, FetchExpression, FetchExpression)
-  /// Whether the expression's value is in a list, or between two bounds, that a variable stands for;
+  /// Whether the expression's value is in the list of a variable, or between the two bounds of a variable.
   /// ``substituting(_:)`` replaces the variable.
   case list(FetchExpression, ListRelation, variable: String, StringOptions = [])
   /// Whether every part is true; true without parts.
@@ -34,13 +34,13 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   public enum Quantifier: String, Sendable, Hashable {
     /// At least one member satisfies the condition.
     case any
-    /// Every member does; true without members.
+    /// Every member satisfies the condition; true without members.
     case all
-    /// No member does.
+    /// No member satisfies the condition.
     case none
   }
 
-  /// The relation of a value to the list that a variable stands for.
+  /// The relation of a value to the list of a variable.
   public enum ListRelation: String, Sendable, Hashable {
     /// The value is in the list.
     case membership = "IN"
@@ -51,29 +51,29 @@ public indirect enum FetchPredicate: Sendable, Hashable {
 
 /// An operand of a comparison.
 public indirect enum FetchExpression: Sendable, Hashable {
-  /// A constant. Checking converts it to the type of the property that it is compared with.
+  /// A constant. The check converts a constant to the type of the compared property.
   case value(AttributeValue)
-  /// The value of a property, reached over to-one relationships. Null if a record on the path is missing. A path that
-  /// ends in a to-one relationship is the target's identifier, also of a deleted target; an empty path is the record's
-  /// own identifier. A function after a to-many relationship, as in `tracks.@sum.length`, is an aggregate of the members;
-  /// see ``AggregateFunction``.
+  /// The value of a property, reached over to-one relationships. Null if a record on the path is missing. The value of
+  /// a path to a to-one relationship is the target's identifier, even of a deleted target; the value of an empty path
+  /// is the record's own identifier. A function after a to-many relationship, as in `tracks.@sum.length`, is an
+  /// aggregate of the members; see ``AggregateFunction``.
   case path(PropertyPath)
   /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)
   /// The number of members of a to-many relationship that satisfy a condition; zero if a record on the path is missing.
-  /// Paths in the condition begin at the member, and so do not reach the record that has the members.
+  /// Paths in the condition begin at the member, so that they cannot reach the record with the members.
   case subquery(PropertyPath, FetchPredicate)
   /// The result of a calculation with two numbers; see ``ArithmeticOperator`` for its type and for overflow.
   case arithmetic(ArithmeticOperator, FetchExpression, FetchExpression)
-  /// A value that ``FetchPredicate/substituting(_:)`` fills in. A fetch refuses a variable that is left with
-  /// ``ErrorCode/invalidPredicate``.
+  /// A variable, which ``FetchPredicate/substituting(_:)`` replaces by a value. A fetch refuses a remaining variable
+  /// with ``ErrorCode/invalidPredicate``.
   case variable(String)
 }
 
 /// A path of property names, beginning at the fetched entity.
 ///
-/// A composite's part is one name, `composite.part`; in ``init(_:)`` a dot separates names, and resolution puts
-/// composites together again.
+/// A composite's part is a single name, `composite.part`. ``init(_:)`` separates names at each dot, and the resolution
+/// joins the names of composites again.
 public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
   /// The names of properties, in order.
   public var names: [String]
@@ -94,15 +94,15 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   /// Whether a text begins with, ends with, or contains another text. Every text contains the empty text.
   case beginsWith, endsWith, contains
-  /// The whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a backslash
+  /// Whether the whole text matches a pattern: `*` stands for any characters, `?` for one character, and a backslash
   /// makes the next character literal.
   case like
-  /// The whole text matches a regular expression.
+  /// Whether the whole text matches a regular expression.
   case matches
 }
 
 extension ComparisonOperator {
-  /// The operator with the same result for exchanged operands; `nil` for operators of texts.
+  /// The operator with the same result after the operands are exchanged; `nil` for text operators.
   package var mirrored: ComparisonOperator? {
     switch self {
     case .equal, .notEqual: self

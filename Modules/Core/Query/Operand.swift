@@ -16,12 +16,12 @@
 
   @usableFromInline struct Step: Sendable {
     @usableFromInline let relationship: RelationshipDescription
-    /// The entity that a record must belong to for having the relationship; `nil` if every record on the path has it.
+    /// The entity with the relationship; `nil` if every record on the path has the relationship.
     @usableFromInline let required: EntityDescription?
   }
 
-  /// The value at the end of the path. The entity is the one that a record must belong to for having the property;
-  /// `nil` if every record has it.
+  /// The value at the end of the path. The payload names the entity with the property; `nil` if every record has the
+  /// property.
   @usableFromInline enum End: Sendable {
     case slot(Int, EntityDescription?)
     case identity

@@ -2,7 +2,7 @@ import Foundation
 
 /// The kinds of comparable values: values of one kind are comparable.
 enum OperandKind: Hashable {
-  /// Numbers of all types, compared by value. The type is the one that constants become.
+  /// Numbers of all types, compared by value. Constants are converted to the type.
   case number(StorageType)
   case bool, text, data, date, uuid
   /// Objects of a hierarchy, identified by its root.
@@ -10,7 +10,7 @@ enum OperandKind: Hashable {
 
   init(_ type: AttributeType) { self.init(type.storage) }
 
-  /// The kind of values of a representation, none of which is a reference.
+  /// Makes the kind of the values of a representation other than references.
   init(_ storage: StorageType) {
     self =
       switch storage {
@@ -52,8 +52,8 @@ enum OperandKind: Hashable {
     return self == other
   }
 
-  /// A constant converted to this kind, if no precision is lost; otherwise the constant unchanged. A double is
-  /// converted as its shortest decimal number. 0 and 1 are converted to false and true.
+  /// Converts a constant to this kind. If the conversion would lose precision, the constant is returned unchanged. A
+  /// double is converted as its shortest decimal number, and the numbers 0 and 1 to false and true.
   func operand(from constant: AttributeValue) -> AttributeValue {
     switch (self, constant) {
     case (.number(.int64), .double(let number)):

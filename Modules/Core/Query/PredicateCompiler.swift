@@ -1,10 +1,11 @@
-/// Compiles a checked predicate to conditions, and collects the relationships and entities that they depend on.
+/// Compiles a checked predicate to a ``Condition``, and collects the relationships and entities on which the condition
+/// depends.
 struct PredicateCompiler {
   private let entity: EntityDescription
   private var relationships: Set<RelationshipDescription> = []
   private var roots: Set<EntityDescription> = []
   private let fetchedRoot: EntityDescription
-  /// The columns that paths name; `nil` when paths name properties of the entity.
+  /// The columns to which paths refer; `nil` when paths refer to properties of the entity.
   private let columns: GroupColumns?
 
   init(entity: EntityDescription) {
@@ -13,7 +14,7 @@ struct PredicateCompiler {
     columns = nil
   }
 
-  /// A compiler of conditions on grouped rows, in which paths are the indexes of columns.
+  /// Makes a compiler of conditions on grouped rows. Their paths are the indexes of columns.
   init(columns: GroupColumns) {
     entity = columns.entity
     fetchedRoot = columns.entity.root
@@ -68,7 +69,7 @@ struct PredicateCompiler {
       try operand(left), Comparison(comparison: comparison, options: options), try operand(right))
   }
 
-  /// The comparison with a constant.
+  /// Compiles the comparison with a constant.
   private mutating func test(
     _ expression: FetchExpression, _ comparison: ComparisonOperator, _ constant: AttributeValue,
     _ options: StringOptions
@@ -138,7 +139,7 @@ struct PredicateCompiler {
     columns.map { PredicateChecker(columns: $0) } ?? PredicateChecker(entity: entity)
   }
 
-  /// The operand at the end of a path. A to-many relationship is read as the number of its members.
+  /// Compiles the operand at the end of a path. A to-many relationship becomes the number of its members.
   mutating func operand(_ path: ResolvedPath) -> Operand {
     let way = recordPath(path.steps)
     switch path.target {
@@ -184,8 +185,8 @@ struct PredicateCompiler {
       })
   }
 
-  /// The entity that a record must be of to have the property, unless every record of the owner has it. Subentities of
-  /// one entity use the same slots for different properties, so the slot alone does not identify one.
+  /// The entity with the property; `nil` if every record of the owner has the property. Subentities of an entity use
+  /// the same slots for different properties, so that the slot alone does not identify the property.
   private func required(_ property: PropertyDescription, at owner: EntityDescription) -> EntityDescription? {
     owner.isKind(of: property.entity) ? nil : property.entity
   }
@@ -204,7 +205,8 @@ struct PredicateCompiler {
     return .members(members, try memberCondition(predicate, of: relationship))
   }
 
-  /// The to-many relationship at the end of a path, the path to its owner, and the entity that the owner must belong to.
+  /// Compiles the to-many relationship at the end of a path, the path to its owner, and the entity with the
+  /// relationship.
   private mutating func members(
     at path: PropertyPath
   ) throws(CoherenceError) -> (RecordPath, RelationshipDescription, EntityDescription?) {
@@ -219,7 +221,7 @@ struct PredicateCompiler {
     return (recordPath(resolved.steps), relationship, required(relationship, at: resolved.owner))
   }
 
-  /// The compiled condition on the members of a relationship.
+  /// Compiles the condition on the members of a relationship.
   private mutating func memberCondition(
     _ predicate: FetchPredicate, of relationship: RelationshipDescription
   ) throws(CoherenceError) -> Condition {
@@ -233,7 +235,7 @@ struct PredicateCompiler {
 }
 
 extension ComparisonOperator {
-  /// The range of integers that satisfy the comparison with the number; `nil` if they form no range.
+  /// The range of integers that satisfy the comparison with the number; `nil` if the integers do not form a range.
   fileprivate func range(of number: Int64) -> ClosedRange<Int64>? {
     switch self {
     case .equal: number...number

@@ -19,16 +19,16 @@ extension FetchPredicate {
   ///   == no` compares with the constant, `isLive == #no` with the property `no`.
   /// - Arithmetic: `+` `-` `*` `/` `modulus:by:(a, b)`, with parentheses; see ``ArithmeticOperator``.
   /// - Filtered members: `SUBQUERY(tracks, $t, $t.length > 200 AND $t.plays < 3).@count`. Names in the condition begin
-  ///   with the variable, which stands for a member; properties of the record outside are refused.
-  /// - Variables: `$name` for a value, and after `IN` and `BETWEEN` for a list, filled in by
-  ///   ``substituting(_:)``.
+  ///   with the variable, which stands for a member; names of the outer record are refused.
+  /// - Variables: `$name` for a value, and after `IN` and `BETWEEN` for a list. ``substituting(_:)`` replaces
+  ///   variables.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
   ///   for a path.
   ///
   /// Keywords may be written in lower case.
   ///
   /// - Parameter arguments: The values of `%@` and `%K`, in order: values of attribute types, `nil`,
-  ///   ``ManagedObjectID``, arrays and sets of them.
+  ///   ``ManagedObjectID``, and arrays and sets of such values.
   /// - Throws: ``ErrorCode/invalidPredicate``, with the position in the text, counted from 1.
   public init(format: String, _ arguments: (any Sendable)?...) throws(CoherenceError) {
     try self.init(format: format, arguments: arguments)

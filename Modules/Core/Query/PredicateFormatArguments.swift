@@ -53,7 +53,7 @@ struct PredicateFormatArguments {
 
   static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
 
-  /// The value of an argument; `nil` for a value that no attribute has.
+  /// The value of an argument; `nil` for a value of a type without attributes.
   static func value(_ argument: Any) -> AttributeValue? {
     switch argument {
     case let value as any AttributeConvertible: value.attributeValue

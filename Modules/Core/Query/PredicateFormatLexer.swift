@@ -26,9 +26,9 @@ struct PredicateFormatToken {
     }
   }
   let kind: Kind
-  /// The word as it was written.
+  /// The word in the spelling of the text.
   let spelling: String
-  /// The number of the first character, from 1.
+  /// The position of the first character in the text, counted from 1.
   let position: Int
 
   /// The name of the token in messages. Never contains a value.
@@ -51,7 +51,9 @@ struct PredicateFormatLexer {
 
   init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-  /// - Throws: ``ErrorCode/invalidPredicate`` at the first character that begins no token.
+  /// Splits the whole text.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` at the first character outside of all tokens.
   mutating func tokens() throws(CoherenceError) -> [PredicateFormatToken] {
     var tokens: [PredicateFormatToken] = []
     while true {
@@ -69,7 +71,7 @@ struct PredicateFormatLexer {
     index + distance < scalars.count ? scalars[index + distance] : nil
   }
 
-  /// - Parameter previous: The token before. After an operand, a minus is an operator and not the sign of a number.
+  /// - Parameter previous: The previous token. A minus after an operand is an operator, not the sign of a number.
   private mutating func next(after previous: PredicateFormatToken.Kind?) throws(CoherenceError)
     -> PredicateFormatToken.Kind
   {

@@ -1,7 +1,7 @@
 // Arithmetic, variables and conditions on members within operands.
 
 extension PredicateFormatParser {
-  /// Parses an operand of a comparison, with arithmetic.
+  /// Parses an operand of a comparison, which may have arithmetic.
   mutating func expression() throws(CoherenceError) -> FetchExpression {
     let outer = operations
     operations = 0
@@ -71,7 +71,8 @@ extension PredicateFormatParser {
     }
   }
 
-  /// Joins operands. The number of operations of an operand is limited, because operations joined one by one nest.
+  /// Joins two operands by an operation. The number of operations in an operand is limited, because each operation adds
+  /// a level of nesting.
   private mutating func operation(
     _ operation: ArithmeticOperator, _ left: FetchExpression, _ right: FetchExpression
   ) throws(CoherenceError) -> FetchExpression {
@@ -84,8 +85,8 @@ extension PredicateFormatParser {
 
   // MARK: Variables
 
-  /// Parses a variable: the member of the enclosing `SUBQUERY`, from which a path may continue, or a value that is
-  /// substituted later.
+  /// Parses a variable: the member of the enclosing `SUBQUERY`, optionally with a path, or a variable for
+  /// ``FetchPredicate/substituting(_:)``.
   mutating func variable() throws(CoherenceError) -> FetchExpression {
     if let name = try acceptFreeVariable() { return .variable(name) }
     try expect("$")
@@ -93,8 +94,8 @@ extension PredicateFormatParser {
     return try path(from: [])
   }
 
-  /// Parses a variable that stands for a value. Returns `nil`, and stays at the token, for the variable of the enclosing
-  /// `SUBQUERY`.
+  /// Parses a variable for a value. Returns `nil` for the variable of the enclosing `SUBQUERY`, and does not consume
+  /// its token.
   mutating func acceptFreeVariable() throws(CoherenceError) -> String? {
     let start = current
     let name = try variableName(following)
@@ -117,7 +118,7 @@ extension PredicateFormatParser {
     }
   }
 
-  /// Refuses a name in a `SUBQUERY` that does not begin with its variable.
+  /// Throws for a name in a `SUBQUERY` that does not begin with the variable of the `SUBQUERY`.
   func checkNamesOfRecord() throws(CoherenceError) {
     guard case .member(let name) = subjects.last else { return }
     throw .unreadable(

@@ -4,12 +4,12 @@ struct PredicateFormatParser {
   private var index = 0
   var arguments: PredicateFormatArguments
   private var depth = 0
-  /// The meaning of names, from the outermost condition to the innermost.
+  /// The subjects of the enclosing conditions, from the outermost to the innermost.
   var subjects: [Subject] = [.record]
-  /// The number of operations in the operand that is being parsed.
+  /// The number of operations in the current operand.
   var operations = 0
 
-  /// The record that a condition is about.
+  /// The record to which the names of a condition belong.
   enum Subject: Equatable {
     /// Names begin at the record.
     case record
@@ -126,7 +126,7 @@ struct PredicateFormatParser {
     }
   }
 
-  /// Parses a part that may contain parts of its own kind.
+  /// Parses a part that may contain parts of the same kind, and limits the depth.
   mutating func nested<T>(
     _ parse: (inout PredicateFormatParser) throws(CoherenceError) -> T
   ) throws(CoherenceError) -> T {
@@ -136,14 +136,15 @@ struct PredicateFormatParser {
     return try parse(&self)
   }
 
-  /// Parses a condition about another record.
+  /// Parses a condition whose names belong to another subject.
   mutating func condition(about subject: Subject) throws(CoherenceError) -> FetchPredicate {
     subjects.append(subject)
     defer { subjects.removeLast() }
     return try subject == .record ? parenthesized() : disjunction()
   }
 
-  /// Whether the parenthesis at the current token encloses an operand: an operator of an operand follows its end.
+  /// Whether the parenthesis at the current token encloses an operand instead of a condition: an operator of an operand
+  /// follows the closing parenthesis.
   private var beginsOperand: Bool {
     var (depth, index) = (0, index)
     while index < tokens.count {
@@ -158,7 +159,7 @@ struct PredicateFormatParser {
     guard index < tokens.count else { return false }
     switch tokens[index].kind {
     case .sign(let sign): return Self.signsAfterOperands.contains(sign)
-    // `NOT IN` follows operands alone, and NOT never follows a condition.
+    // `NOT IN` follows only an operand, and NOT never follows a condition.
     case .keyword(.in), .keyword(.between), .keyword(.not): return true
     case .keyword(let keyword): return keyword.comparison != nil
     default: return false
@@ -192,8 +193,9 @@ struct PredicateFormatParser {
     return .quantified(quantifier, path, condition)
   }
 
-  /// The path to the members and the expression on a member, as far as the text shows: the last of several names
-  /// belongs to the member. ``QuantifiedPath`` corrects the split once the entity is known.
+  /// Splits a path into the path to the members and the path of a member. The text alone does not determine the split:
+  /// the last of several names is assigned to the member, and ``QuantifiedPath`` corrects the split when the entity is
+  /// known.
   private static func memberPath(_ expression: FetchExpression, _ token: PredicateFormatToken) throws(CoherenceError)
     -> (PropertyPath, FetchExpression)
   {
@@ -214,7 +216,7 @@ struct PredicateFormatParser {
 }
 
 extension FetchPredicate {
-  /// Whether the right side of the comparison is made of constants.
+  /// Whether the right side of the comparison consists of constants.
   fileprivate var comparesWithConstants: Bool {
     switch self {
     case .comparison(_, _, let right, _): right.isConstant
@@ -229,8 +231,8 @@ extension FetchPredicate {
 }
 
 extension PropertyPath {
-  /// How many names precede the relationship that an aggregate function in the path is about; `nil` without a function,
-  /// and when nothing precedes the relationship.
+  /// The number of names before the relationship of an aggregate function in the path; `nil` without a function, and
+  /// without a name before the relationship.
   fileprivate var membersBeforeAggregate: Int? {
     guard let index = names.firstIndex(where: { AggregateFunction(pathOperator: $0) != nil }), index > 1 else {
       return nil

@@ -1,13 +1,13 @@
 /// The relationships and weak references to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
 struct PrefetchPaths: Sendable {
-  /// A relationship, and the relationships to load of its members.
+  /// A relationship, and the relationships of its members to load.
   struct Step: Sendable {
     let name: String
     let next: PrefetchPaths
   }
 
   private(set) var steps: [Step] = []
-  /// The greatest number of relationships in a path: loading takes stack for each.
+  /// The greatest number of relationships in a path. The loading recurses for each relationship.
   private static let greatestLength = 100
 
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an
@@ -45,7 +45,7 @@ struct PrefetchPaths: Sendable {
     let concrete = entities.flatMap(\.concreteEntities)
     let properties = (entities + concrete).compactMap { try? $0.property(named: name) }
     guard !properties.isEmpty else {
-      // For its error, which lists the existing properties.
+      // The call throws the error that lists the existing properties.
       for entity in entities { _ = try entity.property(named: name) }
       return []
     }
@@ -61,7 +61,7 @@ struct PrefetchPaths: Sendable {
 }
 
 extension PropertyDescription {
-  /// Whether the property is an attribute that leads to records of any store.
+  /// Whether the property is a weak reference, an attribute that refers to a record of any store.
   fileprivate var isWeakReference: Bool {
     (self as? AttributeDescription)?.type.isWeakReference == true
   }

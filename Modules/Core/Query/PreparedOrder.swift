@@ -8,15 +8,15 @@ public struct PreparedOrder: Sendable {
   }
   @usableFromInline let keys: [Key]
 
-  /// Every relationship, and every entity hierarchy other than the fetched one, that the order depends on. Hierarchies
-  /// are identified by their roots.
+  /// The relationships and the entity hierarchies on which the order depends, without the fetched hierarchy.
+  /// Hierarchies are identified by their roots.
   public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
 
   /// Prepares criteria for records of an entity and its subentities.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute or an aggregate of members, or options
-  ///   are given for values other than text.
+  ///   ``ErrorCode/invalidFetchRequest`` for a path to another property than an attribute or an aggregate of members,
+  ///   and for options with values other than texts.
   public init(_ keys: [SortKey], for entity: EntityDescription) throws(CoherenceError) {
     var compiler = PredicateCompiler(entity: entity)
     self.keys = try keys.map { (key: SortKey) throws(CoherenceError) -> Key in
@@ -41,8 +41,8 @@ public struct PreparedOrder: Sendable {
   }
 
   /// The order of two records, whose values the source reads at each call: negative, zero or positive. Missing values
-  /// come first in ascending order and last in descending order. Zero for records equal by every criterion: the caller
-  /// breaks ties.
+  /// come first in ascending order and last in descending order. Zero for records equal by every criterion, which the
+  /// caller must order otherwise.
   ///
   /// - Throws: What the source throws.
   @inlinable
@@ -56,8 +56,7 @@ public struct PreparedOrder: Sendable {
     return 0
   }
 
-  /// The values that a record is ordered by. To sort many records, read each record's values once and compare the
-  /// values.
+  /// Returns the sort values of a record. To sort many records, read each record's values once and compare the values.
   ///
   /// - Throws: What the source throws.
   @inlinable

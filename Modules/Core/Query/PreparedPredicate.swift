@@ -1,15 +1,15 @@
 /// A predicate compiled for an entity, to be evaluated for many records. For stores.
 ///
-/// Preparing resolves names, checks types, and compiles patterns, once for all records. The results are those of
-/// ``FetchPredicate/evaluate(_:with:)``. May be used on several threads at the same time.
+/// The preparation resolves names, checks types, and compiles patterns, once for all records. The results equal the
+/// results of ``FetchPredicate/evaluate(_:with:)``. May be used on several threads at the same time.
 public struct PreparedPredicate: Sendable {
-  /// The predicate in resolved form: paths resolved, constants converted to their property's type. Preparing it again
-  /// changes nothing.
+  /// The predicate in resolved form: paths are resolved, and constants are converted to the type of their property.
+  /// Preparing it again changes nothing.
   public let predicate: FetchPredicate
   @usableFromInline let condition: Condition
 
-  /// Every relationship, and every entity hierarchy other than the fetched one, that the result depends on. Hierarchies
-  /// are identified by their roots.
+  /// The relationships and the entity hierarchies on which the result depends, without the fetched hierarchy.
+  /// Hierarchies are identified by their roots.
   public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
 
   /// Prepares a predicate for records of an entity and its subentities.
@@ -23,11 +23,10 @@ public struct PreparedPredicate: Sendable {
     dependencies = compiler.dependencies
   }
 
-  /// Whether a record of the entity, or of a subentity, satisfies the predicate. Reads only the values that decide: a
-  /// conjunction ends at its first false part, a disjunction at its first true part.
+  /// Whether a record of the entity, or of a subentity, satisfies the predicate. The evaluation reads only necessary
+  /// values: a conjunction ends at its first false part, a disjunction at its first true part.
   ///
-  /// - Throws: What the source throws; ``ErrorCode/invalidPredicate`` when a property's value, used as a pattern, is
-  ///   malformed.
+  /// - Throws: Errors of the source; ``ErrorCode/invalidPredicate`` for a malformed pattern in a property's value.
   @inlinable
   public func matches<S: RecordSource>(_ record: S.Record, in source: S) throws -> Bool {
     try condition.holds(for: record, in: source)

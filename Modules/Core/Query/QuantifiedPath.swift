@@ -1,7 +1,7 @@
-/// A quantifier's path in which the to-many relationship is not located yet.
+/// The path of a quantifier before the position of its to-many relationship is known.
 ///
 /// Format text is ambiguous: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
-/// decides.
+/// determines the to-many relationship.
 struct QuantifiedPath {
   private let quantifier: FetchPredicate.Quantifier
   private let path: PropertyPath
@@ -36,8 +36,8 @@ struct QuantifiedPath {
       quantifier, PropertyPath(names: Array(names[..<count])), try rest.resolved(for: relationship.destination))
   }
 
-  /// The condition on a member when the path continues after the member. The rest of the path becomes a prefix of the
-  /// condition. If the rest has another to-many relationship, the condition is on the members of that relationship.
+  /// Makes the condition on a member when the path continues after the member. The rest of the path becomes a prefix of
+  /// the condition. If the rest has another to-many relationship, the condition is on the members of that relationship.
   private static func nested(
     _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
   ) -> FetchPredicate {
@@ -46,7 +46,7 @@ struct QuantifiedPath {
     return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), predicate)
   }
 
-  /// The first to-many relationship in a path, and how many names lead to it.
+  /// The first to-many relationship in a path, and the number of names up to the relationship.
   private static func firstToMany(in names: [String], from entity: EntityDescription)
     -> (RelationshipDescription, Int)?
   {
@@ -80,7 +80,7 @@ extension FetchPredicate {
     }
   }
 
-  /// The condition for a record at the end of a path.
+  /// Returns the condition with a prefix before each path, for a record at the end of the prefix.
   fileprivate func prefixed(with names: [String]) -> FetchPredicate {
     func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
     func prefixed(_ expression: FetchExpression) -> FetchExpression {

@@ -1,8 +1,8 @@
 /// A source of records for the evaluator: a store's tables, or a context's objects.
 ///
-/// A store that keeps its records in memory conforms to it and so evaluates predicates and orders exactly as Core does.
-/// The evaluator calls a source on the thread of the evaluation, and only for the properties that the condition names.
-/// An error ends the evaluation and reaches its caller.
+/// A store with its records in memory conforms to the protocol, and evaluates predicates and orders exactly as Core
+/// does. The evaluator calls a source on the thread of the evaluation, and only for the properties in the condition. An
+/// error ends the evaluation, which throws the error.
 public protocol RecordSource {
   /// The source's own form of a record, such as a row or a key.
   associatedtype Record
@@ -12,11 +12,11 @@ public protocol RecordSource {
   func entity(of record: Record) -> EntityDescription
   /// The value of a slot of the record's entity (may load the record).
   func value(_ slot: Int, of record: Record) throws -> AttributeValue
-  /// The record that a to-one relationship leads to; `nil` without a target, and for a deleted target.
+  /// The target of a to-one relationship; `nil` without a target, and for a deleted target.
   func target(of relationship: RelationshipDescription, from record: Record) throws -> Record?
   /// The members of a to-many relationship, without deleted records.
   func members(of relationship: RelationshipDescription, from record: Record) throws -> [Record]
-  /// The number of members of a to-many relationship. Without an implementation, the members are counted.
+  /// The number of members of a to-many relationship. The default implementation reads and counts the members.
   func memberCount(of relationship: RelationshipDescription, from record: Record) throws -> Int
 }
 

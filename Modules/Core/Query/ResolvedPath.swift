@@ -19,13 +19,13 @@ public struct ResolvedPath: Sendable, Hashable {
     case identity
   }
 
-  /// The entity at which the last property was looked up.
+  /// The entity in which the last property was found.
   public var owner: EntityDescription
 
   /// Resolves a path for an entity.
   ///
-  /// A name may be declared by a subentity: records of other entities have no value for it. The part of a composite is
-  /// one attribute. Reads no record; the cost is one look-up for each name.
+  /// A subentity may declare a name: records of other entities have no value for it. The part of a composite is one
+  /// attribute. Reads no record; the cost is one look-up for each name.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path
   ///   continues after an attribute or a to-many relationship.

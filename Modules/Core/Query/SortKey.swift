@@ -15,7 +15,7 @@ public struct SortKey: Sendable, Hashable {
   /// ``ErrorCode/invalidFetchRequest``.
   public var options: StringOptions
 
-  /// Makes a criterion from a path, which the fetch resolves: an unknown name throws there, not here.
+  /// Makes a criterion from a path. The fetch resolves the path, and throws for an unknown name.
   public init(_ path: PropertyPath, _ order: SortOrder = .forward, options: StringOptions = []) {
     self.path = path
     self.isAscending = order == .forward

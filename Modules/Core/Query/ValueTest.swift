@@ -1,19 +1,19 @@
-/// A comparison of a value with constants, as far as it can be worked out beforehand.
+/// A comparison of a value with constants, prepared before the evaluation.
 @usableFromInline enum ValueTest: Sendable {
-  /// A range of integers that a value, which is an integer or missing, is to be in.
+  /// The value, an integer or missing, is in a range of integers.
   case integers(ClosedRange<Int64>)
   case equals(AttributeValue)
   case differs(AttributeValue)
   /// A comparison by order with a constant other than null.
   case ordered(ComparisonOperator, AttributeValue)
   case between(AttributeValue, AttributeValue)
-  /// Few constants, looked through.
+  /// The value is one of a few constants, found by a linear search.
   case isAmong([AttributeValue])
-  /// Many constants.
+  /// The value is one of many constants, found by a hash lookup.
   case isIn(Set<AttributeValue>)
   /// A comparison of texts.
   case text(TextTest)
-  /// A membership of texts, folded.
+  /// The folded text is one of some folded texts.
   case foldedIsIn(Set<AttributeValue>, StringOptions)
 
   @usableFromInline func accepts(_ value: AttributeValue) throws(CoherenceError) -> Bool {
@@ -32,7 +32,7 @@
 }
 
 extension ValueTest {
-  /// The comparison with a constant; `nil` when it is false for every value.
+  /// Makes the comparison with a constant; `nil` if the comparison is false for every value.
   ///
   /// - Throws: ``ErrorCode/invalidPredicate`` when a regular expression cannot be read.
   init?(_ comparison: ComparisonOperator, _ constant: AttributeValue, _ options: StringOptions)
@@ -53,7 +53,7 @@ extension ValueTest {
   }
 }
 
-/// A comparison of two values, both known only from the record.
+/// A comparison of two values of a record.
 @usableFromInline struct Comparison: Sendable {
   let comparison: ComparisonOperator
   let options: StringOptions
@@ -74,7 +74,7 @@ extension ValueTest {
 }
 
 extension AttributeValue {
-  /// Equality as predicates mean it: null equals null, and numbers of all kinds are equal by value.
+  /// Whether two values are equal in predicates: null equals null, and numbers of all kinds are equal by value.
   @inlinable func isSame(as other: AttributeValue) -> Bool {
     switch (self, other) {
     case (.int(let a), .int(let b)): a == b
@@ -89,7 +89,7 @@ extension AttributeValue {
     return range.contains(number)
   }
 
-  /// A comparison by order; false when a value is missing.
+  /// Whether a comparison by order is true; false for a missing value.
   @usableFromInline func isOrdered(_ comparison: ComparisonOperator, _ other: AttributeValue) -> Bool {
     if isNull || other.isNull { return false }
     let order = order(to: other)
@@ -102,12 +102,12 @@ extension AttributeValue {
     }
   }
 
-  /// Whether lower <= value <= upper; false when one of them is missing.
+  /// Whether lower <= value <= upper; false for a missing value or bound.
   @usableFromInline func isBetween(_ lower: AttributeValue, _ upper: AttributeValue) -> Bool {
     isOrdered(.greaterOrEqual, lower) && isOrdered(.lessOrEqual, upper)
   }
 
-  /// A text with what the options ignore taken out; any other value as it is.
+  /// A text without the differences that the options ignore; any other value unchanged.
   func folded(_ options: StringOptions) -> AttributeValue {
     guard !options.isEmpty, case .string(let text) = self else { return self }
     return .string(text.folded(options))

@@ -11,17 +11,17 @@
 /// To-one relationships take identifiers of saved records; to-many and one-to-one relationships stay empty. A new member of
 /// an ordered list has no position in it, and so comes before the others.
 public struct BatchInsertRequest: Sendable {
-  /// The treatment of a row whose values in a uniqueness constraint a record has already, in the store or in the request.
-  /// A row with a missing value in the constraint has no duplicate.
+  /// The treatment of a duplicate: a row whose values in a uniqueness constraint belong to a record of the store, or to
+  /// another row of the request. A row with a missing value in the constraint is no duplicate.
   public enum DuplicatePolicy: Sendable, Hashable {
     /// The request fails with ``ErrorCode/uniquenessViolated``, and inserts nothing.
     case fail
-    /// The record stays, and the row is left out. Of several such rows of the request the first counts. The constraint is
-    /// given by the names of its attributes.
+    /// The record stays, and the row is left out. Of several duplicate rows in the request the first is used. The list
+    /// names the attributes of the constraint.
     case ignore(by: [String])
-    /// The record takes the row's values of the properties that the request names, and its version rises, if one of them
-    /// differs. A row that leaves out a property that another row gives has its default. Of several such rows of the request
-    /// the last counts. The constraint is given by the names of its attributes.
+    /// The record takes the row's values of all properties named in the request. Its version rises if a value differs.
+    /// A property that only other rows name takes its default. Of several duplicate rows in the request the last is
+    /// used. The list names the attributes of the constraint.
     case update(by: [String])
 
     /// The record stays, and the row is left out. The constraint has one attribute.
@@ -34,7 +34,7 @@ public struct BatchInsertRequest: Sendable {
   public var entityName: String
   /// The treatment of duplicates.
   public var duplicatePolicy: DuplicatePolicy
-  /// The names of the properties that rows give values for.
+  /// The names of the properties with values in rows.
   let names: [String]
   /// The values of each row, by the names; `nil` for the default.
   let rows: [[AttributeValue?]]
@@ -94,7 +94,7 @@ public struct BatchRow<Root: DeclaredEntity> {
     columns.set(value.attributeValue, for: Root.Properties.table[keyPath: attribute].name)
   }
 
-  /// Sets a to-one relationship to a saved record of the same store; `nil` for none.
+  /// Sets a to-one relationship to a saved record of the same store; `nil` for no target.
   public mutating func set<Target>(
     _ relationship: KeyPath<Root.Properties, ToOneKey<Target>>, to target: ManagedObjectID?
   ) {
@@ -121,7 +121,7 @@ public struct BatchInsertResult: Sendable {
   public var updated: [ManagedObjectID] = []
 }
 
-/// The values of a row in the making, by the names given so far.
+/// The values of the row that is being filled, in the columns of all names so far.
 struct BatchColumns {
   private(set) var names: [String] = []
   private var indices: [String: Int] = [:]

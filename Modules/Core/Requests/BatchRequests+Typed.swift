@@ -25,7 +25,7 @@ extension BatchDeleteRequest {
   }
 }
 
-/// The new values of a ``BatchUpdateRequest`` or of a claim. An attribute looked up by its key path is its present value,
+/// The new values of a ``BatchUpdateRequest`` or of a claim. The key path of an attribute returns its present value,
 /// for calculations.
 @dynamicMemberLookup
 public struct BatchChanges<Root: DeclaredEntity> {

@@ -14,6 +14,8 @@ public struct BatchUpdateRequest: Sendable {
   /// calculation.
   public var expressions: [String: UpdateExpression] = [:]
 
+  /// Makes a request with constant new values.
+  ///
   /// - Parameter values: The new values by the names of their attributes; `nil` for no value.
   public init(entityName: String, predicate: FetchPredicate? = nil, values: [String: (any AttributeConvertible)?]) {
     self.entityName = entityName

@@ -19,6 +19,7 @@ extension FetchRequest where Result: DeclaredEntity {
 // MARK: - Order
 
 extension FetchRequest {
+  /// Returns the request with a further, less significant criterion of order.
   func sorted(by key: SortKey) -> FetchRequest {
     var request = self
     request.sortKeys.append(key)

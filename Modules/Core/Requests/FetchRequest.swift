@@ -2,8 +2,8 @@ public import Foundation
 
 /// A description of the records to fetch: entity, predicate, order and range.
 ///
-/// A request is a value. It is made on any thread and used in any context; nothing is checked or read before
-/// ``ManagedObjectContext/fetch(_:)`` or ``ManagedObjectContext/count(for:)`` receives it.
+/// A request is a value. It is made on any thread and used in any context; ``ManagedObjectContext/fetch(_:)`` and
+/// ``ManagedObjectContext/count(for:)`` check its names.
 ///
 /// ```swift
 /// let request = FetchRequest(Album.self).filter { $0.year > 1990 }.sort(\.title).limit(20)
@@ -35,8 +35,8 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// with one read. No effect where unsaved changes decide which records are found.
   public var returnsObjectsAsFaults = false
   /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
-  /// kept for the unit of work. A path such as `tracks.artist` continues from the members. The name of a weak reference
-  /// stands for a relationship.
+  /// retained for the unit of work. A path such as `tracks.artist` continues from the members. The name of a weak
+  /// reference stands for a relationship.
   ///
   /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or
   /// to an attribute with ``ErrorCode/invalidFetchRequest``.
@@ -60,7 +60,7 @@ extension FetchRequest {
   /// Returns the request with a further, less significant criterion of order.
   ///
   /// - Parameters:
-  ///   - path: An attribute, or a path to one over to-one relationships, with names separated by dots.
+  ///   - path: An attribute, or a path to an attribute over to-one relationships, with names separated by dots.
   ///   - options: Differences between texts to ignore. Only for attributes of type string.
   public func sort(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) -> FetchRequest {
     sorted(by: SortKey(path, order, options: options))

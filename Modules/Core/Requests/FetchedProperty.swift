@@ -7,8 +7,9 @@
 /// }
 /// let older = try album.fetchedObjects(for: "older")
 /// ```
-/// `$FETCH_SOURCE` stands for the object, and a path behind it for a value: an attribute, the target of a to-one
-/// relationship, an attribute over to-one relationships, or, after `IN`, the members of a to-many relationship.
+/// `$FETCH_SOURCE` stands for the object. A path after the variable stands for a value of the object: an attribute, the
+/// target of a to-one relationship, an attribute over to-one relationships, or, after `IN`, the members of a to-many
+/// relationship.
 ///
 /// The property has no column and no inverse, and conditions cannot name it. Its entity may live in another store. A
 /// class without a declaration in the model has fetched properties too, see ``FetchedKey``.
@@ -44,9 +45,9 @@ public struct FetchedProperty: ComputedPropertyDeclaration {
     condition = predicate.map { SourcedCondition($0) }
   }
 
-  /// The request for an object.
+  /// Makes the request for an object.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate``, and what loading the object's values throws.
+  /// - Throws: ``ErrorCode/invalidPredicate``; errors of loading the object's values.
   func request(for source: ManagedObject) throws -> FetchRequest<ManagedObject> {
     var request = FetchRequest<ManagedObject>(entityName: destination)
     request.predicate = try condition?.predicate(for: source)

@@ -28,7 +28,7 @@ extension SortKey {
   }
 }
 
-/// The counterpart of a node of Foundation's tree.
+/// The counterpart in ``FetchPredicate`` of a node of Foundation's tree.
 enum FoundationOperand {
   case predicate(FetchPredicate)
   case expression(FetchExpression)
@@ -38,12 +38,12 @@ enum FoundationOperand {
   case foreign(Any.Type)
 }
 
-/// A node of Foundation's tree with a counterpart.
+/// A node of Foundation's tree with a counterpart in ``FetchPredicate``.
 protocol FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand
 }
 
-/// Converts Foundation's tree from its root, with the paths that the variables stand for.
+/// Converts Foundation's tree from its root, with the path of each variable.
 struct FoundationPredicateReader {
   var paths: [PredicateExpressions.VariableID: PropertyPath] = [:]
 
@@ -77,7 +77,7 @@ struct FoundationPredicateReader {
     .predicate(.comparison(try expression(left), comparison, try expression(right)))
   }
 
-  /// Converts a condition on members. Its variable stands for the member; outer variables are not visible in it.
+  /// Converts a condition on members. Its variable stands for the member; the condition cannot use outer variables.
   func members(
     _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
   ) throws -> FoundationOperand {

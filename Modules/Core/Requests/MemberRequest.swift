@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A request for members of one object's to-many relationship, answered by the store.
+/// A request for members of one object's to-many relationship, which the store executes.
 ///
 /// ```swift
 /// let long = album.tracks.request.filter { $0.length > 300 }.sort(\.length, .reverse)
@@ -13,9 +13,9 @@ public import Foundation
 /// members have the order of the collection.
 ///
 /// Cost: one statement, which reads no member outside of the range. The members' identifiers are read first, with one
-/// more statement, in three cases: the owner is unsaved; a list of ordered members has unsaved moves, or unsaved changes
-/// together with a condition; the relationship is one of many to many and the context has unsaved members. A list that is
-/// loaded already is used instead of the store.
+/// more statement, in three cases: the owner is unsaved; a list of ordered members has unsaved moves, or unsaved
+/// changes together with a condition; the relationship is many-to-many and the context has unsaved members. An already
+/// loaded list is used instead of the store.
 public struct MemberRequest<Member: ManagedObject> {
   let members: RelatedObjects<Member>
   var request: FetchRequest<Member>
@@ -37,7 +37,7 @@ public struct MemberRequest<Member: ManagedObject> {
   /// Returns the request with a further, less significant criterion of order.
   ///
   /// - Parameters:
-  ///   - path: An attribute, or a path to one over to-one relationships, with names separated by dots.
+  ///   - path: An attribute, or a path to an attribute over to-one relationships, with names separated by dots.
   ///   - options: Differences between texts to ignore. Only for attributes of type string.
   public func sort(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) -> MemberRequest {
     changed { $0.sort(path, order, options: options) }
@@ -72,7 +72,7 @@ public struct MemberRequest<Member: ManagedObject> {
   /// - Throws: As ``fetch()``.
   public func count() throws -> Int { try members.owner.countMembers(of: try members.relationship, request) }
 
-  /// Returns the first member in the request's order; `nil` for none.
+  /// Returns the first member in the request's order; `nil` without members.
   ///
   /// - Throws: As ``fetch()``.
   public func first() throws -> Member? {

@@ -14,7 +14,7 @@ extension QueryAttribute {
     QueryAttribute(.arithmetic(operation, expression, right))
   }
 
-  /// A value that ``FetchPredicate/substituting(_:)`` fills in, by the name of the variable.
+  /// A variable, which ``FetchPredicate/substituting(_:)`` replaces by a value.
   ///
   /// ```swift
   /// let template = FetchPredicate(Album.self) { $0.year >= .variable("since") }

@@ -6,7 +6,7 @@ public import Foundation
 public struct QueryAttribute<Value: AttributeConvertible>: Sendable {
   let expression: FetchExpression
 
-  /// The path of the attribute, as orders and group keys name it.
+  /// The path of the attribute in orders and group keys.
   var path: PropertyPath {
     switch expression {
     case .path(let path): path
@@ -45,28 +45,40 @@ public struct QueryAttribute<Value: AttributeConvertible>: Sendable {
 // MARK: - Comparisons with values
 
 extension QueryAttribute {
+  /// Whether the attribute equals a value.
   public static func == (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.equal, right) }
+  /// Whether the attribute differs from a value.
   public static func != (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.notEqual, right) }
+  /// Whether the attribute is less than a value. False for a missing value.
   public static func < (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.less, right) }
+  /// Whether the attribute is less than or equal to a value. False for a missing value.
   public static func <= (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.lessOrEqual, right) }
+  /// Whether the attribute is greater than a value. False for a missing value.
   public static func > (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.greater, right) }
+  /// Whether the attribute is greater than or equal to a value. False for a missing value.
   public static func >= (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.greaterOrEqual, right) }
 }
 
 // MARK: - Comparisons with attributes
 
 extension QueryAttribute {
+  /// Whether two attributes are equal. Missing values are equal to each other.
   public static func == (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.equal, right) }
+  /// Whether two attributes differ.
   public static func != (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.notEqual, right)
   }
+  /// Whether the first attribute is less than the second. False for a missing value.
   public static func < (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.less, right) }
+  /// Whether the first attribute is less than or equal to the second. False for a missing value.
   public static func <= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.lessOrEqual, right)
   }
+  /// Whether the first attribute is greater than the second. False for a missing value.
   public static func > (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.greater, right)
   }
+  /// Whether the first attribute is greater than or equal to the second. False for a missing value.
   public static func >= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.greaterOrEqual, right)
   }
@@ -109,8 +121,8 @@ extension QueryAttribute where Value: TextAttribute {
     compared(.contains, text: text, options)
   }
 
-  /// Whether the whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a
-  /// backslash makes the next character literal.
+  /// Whether the whole text matches a pattern: `*` stands for any characters, `?` for one character, and a backslash
+  /// makes the next character literal.
   public func like(_ pattern: String, options: StringOptions = []) -> FetchPredicate {
     compared(.like, text: pattern, options)
   }

@@ -17,8 +17,8 @@ public struct QueryCollection<Member: DeclaredEntity> {
     .quantified(.none, path, condition(QueryScope()))
   }
 
-  /// The members that satisfy a condition, to be counted. Properties of the record that has the members cannot be
-  /// compared in the condition.
+  /// Returns the members that satisfy a condition, for ``FilteredQueryCollection/count``. The condition cannot use
+  /// properties of the record with the members.
   ///
   /// ```swift
   /// FetchRequest(Album.self).filter { $0.tracks.filter { $0.length > 200 && $0.plays < 3 }.count > 2 }

@@ -1,5 +1,5 @@
 extension QueryScope {
-  /// A `codable` attribute, of which conditions see whether it has a value.
+  /// A `codable` attribute. Conditions can only test whether it has a value.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CodableKey<Value>>) -> QueryCodable {
     QueryCodable(expression: .path(path(Root.Properties.table[keyPath: keyPath].name)))
   }
@@ -29,7 +29,7 @@ public struct QueryCodable {
 /// of a type without a table are found by their names. A part of a missing composite is missing.
 @dynamicMemberLookup
 public struct QueryComposite<Value: CompositeValue> {
-  /// The names of the relationships that lead to the object.
+  /// The names of the relationships on the path to the object.
   let names: [String]
   let name: String
 
@@ -40,7 +40,7 @@ public struct QueryComposite<Value: CompositeValue> {
     QueryAttribute(expression(Value.Parts.table[keyPath: keyPath].name))
   }
 
-  /// A part that is a composite itself.
+  /// A part with parts of its own: a composite within the composite.
   public subscript<Part: CompositeValue>(dynamicMember keyPath: KeyPath<Value.Parts, PartKey<Part>>)
     -> QueryComposite<Part>
   {
@@ -57,7 +57,7 @@ public struct QueryComposite<Value: CompositeValue> {
     .and(Value.compositeParts.map { .comparison(expression($0.name), .equal, .value(.null)) })
   }
 
-  /// Whether all parts equal those of a value.
+  /// Whether all parts equal the parts of a value.
   public static func == (left: QueryComposite, right: Value) -> FetchPredicate {
     var writer = CompositeWriter()
     right.write(to: &writer)

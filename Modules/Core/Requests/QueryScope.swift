@@ -14,6 +14,7 @@ public struct QueryScope<Root: DeclaredEntity> {
 
   /// The fetched object, or a member.
   init() { names = [] }
+  /// The object at the end of a path of to-one relationships.
   init(names: [String]) { self.names = names }
 
   var expression: FetchExpression { .path(PropertyPath(names: names)) }
@@ -103,13 +104,13 @@ extension QueryScope {
     .comparison(left.expression, .notEqual, .value(right.map(AttributeValue.reference) ?? .null))
   }
 
-  /// Whether the object is the given one.
+  /// Whether the object is the given object.
   public static func == (left: QueryScope, right: Root) -> FetchPredicate { left == right.objectID }
 
   /// Whether the object is not the given object.
   public static func != (left: QueryScope, right: Root) -> FetchPredicate { left != right.objectID }
 
-  /// Whether both sides lead to the same object, or both to none.
+  /// Whether both sides are the same object, or both are missing.
   public static func == (left: QueryScope, right: QueryScope) -> FetchPredicate {
     .comparison(left.expression, .equal, right.expression)
   }

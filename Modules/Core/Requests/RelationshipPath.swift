@@ -3,7 +3,7 @@
 /// ```swift
 /// FetchRequest(Artist.self).prefetch(\.albums.tracks)
 /// ```
-/// A property outside of the table of a class, and an attribute, are compile-time errors.
+/// A property outside of the table of a class is a compile-time error, and so is an attribute.
 @dynamicMemberLookup
 public struct RelationshipPath<Root: DeclaredEntity> {
   let names: [String]

@@ -1,13 +1,13 @@
-/// A condition with the values of a source object: format text in which `$FETCH_SOURCE` and the paths behind it stand for
-/// arguments.
+/// The condition of a fetched property: format text in which `$FETCH_SOURCE` and the paths after it stand for values of
+/// the source object.
 struct SourcedCondition: Sendable {
   private static let source = "FETCH_SOURCE"
 
-  /// A variable of the text, with the path behind it.
+  /// A variable of the text, with the path after it.
   private struct Variable: Sendable {
     let name: String
     let path: [String]
-    /// Whether a list is expected in the variable's place.
+    /// Whether the text expects a list at the variable.
     let isList: Bool
   }
 
@@ -42,7 +42,7 @@ struct SourcedCondition: Sendable {
     self.variables = variables
   }
 
-  /// Reads the names of a variable and of the path behind it, and leaves a full stop without a name where it is.
+  /// Reads the names of a variable and of the path after it. A full stop without a name after it stays in the rest.
   private static func names(from rest: inout Substring) -> [String] {
     var names: [String] = []
     while true {
@@ -57,9 +57,9 @@ struct SourcedCondition: Sendable {
 
   // MARK: Values
 
-  /// The predicate with the values of a source.
+  /// Returns the predicate with the values of a source.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate``; ``ErrorCode/unknownProperty``; what loading the values throws.
+  /// - Throws: ``ErrorCode/invalidPredicate``; ``ErrorCode/unknownProperty``; errors of loading the values.
   func predicate(for source: ManagedObject) throws -> FetchPredicate {
     try FetchPredicate(format: format, arguments: variables.map { try Self.argument($0.path[...], of: source) })
   }

@@ -1,13 +1,13 @@
 public import Foundation
 
-// Requests over the members, for both collections alike.
+// Requests for the members. Both collections have the same functions.
 
 extension ToMany {
   /// A request for the members, to be narrowed by conditions, an order and a range.
   public var request: MemberRequest<Element> { MemberRequest(members) }
 
-  /// The member with the least key, unsaved members last; `nil` for none. Loads no other member. Fails as all accessors
-  /// do.
+  /// The member with the least key, unsaved members last; `nil` without members. Loads no other member. Fails as all
+  /// accessors do.
   public var first: Element? { members.attempt(nil) { _ in try request.first() } }
 
   /// Returns members in an order, found by the store.
@@ -33,7 +33,7 @@ extension OrderedToMany {
   /// A request for the members, to be narrowed by conditions, an order and a range.
   public var request: MemberRequest<Element> { MemberRequest(members) }
 
-  /// The first member of the list; `nil` for none. Loads no other member. Fails as all accessors do.
+  /// The first member of the list; `nil` without members. Loads no other member. Fails as all accessors do.
   public var first: Element? { members.attempt(nil) { _ in try request.first() } }
 
   /// Returns members in an order, found by the store.

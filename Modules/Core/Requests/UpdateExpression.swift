@@ -2,14 +2,14 @@ public import Foundation
 
 /// A new value of an attribute, computed from each record's present values.
 ///
-/// Typed requests write it with operators: `$0.set(\.plays, $0.plays + 1)`. The meaning is the same on every store:
+/// Typed requests use operators: `$0.set(\.plays, $0.plays + 1)`. The meaning is the same on every store:
 ///
 /// - A missing operand makes the result missing. A missing result of a required attribute throws
 ///   ``ErrorCode/missingValue``.
 /// - Integers are exact. A result, or an intermediate result, out of the attribute's range throws
 ///   ``ErrorCode/invalidValue``, and no record is changed.
-/// - Binary numbers follow IEEE 754, and `float` rounds the last result. A finite calculation without a finite result
-///   throws ``ErrorCode/invalidValue``.
+/// - Binary numbers follow IEEE 754, and a `float` attribute rounds only the final result. A finite calculation without
+///   a finite result throws ``ErrorCode/invalidValue``.
 /// - Decimals have 38 digits, rounded half away from zero. An overflow throws ``ErrorCode/invalidValue``.
 /// - The sum of two texts is the first text followed by the second.
 public indirect enum UpdateExpression: Sendable, Hashable {
@@ -17,9 +17,9 @@ public indirect enum UpdateExpression: Sendable, Hashable {
   case value(AttributeValue)
   /// The record's present value of an attribute of the updated entity.
   case attribute(String)
-  /// The sum of two numbers, or two texts joined.
+  /// The sum of two numbers, or the first text followed by the second.
   case sum(UpdateExpression, UpdateExpression)
-  /// The first number without the second.
+  /// The first number minus the second.
   case difference(UpdateExpression, UpdateExpression)
   /// The product of two numbers.
   case product(UpdateExpression, UpdateExpression)
@@ -46,30 +46,39 @@ extension Decimal: NumberAttribute {}
 extension Optional: NumberAttribute where Wrapped: NumberAttribute {}
 
 extension UpdateValue where Value: NumberAttribute {
+  /// The sum of the attribute and a number.
   public static func + (left: UpdateValue, right: Value) -> UpdateValue {
     UpdateValue(.sum(left.expression, .value(right.attributeValue)))
   }
+  /// The sum of a number and the attribute.
   public static func + (left: Value, right: UpdateValue) -> UpdateValue {
     UpdateValue(.sum(.value(left.attributeValue), right.expression))
   }
+  /// The sum of two attributes.
   public static func + (left: UpdateValue, right: UpdateValue) -> UpdateValue {
     UpdateValue(.sum(left.expression, right.expression))
   }
+  /// The attribute minus a number.
   public static func - (left: UpdateValue, right: Value) -> UpdateValue {
     UpdateValue(.difference(left.expression, .value(right.attributeValue)))
   }
+  /// A number minus the attribute.
   public static func - (left: Value, right: UpdateValue) -> UpdateValue {
     UpdateValue(.difference(.value(left.attributeValue), right.expression))
   }
+  /// The first attribute minus the second.
   public static func - (left: UpdateValue, right: UpdateValue) -> UpdateValue {
     UpdateValue(.difference(left.expression, right.expression))
   }
+  /// The product of the attribute and a number.
   public static func * (left: UpdateValue, right: Value) -> UpdateValue {
     UpdateValue(.product(left.expression, .value(right.attributeValue)))
   }
+  /// The product of a number and the attribute.
   public static func * (left: Value, right: UpdateValue) -> UpdateValue {
     UpdateValue(.product(.value(left.attributeValue), right.expression))
   }
+  /// The product of two attributes.
   public static func * (left: UpdateValue, right: UpdateValue) -> UpdateValue {
     UpdateValue(.product(left.expression, right.expression))
   }

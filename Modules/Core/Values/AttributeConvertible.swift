@@ -27,18 +27,19 @@ public import Foundation
 /// Both conversions must be inverse to each other, because the framework compares stored forms: to find changes, to
 /// evaluate conditions, and to order records. Accessors convert at each read and write, on the thread of the context.
 public protocol AttributeConvertible: Sendable {
-  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests use it for
-  /// values that may be missing, such as the least of no values.
+  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests use the
+  /// type for results that can be missing, such as the least value of an empty group.
   associatedtype NonOptional: AttributeConvertible = Self
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }
-  /// The value that a typed accessor returns in place of a missing one, when the model has no default: for a record from
+  /// The value that a typed accessor returns instead of a missing value, if the model has no default: for a record from
   /// before the attribute was required, and for an object that failed to load.
   static var attributeDefault: Self { get }
   /// The value in its stored form.
   var attributeValue: AttributeValue { get }
-  /// The value from its stored form; `nil` when the stored form is of another type or out of range. A required type
-  /// refuses `.null`, so that accessors return the default; an optional type makes it `nil`.
+  /// Makes the value from its stored form; `nil` when the stored form has another type or is out of range. A required
+  /// type returns `nil` for `.null`, so that accessors return the default; an optional type converts `.null` to its own
+  /// `nil`.
   init?(attributeValue: AttributeValue)
 }
 
@@ -146,7 +147,8 @@ extension Date: AttributeConvertible {
   public static var attributeType: AttributeType { .date }
   /// Midnight UTC of 1970-01-01.
   @inlinable public static var attributeDefault: Date { Date(timeIntervalSince1970: 0) }
-  /// The date rounded to the microsecond. A date out of the range of stores becomes a value that validation refuses.
+  /// The date rounded to the microsecond. A date outside of the range of stores becomes not-a-number, which validation
+  /// refuses.
   @inlinable public var attributeValue: AttributeValue { Timestamp(self).map(AttributeValue.date) ?? .double(.nan) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .date(let value) = attributeValue else { return nil }
@@ -158,8 +160,8 @@ extension Duration: AttributeConvertible {
   /// Nanoseconds.
   public static var attributeType: AttributeType { .int64 }
   public static var attributeDefault: Duration { .zero }
-  /// The number of nanoseconds, rounded to the nearest. A duration of more than 292 years becomes a value that validation
-  /// refuses.
+  /// The number of nanoseconds, rounded to the nearest. A duration of more than 292 years becomes not-a-number, which
+  /// validation refuses.
   public var attributeValue: AttributeValue {
     let half: Int64 = components.attoseconds < 0 ? -500_000_000 : 500_000_000
     let nanoseconds =

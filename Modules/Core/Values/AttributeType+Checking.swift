@@ -3,9 +3,9 @@ import Foundation
 extension AttributeType {
   /// Checks a value and returns it in the form in which it is stored.
   ///
-  /// Converts integers to floating-point and decimal numbers when no precision is lost. Any other value must have the
-  /// type's own storage. Refuses values that no store keeps: not-a-number, text with U+0000, numbers out of the type's
-  /// range.
+  /// Converts integers to floating-point and decimal numbers if the conversion loses no precision. Any other value must
+  /// have the type's own storage. Refuses values that stores cannot keep: not-a-number, text with U+0000, and numbers
+  /// out of the type's range.
   ///
   /// - Throws: ``ErrorCode/wrongType`` or ``ErrorCode/invalidValue``.
   public func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
@@ -50,11 +50,11 @@ extension AttributeType {
       }
       return checked
     case (.date, .double(let number)) where number.isNaN:
-      // `Date.attributeValue` returns this for a date out of range.
+      // `Date.attributeValue` returns not-a-number for a date out of range.
       throw CoherenceError(
         .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
     case (.int64, .double(let number)) where number.isNaN:
-      // `Duration.attributeValue` returns this for a duration out of range.
+      // `Duration.attributeValue` returns not-a-number for a duration out of range.
       throw CoherenceError(
         .invalidValue, "The value is no 64-bit integer. A duration must be shorter than 292 years.")
     default:
@@ -158,7 +158,7 @@ extension AttributeValue {
 
   private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : (a == b ? 0 : 1) }
 
-  /// An integer and a double by their exact values, without rounding the integer.
+  /// The order of an integer and a double by their exact values, without rounding the integer.
   private static func order(_ a: Int64, _ b: Double) -> Int {
     if b >= 0x1p63 { return -1 }
     if b < -0x1p63 { return 1 }

@@ -4,7 +4,7 @@ public indirect enum AttributeType: Sendable, Hashable {
   case int16, int32, int64
   /// Truth values.
   case bool
-  /// Floating-point numbers of 32 and 64 bits. Validation refuses not-a-number, since no store keeps it.
+  /// Floating-point numbers of 32 and 64 bits. Validation refuses not-a-number, because stores cannot keep it.
   case float, double
   /// Exact decimal numbers, up to 38 significant digits.
   case decimal
@@ -19,17 +19,17 @@ public indirect enum AttributeType: Sendable, Hashable {
   case uuid
   /// A URL, stored as text.
   case url
-  /// A raw-representable type, stored as its raw value. With `cases`, other values are refused.
+  /// A raw-representable type, stored as its raw value. With `cases`, validation refuses other values.
   case enumeration(raw: AttributeType, cases: Set<AttributeValue>?)
   /// A `Codable` type, stored as JSON text with sorted keys.
   case codable
   /// Any type that the named transformer converts to data and back; see ``AttributeTransformers``.
   case transformable(String)
-  /// A reference to a record of any store, stored as the text of its ``StoredObjectID``; see ``WeakReference``. With the
-  /// name of an entity, the reference leads to its records.
+  /// A reference to a record of any store, stored as the text of its ``StoredObjectID``; see ``WeakReference``. With
+  /// the name of an entity, the reference leads only to records of the entity.
   case weakReference(to: String?)
 
-  /// Whether the type is ``weakReference(to:)``, whatever the entity.
+  /// Whether the type is ``weakReference(to:)``, with or without an entity.
   var isWeakReference: Bool { if case .weakReference = self { true } else { false } }
 
   /// The representation of the type's values in rows and stores.
@@ -50,14 +50,14 @@ public indirect enum AttributeType: Sendable, Hashable {
     }
   }
 
-  /// An enumeration whose every case is known to the model. Validation refuses any other raw value with
+  /// An enumeration with all cases known to the model. Validation refuses any other raw value with
   /// ``ErrorCode/invalidValue``. A new case leaves the version hash of the entity unchanged.
   public static func enumeration<E: RawRepresentable & CaseIterable>(_ type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: Set(E.allCases.map { $0.rawValue.attributeValue }))
   }
 
-  /// An enumeration by raw value whose cases the model does not know. Validation accepts every raw value of the type.
+  /// An enumeration by raw value, with cases unknown to the model. Validation accepts every raw value of the type.
   public static func enumeration<E: RawRepresentable>(raw type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: nil)

@@ -2,8 +2,8 @@ public import Foundation
 
 /// One value of a record, in the form of rows and stores.
 ///
-/// The framework decides by equality whether a value changed. Strings are compared by their UTF-8 bytes, numbers by
-/// value (`-0.0` equals `0.0`), dates by microsecond.
+/// The framework detects changed values by equality. Strings are compared by their UTF-8 bytes, numbers by value
+/// (`-0.0` equals `0.0`), dates by microsecond.
 public enum AttributeValue: Sendable {
   /// A missing value of an optional property.
   case null
@@ -15,7 +15,7 @@ public enum AttributeValue: Sendable {
   case double(Double)
   /// A text without U+0000, with any sequence of characters: no store changes its Unicode normalization.
   case string(String)
-  /// Bytes of any number, none included.
+  /// Bytes of any number, zero included.
   case data(Data)
   /// A point in time, in microseconds.
   case date(Timestamp)
@@ -34,8 +34,8 @@ public enum AttributeValue: Sendable {
 }
 
 extension AttributeValue: Hashable {
-  /// Whether two values are of one kind and equal. An integer never equals a double or a decimal of the same number;
-  /// ``order(to:)`` compares numbers of different kinds.
+  /// Whether two values have the same kind and are equal. An integer never equals a double or a decimal with the same
+  /// number; ``order(to:)`` compares numbers of different kinds.
   public static func == (left: AttributeValue, right: AttributeValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -69,7 +69,8 @@ extension AttributeValue: Hashable {
 }
 
 extension String {
-  /// Equality by UTF-8 bytes, where `==` is Unicode's canonical equivalence.
+  /// Whether two texts have the same UTF-8 bytes. The operator `==` compares by Unicode's canonical equivalence
+  /// instead.
   @inlinable package func hasSameBytes(as other: String) -> Bool {
     var left = self
     var right = other
@@ -80,7 +81,7 @@ extension String {
     }
   }
 
-  /// Order by UTF-8 bytes: negative, zero or positive.
+  /// The order of two texts by their UTF-8 bytes: negative, zero or positive.
   package func byteOrder(to other: String) -> Int {
     var left = self
     var right = other
@@ -109,14 +110,14 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     microseconds = Int64(value)
   }
 
-  /// The date whose nearest microsecond this is.
+  /// A date whose nearest microsecond is this time.
   @inlinable public var date: Date {
     let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     // From 1843 to 2096 neighbouring dates are less than a microsecond apart.
     return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
   }
 
-  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date read from a
+  /// Returns the date or one of its two neighbours, the one that rounds to this microsecond, so that a date read from a
   /// store is stored as the same value again.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate

@@ -3,9 +3,9 @@ public import Foundation
 extension Date {
   /// Returns the date rounded to the nearest microsecond, the precision of all stores.
   ///
-  /// A `Date` has fractions of microseconds, which no store keeps. An attribute rounds a date when it is assigned, so
-  /// the object has the rounded date at once. A structure keeps its unrounded date and so differs from the structure
-  /// fetched. Make the structure with a rounded date, and the two are equal:
+  /// A `Date` has fractions of microseconds, which stores do not keep. An attribute rounds an assigned date, so that
+  /// the object has the rounded date at once. A structure keeps its unrounded date, and therefore differs from the
+  /// fetched structure. With a rounded date the two structures are equal:
   ///
   /// ```swift
   /// let note = Note(id: 1, written: Date.now.roundedToMicroseconds())
@@ -13,7 +13,7 @@ extension Date {
   /// try manager.fetchModel(notes, uid: 1) == note  // true
   /// ```
   ///
-  /// A rounded date is returned unchanged, and so is a date more than 292,000 years from 1970, which no store keeps.
-  /// Predicates round their dates likewise, so that a search for the unrounded date finds the record.
+  /// The function returns a rounded date unchanged, and also a date more than 292,000 years from 1970, which stores do
+  /// not keep. Predicates round their dates likewise, so that a search for the unrounded date finds the record.
   public func roundedToMicroseconds() -> Date { Timestamp(self)?.date ?? self }
 }

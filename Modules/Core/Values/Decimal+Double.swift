@@ -15,7 +15,7 @@ extension Decimal {
   /// number, so that 0.1 equals 0.1.
   func order(to number: Double) -> Int {
     if let other = Decimal(shortest: number) { return self < other ? -1 : (self == other ? 0 : 1) }
-    // Too large or too close to zero for a decimal.
+    // The double is too large or too close to zero for a decimal.
     let isBeyond = number.magnitude > 1
     if isBeyond { return number > 0 ? -1 : 1 }
     if isZero { return number > 0 ? -1 : 1 }

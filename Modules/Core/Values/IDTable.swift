@@ -39,17 +39,17 @@ struct IDTable: ~Copyable {
     return keys
   }
 
-  /// The word of an identifier; zero for none.
+  /// The word of an identifier; zero for an unknown identifier.
   @inline(__always) subscript(id: ManagedObjectID) -> UInt { keys(beside: id)?.pointee[id.key] ?? 0 }
 
   @inline(__always) mutating func set(_ word: UInt, for id: ManagedObjectID) {
     makeKeys(beside: id).pointee.set(word, for: id.key)
   }
 
-  /// Makes room for as many more identifiers of one space at once.
+  /// Reserves memory for a number of further identifiers of one space.
   mutating func reserve(_ more: Int, beside id: ManagedObjectID) { makeKeys(beside: id).pointee.reserve(more) }
 
-  /// Removes an identifier if its word is the one given.
+  /// Removes an identifier if its word equals the given word.
   @inline(__always) mutating func remove(_ id: ManagedObjectID, ifWord word: UInt) {
     keys(beside: id)?.pointee.remove(id.key, ifWord: word)
   }

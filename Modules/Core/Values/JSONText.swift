@@ -8,7 +8,8 @@ package enum JSONText {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// Returns the value of an attribute: `null` instead of the text of a missing value, so that a predicate can test it.
+  /// Returns the value of an attribute. A missing value becomes null instead of the text `null`, so that predicates can
+  /// test for it.
   package static func attributeValue<Value: Encodable>(of value: Value) throws -> AttributeValue {
     let text = try encode(value)
     return text == "null" ? .null : .string(text)

@@ -1,14 +1,14 @@
 /// A hash table from keys to words, for lookups that bulk work makes for every row: objects, rows, and unsaved changes.
-/// Open addressing with linear probing and backward-shift deletion. Fibonacci hashing spreads keys in groups of eight
-/// consecutive ones, which share cache lines: records fetched together often have consecutive keys.
+/// Open addressing with linear probing and backward-shift deletion. Fibonacci hashing spreads the keys in groups of
+/// eight consecutive keys, which share cache lines: records fetched together often have consecutive keys.
 ///
 /// A word of zero means "no entry" and cannot be stored. An empty table has no memory of its own.
 ///
 /// Invariants, see ``checkInvariants()``:
 /// - The capacity, which is `mask + 1`, is a power of two, and at most two thirds of the entries are occupied. A search
 ///   therefore ends at a free entry.
-/// - All entries from the home of a key to the entry of the key are occupied, and no two entries have one key. A search
-///   therefore finds every key.
+/// - All entries from the home of a key to the entry of the key are occupied, and no two entries have the same key. A
+///   search therefore finds every key.
 /// - A table without memory of its own is empty and has the smallest capacity.
 struct KeyTable: ~Copyable {
   private struct Entry {
@@ -17,7 +17,7 @@ struct KeyTable: ~Copyable {
   }
 
   private static let smallestCapacity = 16
-  // Never written: an entry is set only after `grow`, which an empty table does first.
+  // The shared memory is never written: an empty table calls `grow` before it sets an entry.
   nonisolated(unsafe) private static let nothing = allocate(smallestCapacity)
 
   private var entries = KeyTable.nothing
@@ -47,7 +47,7 @@ struct KeyTable: ~Copyable {
     return Int(truncatingIfNeeded: group << 3 | key & 7)
   }
 
-  /// The word of a key; zero for none.
+  /// The word of a key; zero for an unknown key.
   @inline(__always) subscript(key: Int64) -> UInt {
     var index = home(key)
     while entries[index].word != 0 {
@@ -96,7 +96,7 @@ struct KeyTable: ~Copyable {
     count += 1
   }
 
-  /// Removes a key if its word is the one given.
+  /// Removes a key if its word equals the given word.
   mutating func remove(_ key: Int64, ifWord word: UInt) {
     var index = home(key)
     while entries[index].word != 0 {
@@ -183,7 +183,7 @@ extension KeyTable {
     #endif
   }
 
-  /// Whether the search for the key of an occupied entry ends at the entry.
+  /// Whether a search for the key of an occupied entry finds the entry.
   private func isReachable(_ index: Int) -> Bool {
     var met = home(entries[index].key)
     while entries[met].word != 0, entries[met].key != entries[index].key { met = (met + 1) & mask }

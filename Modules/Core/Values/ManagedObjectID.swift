@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The identity of a record, the same in every context of a coordinator.
+/// The identifier of a record, equal in all contexts of a coordinator.
 ///
 /// An identifier is temporary from insert until ``ManagedObjectContext/obtainPermanentIDs(for:)`` or a save gives the
 /// record a key in a store. A context still resolves its temporary identifiers afterwards.
@@ -19,14 +19,14 @@ public struct ManagedObjectID: Sendable, Hashable {
     self.key = key
   }
 
-  /// The store and the hierarchy that the key belongs to.
+  /// The store and the entity hierarchy of the key.
   @inlinable public var space: IDSpace { unmanagedSpace.takeUnretainedValue() }
 
   @inlinable public static func == (left: ManagedObjectID, right: ManagedObjectID) -> Bool {
     left.key == right.key && left.unmanagedSpace.toOpaque() == right.unmanagedSpace.toOpaque()
   }
 
-  /// Whether the other identifier's key is of the same space.
+  /// Whether both identifiers have the same space.
   @inlinable package func isNeighbour(of other: ManagedObjectID) -> Bool {
     unmanagedSpace.toOpaque() == other.unmanagedSpace.toOpaque()
   }
@@ -57,7 +57,7 @@ public struct ManagedObjectID: Sendable, Hashable {
 }
 
 extension ManagedObjectID: CustomStringConvertible {
-  /// The text of the ``StoredObjectID``; for a temporary identifier a text that leads back to no record.
+  /// The text of the ``StoredObjectID``. The text of a temporary identifier cannot be converted back to an identifier.
   public var description: String {
     if let stored = try? StoredObjectID(self) { return stored.description }
     return "x-coherence:///\(StoredObjectID.encoded(space.root.name))/t\(key)"
@@ -129,16 +129,16 @@ public struct IDSpaces: Sendable {
   /// - Precondition: The entity belongs to the model of the spaces.
   public subscript(entity: EntityDescription) -> IDSpace { spaces[ObjectIdentifier(entity.root)]! }
 
-  /// The space of the hierarchy whose root has a name; `nil` for none.
+  /// The space of the hierarchy whose root has a name; `nil` for an unknown name.
   func space(ofRoot name: String) -> IDSpace? { spaces.values.first { $0.root.name.hasSameBytes(as: name) } }
 }
 
-/// The identity of a store. It is kept in the store itself, and so is the same each time the store is attached.
+/// The identity of a store. The store itself keeps the identifier, so that it stays the same each time the store is
+/// attached.
 public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// The text of the identifier, unique among stores.
   public let rawValue: String
-  /// Makes an identifier of a text, which a store keeps: two stores with one text cannot be attached to one
-  /// coordinator.
+  /// Makes an identifier from a text. Two stores with the same text cannot be attached to the same coordinator.
   public init(_ rawValue: String) { self.rawValue = rawValue }
   /// The text of the identifier, as the texts of record identifiers contain it.
   public var description: String { rawValue }

@@ -1,4 +1,4 @@
-// Drafts: rows with one owner that are still changed. The draft of a changed object becomes its saved row.
+// Drafts: mutable rows with a single owner. The draft of a changed object becomes its saved row.
 
 extension Row {
   /// Makes a draft with a buffer of its own and the values of a row.
@@ -8,8 +8,8 @@ extension Row {
     }
   }
 
-  /// Copies the buffer unless this row has the only reference. A buffer in its space's table is always copied, because
-  /// other threads may take a reference there.
+  /// Copies the buffer unless this row has the only reference. A buffer in the table of its space is always copied,
+  /// because other threads may take a reference from the table.
   @inline(__always) private mutating func own() {
     if storage.content.pointee.isShared || !isKnownUniquelyReferenced(&storage) { self = Row(draftOf: self) }
   }

@@ -1,5 +1,5 @@
 extension Row {
-  /// The next version of the row, with some values replaced.
+  /// Returns the next version of the row, with some values replaced.
   ///
   /// - Parameter values: The new value of each slot.
   package func revised(setting values: [Int: AttributeValue]) -> Row {

@@ -1,7 +1,7 @@
 /// The state of one record at one version: an immutable buffer of values, addressed by slot.
 ///
-/// Rows are shared: by the coordinator's cache, by every context that shows the record, and by the changes that a save
-/// announces. A slot's index is the property's ``AttributeDescription/slot`` or ``RelationshipDescription/slot``.
+/// Rows are shared: by the coordinator's cache, by every context with the record, and by the changes that a save
+/// publishes. A slot's index is the property's ``AttributeDescription/slot`` or ``RelationshipDescription/slot``.
 /// To-many relationships have no slot.
 public struct Row: @unchecked Sendable {
   // Sendable: the storage is filled before `make` returns. Afterwards only the owner of the one reference changes it,

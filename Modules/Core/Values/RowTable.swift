@@ -2,12 +2,11 @@ import CoherenceRuntime
 
 /// The rows of one space in use in this process, so that contexts share buffers.
 ///
-/// The table does not retain rows. It holds plain addresses, and a row removes itself in its `deinit`, as objects do in
-/// ``ObjectRegistry``.
+/// The table does not retain rows. It has their plain addresses, and a row removes itself in its `deinit`, as objects
+/// do in ``ObjectRegistry``.
 ///
-/// Invariants, see ``checkInvariants()``: each word is the address of a row that is marked as shared, under the row's
-/// own key, and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes
-/// nothing.
+/// Invariants, see ``checkInvariants()``: each word is the address of a row marked as shared, under the row's own key,
+/// and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes nothing.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a
@@ -16,8 +15,8 @@ final class RowTable: @unchecked Sendable {
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 
-  /// Replaces rows by rows in use of the same version, and adds rows newer than the ones in use. A row older than the
-  /// one in use stays as it is, because rows read together belong to one state.
+  /// Replaces each row by the table's row of the same version, and adds rows newer than the table's row. A row older
+  /// than the table's row stays as it is, because rows read together belong to one state of the store.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -69,7 +68,7 @@ final class RowTable: @unchecked Sendable {
   /// Reserves room for further rows.
   func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
-  /// The row in use of a key; `nil` for none.
+  /// The table's row with a key; `nil` for an unknown key.
   func row(_ key: Int64) -> Row? {
     var result: Row?
     lock.withLock { result = retained(keys[key]) }

@@ -1,11 +1,11 @@
 /// A set of slots of one row, such as the changed slots of a record.
 ///
-/// Slots below 64 are one word, so that sets of most entities allocate no memory and are compared, united and searched
-/// at a constant cost.
+/// Slots below 64 are bits of one word, so that the sets of most entities allocate no memory, and are compared, united
+/// and searched at a constant cost.
 ///
 /// Invariant, see `checkInvariants`: the last of the further words is not zero, so that equal sets have equal words.
 public struct SlotSet: Sendable, Hashable, Sequence {
-  /// The first 64 slots, which is all of them for most entities.
+  /// The first 64 slots. Most entities have no further slots.
   @usableFromInline var low: UInt64 = 0
   @usableFromInline var high: [UInt64] = []
 

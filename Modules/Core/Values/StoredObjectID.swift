@@ -1,8 +1,8 @@
-/// The identity of a saved record as a value that needs no stack: the store, the entity and the key.
+/// The identity of a saved record as a value that needs no coordinator: the store, the entity and the key.
 ///
-/// A ``ManagedObjectID`` belongs to a model in this process: it leads to the description of its entity, and two of them
-/// are compared by address. A text from another process cannot know that model. A stored identifier is such a text,
-/// parsed: it is decoded, compared and passed on in a process without the attached store.
+/// A ``ManagedObjectID`` belongs to a model in this process: it refers to the description of its entity, and
+/// identifiers are compared by address. A text from another process cannot refer to that model. A stored identifier is
+/// the parsed text: a process can decode, compare and pass it on without the attached store.
 /// `PersistentStoreCoordinator.objectID(for:)` returns the identifier that contexts use.
 ///
 /// ```swift
@@ -58,9 +58,10 @@ extension StoredObjectID: LosslessStringConvertible {
     "x-coherence://\(Self.encoded(storeIdentifier.rawValue))/\(Self.encoded(entityName))/p\(key)"
   }
 
-  /// Parses the text of an identifier; `nil` for any other text, also for the text of a temporary identifier.
+  /// Parses the text of an identifier; `nil` for any other text, and for the text of a temporary identifier.
   public init?(_ description: String) {
-    // Bytes, not characters: a name may begin with a mark that makes one character with the slash before it.
+    // The text is split by bytes, not by characters: a name may begin with a combining mark, which joins the slash
+    // before it.
     let parts = description.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard parts.count == 5, parts[4].first == UInt8(ascii: "p"), let key = Int64(Substring(parts[4].dropFirst()))
     else { return nil }

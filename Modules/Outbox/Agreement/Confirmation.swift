@@ -1,29 +1,29 @@
 import CoherenceCore
 
-/// An edit that the server has confirmed, for merges of pages that may be older.
+/// An edit that the server has confirmed. A merge of a page from before the confirmation uses it to keep the edit.
 struct Confirmation: Sendable {
-  /// A record of a store, whichever coordinator names it.
+  /// A record of a store. Equal for all coordinators with the store.
   struct Subject: Hashable, Sendable {
     let store: StoreIdentifier
     let record: OutboxRecord
   }
 
   let subject: Subject
-  /// The present name of the record's entity.
+  /// The name of the record's entity in the present model.
   let entityName: String
   let kind: OutboxEntryKind
   /// The values that the server had before the edit, by property.
   private(set) var outdated: [String: [OutboxValue]] = [:]
-  /// The properties whose former values are not known, because of their size.
+  /// The properties with former values that the entries leave out because of their size.
   private(set) var unknown: Set<String> = []
   /// The changed members of to-many relationships.
   let members: [OutboxMembers]
-  /// The values by which the server knew the record.
+  /// The identifying values that the server had for the record.
   let identity: [String: AttributeValue]
-  /// A time after the answer of the server and before the save of the acknowledgement.
+  /// A time after the reply of the server and before the save of the acknowledgement.
   var time = ContinuousClock.now
 
-  /// The confirmation of an edit; `nil` for entries without a store.
+  /// Makes the confirmation of an edit; `nil` for entries without a store.
   init?(of step: OutboxStep) {
     guard let store = step.head.id.storeIdentifier else { return nil }
     subject = Subject(store: store, record: step.record)
@@ -31,7 +31,8 @@ struct Confirmation: Sendable {
     kind = step.kind
     members = step.members
     identity = step.identity
-    // A page that has an inserted record is newer than the insert.
+    // Only updates have outdated values: a page with the inserted record is newer than the insert, and a deletion is
+    // kept whole.
     guard kind == .update else { return }
     let last = Dictionary(step.changes.map { ($0.name, $0.value) }) { _, last in last }
     for change in step.entries.flatMap(\.changes) {
@@ -39,7 +40,7 @@ struct Confirmation: Sendable {
     }
   }
 
-  /// Adds the former value of a property that the server's answer to an update has changed.
+  /// Adds the former value of a property that the server's reply to an update has changed.
   mutating func add(_ value: OutboxValue, _ name: String) {
     if case .omitted = value { unknown.insert(name) } else { outdated[name, default: []].append(value) }
   }

@@ -1,33 +1,35 @@
 import Synchronization
 
-/// The edits of all outboxes of the process that servers have confirmed lately.
+/// The edits that servers have confirmed lately, of all outboxes of the process.
 ///
-/// The entry of an edit is gone after its acknowledgement, while a page that was requested before may still be merged. A
-/// request does not outlive its process, and neither do the confirmations. Their number and age are bounded; a page of an
-/// earlier request is merged as it is.
+/// The acknowledgement of an edit deletes its entries, but a page requested before the acknowledgement may still be
+/// merged. Confirmations protect the edit from such a page. They live as long as the process, because its requests do
+/// too. Their number and age are limited; the page of a request from before the oldest confirmation is merged without
+/// this protection.
 final class Confirmations: Sendable {
   private struct State {
-    /// The confirmations in the order of their times; those before ``first`` were forgotten.
+    /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
     var list: [Confirmation] = []
     var first = 0
 
     mutating func forget(before time: ContinuousClock.Instant, limit: Int) {
       while first < list.count, list.count - first > limit || list[first].time < time { first += 1 }
-      // Moved rarely, so that each confirmation costs the same.
+      // Expired elements are removed only when they outnumber the limit, so that a confirmation costs constant time on
+      // average.
       if first > limit { (list, first) = (Array(list[first...]), 0) }
     }
   }
 
   static let shared = Confirmations()
 
-  /// The time for which a confirmation is remembered: longer than requests take.
+  /// The time for which a confirmation is kept: longer than requests take.
   private static let duration = Duration.seconds(300)
   private static let limit = 10_000
 
   private let state = Mutex(State())
 
-  /// Remembers confirmations. Called before the save that removes the entries, so that a merge that does not see an entry
-  /// any more sees its confirmation.
+  /// Keeps confirmations. Called before the save that deletes the entries, so that a merge sees the entry, its
+  /// confirmation, or both.
   func add(_ confirmations: [Confirmation]) {
     guard !confirmations.isEmpty else { return }
     state.withLock { state in
@@ -40,7 +42,8 @@ final class Confirmations: Sendable {
     }
   }
 
-  /// The wanted confirmations since a time. The cost grows with the number of confirmations since then.
+  /// Returns the confirmations since a time that satisfy a condition, the newest first. The cost grows with the number
+  /// of confirmations since the time.
   ///
   /// - Parameter isWanted: Called under the lock.
   func since(_ time: ContinuousClock.Instant, where isWanted: (Confirmation) -> Bool) -> [Confirmation] {

@@ -1,15 +1,15 @@
 import CoherenceActions
 import CoherenceCore
 
-/// The pending edits of a merge, together with the edits that the server has confirmed since the request of its page.
+/// Adds the edits that the server has confirmed since the request of a page to the pending edits of the page's merge.
 ///
-/// A confirmed edit counts as being sent, because the page may be older. Only the values that the server had before are
-/// kept out, so that a page that is newer is merged.
+/// A confirmed edit counts as being sent, because the page may be older than the confirmation. The merge ignores only
+/// the values that the server had before the edit, so that the values of a newer page are merged.
 struct ConfirmedEdits {
   let coordinator: PersistentStoreCoordinator
   let requestedAt: ContinuousClock.Instant
 
-  /// Adds confirmed deletions to the pending inserts and deletions of an entity.
+  /// Adds the confirmed deletions of an entity to its pending inserts and deletions.
   func addDeletions(of entity: EntityDescription, to edits: inout [PendingEdit]) {
     let names = Set(entity.hierarchy.map(\.name))
     let confirmed = Confirmations.shared.since(requestedAt) { $0.kind == .delete && names.contains($0.entityName) }

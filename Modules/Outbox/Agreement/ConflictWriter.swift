@@ -2,15 +2,17 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Writes conflicts, inside of the context of a merge or a forwarder.
+/// Writes conflicts into the context of a merge or a forwarder, which saves.
 struct ConflictWriter {
   let context: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
   let now: @Sendable () -> Date
 
-  /// Writes conflicts, or the server's newer values of known ones. An equal conflict is not written again.
+  /// Writes new conflicts, and the server's newer values into the known conflicts of the same records. An equal
+  /// conflict is not written again.
   ///
-  /// - Parameter decisions: The decisions, each with the name of the record's own entity in its first entry.
+  /// - Parameter decisions: The decisions to be left to the user, each with the entity name in the first entry of its
+  ///   record.
   func write(_ decisions: [(PendingDecision, entityName: String)]) throws {
     guard !decisions.isEmpty else { return }
     let known = try conflicts(over: decisions.map(\.0.edit.recordID))
@@ -46,7 +48,7 @@ struct ConflictWriter {
     conflict.payload = payload
   }
 
-  /// The server's values with their bases, and the bases of conflicting properties without a server's value.
+  /// The server's values with their bases. A conflicting property without a value of the server has its base alone.
   private func payload(of decision: PendingDecision) -> Data {
     let server = decision.serverValues ?? [:]
     let names = Set(server.keys).union(decision.conflicting).sorted()
@@ -58,7 +60,7 @@ struct ConflictWriter {
     return EntryWriter.payload(fields, [])
   }
 
-  /// The known conflicts of records.
+  /// The stored conflicts of some records.
   private func conflicts(
     over ids: [ManagedObjectID]
   ) throws -> [ManagedObjectID: OutboxConflictRecord] {

@@ -2,9 +2,9 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Brings the entries of records in line with the decisions of merges, inside of the context of a merge.
+/// Changes the entries of records as a merge or a user has decided, in the context of the merge or of the resolution.
 ///
-/// The caller saves. Entries that a forwarder sends at the moment are left alone.
+/// The caller saves. ``carryOut(_:)`` skips a record while a forwarder sends one of its entries.
 struct EntryRewriter {
   let context: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
@@ -18,6 +18,8 @@ struct EntryRewriter {
     conflicts = ConflictWriter(context: context, coordinator: coordinator, now: now)
   }
 
+  /// Applies the decisions of a merge to the entries: discards edits, bases them on the server's values, and parks the
+  /// entries of records in conflict.
   func carryOut(_ decisions: [PendingDecision]) throws {
     let records = try context.entryRecords(of: decisions.map(\.edit.recordID))
     var undecided: [(PendingDecision, entityName: String)] = []
@@ -25,7 +27,7 @@ struct EntryRewriter {
       let entries = records[decision.edit.recordID] ?? []
       guard !entries.isEmpty, !entries.contains(where: { $0.state == .sending }) else { continue }
       let remaining = try rewrite(entries, decision)
-      // Entries that waited for these may be ready.
+      // Other entries may have waited for the deleted entries, and be ready now.
       if entries.contains(where: \.hasChanges) { context.signalOnSave(OutboxChannel.entries) }
       if decision.isConflict, let head = remaining.first {
         undecided.append((decision, entityName: head.entityName))
@@ -35,9 +37,9 @@ struct EntryRewriter {
     try conflicts.write(undecided)
   }
 
-  /// Keeps the refusal of an edit as a conflict. The caller parks the entry.
+  /// Writes a conflict for an edit that the server has refused. The caller parks the entry.
   ///
-  /// - Parameter keys: The names of the properties that identify the record, whose values the record has from the server.
+  /// - Parameter keys: The names of the identifying properties. The record already has the server's values for them.
   func carryOutRefusal(
     of edit: PendingEdit, serverValues: [String: AttributeValue]?, keys: Set<String>
   ) throws {
@@ -46,7 +48,7 @@ struct EntryRewriter {
     }
     var conflicting = edit.conflictingNames(with: serverValues)
     if edit.kind == .insert, let serverValues {
-      // Without the server's values nothing is known to decide over.
+      // Without the server's values the user has nothing to compare the edit with.
       guard !serverValues.isEmpty else { return }
       let discarded = keys.intersection(serverValues.keys)
       let remaining = try makeUpdate(of: entries, serverValues, discarded: discarded)
@@ -60,7 +62,7 @@ struct EntryRewriter {
     try conflicts.write([(decision, entityName: head.entityName)])
   }
 
-  /// The error of an entry that waits for a user.
+  /// The error of an entry parked by a merge.
   private static let reason = "The server has other values; resolve the conflict."
 
   private func park(_ head: OutboxEntryRecord) {
@@ -71,7 +73,9 @@ struct EntryRewriter {
 
   // MARK: Entries
 
-  /// - Returns: The entries that remain.
+  /// Discards or rebases the edits of one record.
+  ///
+  /// - Returns: The remaining entries.
   private func rewrite(_ entries: [OutboxEntryRecord], _ decision: PendingDecision) throws -> [OutboxEntryRecord] {
     guard let server = decision.serverValues else {
       if decision.isConflict { return entries }
@@ -86,7 +90,7 @@ struct EntryRewriter {
     for entry in entries { context.delete(entry) }
   }
 
-  /// Makes an update of an insert: the server has a record with its key and other values.
+  /// Turns an insert into an update, because the server has a record with the same key.
   private func makeUpdate(
     of entries: [OutboxEntryRecord], _ server: [String: AttributeValue], discarded: Set<String>
   ) throws -> [OutboxEntryRecord] {
@@ -94,7 +98,7 @@ struct EntryRewriter {
     let entry = try decoded(first)
     let changes = entry.changes.compactMap { change -> OutboxChange? in
       guard !discarded.contains(change.name) else { return nil }
-      // A value that neither the user nor the server has set is the server's.
+      // A property without a value on either side is no change.
       guard let value = server[change.name] else { return change.value == .value(.null) ? nil : change }
       var change = change
       change.base = OutboxValue(recording: value)
@@ -111,9 +115,9 @@ struct EntryRewriter {
     return [first] + later
   }
 
-  /// Removes properties from entries, and entries without a property.
+  /// Removes properties from entries, and deletes the updates that have no property left.
   ///
-  /// - Returns: The entries that remain.
+  /// - Returns: The remaining entries.
   func remove(_ names: Set<String>, from entries: [OutboxEntryRecord]) throws -> [OutboxEntryRecord] {
     guard !names.isEmpty else { return entries }
     var remaining: [OutboxEntryRecord] = []
@@ -139,7 +143,7 @@ struct EntryRewriter {
     return remaining
   }
 
-  /// Replaces the bases of properties by the server's values.
+  /// Replaces the base of each property by the server's value, in the first entry that has the property.
   func rebase(_ names: Set<String>, on server: [String: OutboxValue], in entries: [OutboxEntryRecord]) throws {
     var rest = names.filter { server[$0] != nil }
     for record in entries where !rest.isEmpty {
@@ -152,7 +156,7 @@ struct EntryRewriter {
     }
   }
 
-  /// Has the first entry sent.
+  /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
   func release(_ entries: [OutboxEntryRecord]) {
     guard let head = entries.first else { return }
     if head.isRejected { renewKey(of: head) }
@@ -171,12 +175,13 @@ struct EntryRewriter {
     try EntryDecoder(coordinator: coordinator).entry(record, includesContent: true)
   }
 
-  /// Writes other values under a new key, because a server may know the old key with the old values.
+  /// Replaces the values of an entry, and renews its key, because a server may know the old key with the old values.
   func write(_ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord) throws {
     try record.write(changes, members, store: record.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) })
     renewKey(of: record)
   }
 
+  /// Gives an entry an idempotency key that no request has had.
   func renewKey(of record: OutboxEntryRecord) {
     record.idempotencyKey = UUID()
     record.groupEnd = nil

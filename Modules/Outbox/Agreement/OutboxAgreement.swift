@@ -2,10 +2,11 @@ public import CoherenceActions
 public import CoherenceCore
 import Foundation
 
-/// The entries of an outbox as the pending edits of merges.
+/// Presents the entries of an outbox to merges as pending edits, and applies the decisions of merges to the entries.
 ///
-/// An ``Outbox`` of a Connect makes the agreement and sets it as the Connect's `pendingEdits`. It reads and changes the
-/// entries in the context of the merge, so that one save commits the merge and its effect on the entries.
+/// An ``Outbox`` of a Connect sets an agreement as the Connect's `pendingEdits`. The agreement reads and changes
+/// entries in the context of the merge, so that one save commits the merge and its effect on the entries. Used by
+/// merges on the threads of their contexts.
 public final class OutboxAgreement: PendingEdits {
   /// The names of the forwarded entities, subentities included.
   private let entityNames: Set<String>
@@ -16,7 +17,7 @@ public final class OutboxAgreement: PendingEdits {
     self.now = now
   }
 
-  /// Has the merges of a Connect respect the entries of an outbox. A source that the application has set stays.
+  /// Makes an agreement the source of a Connect's pending edits. A different source set by the application stays.
   static func register(_ agreement: @autoclosure () -> OutboxAgreement, with container: AnyObject) {
     guard let connect = container as? any Connect else { return }
     if connect.pendingEdits == nil || connect.pendingEdits is OutboxAgreement { connect.pendingEdits = agreement() }
@@ -24,13 +25,19 @@ public final class OutboxAgreement: PendingEdits {
 
   // MARK: PendingEdits
 
+  /// Whether the outbox forwards the entity or one of its subentities.
   public func covers(_ entity: EntityDescription) -> Bool {
     entityNames.contains(entity.name) || entity.hierarchy.contains { entityNames.contains($0.name) }
   }
 
+  /// Reads the pending edits that a merge asks for, with the edits that the server has confirmed since the request of
+  /// the merged page.
+  ///
+  /// - Throws: Errors of the store; `ErrorCode.storeCorrupt` for a damaged log.
   public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
     guard let reader = PendingEntryReader(in: context) else { return [] }
-    // A confirmation is remembered before its entry goes, so that the entries are read first.
+    // The entries are read before the confirmations: a forwarder keeps the confirmation of an edit before it deletes
+    // the entries, so that no edit is missed.
     let confirmed = query.requestedAt.flatMap { time in
       context.persistentStoreCoordinator.map { ConfirmedEdits(coordinator: $0, requestedAt: time) }
     }
@@ -46,18 +53,20 @@ public final class OutboxAgreement: PendingEdits {
     return edits
   }
 
+  /// Changes the entries as a merge has decided, and writes its conflicts. The merge saves.
+  ///
+  /// - Throws: Errors of the store.
   public func carryOut(_ decisions: [PendingDecision], in context: ManagedObjectContext) throws {
     try EntryRewriter(in: context, now: now)?.carryOut(decisions)
   }
 }
 
 extension OutboxAgreement {
-  /// Keeps the refusal of a request by the server, with the server's values, as a conflict for the user. Called inside of
-  /// the context of a forwarder, which parks the entry and saves. The entries of the record wait until the conflict is
-  /// resolved.
+  /// Writes a conflict for a request that the server has refused, with the server's values. Called in the context of a
+  /// forwarder, which parks the entry and saves. The entries of the record wait until the user resolves the conflict.
   ///
-  /// A refused insert becomes an update with the server's values as bases, because the server has a record with its key;
-  /// nothing remains of an insert with the server's values.
+  /// A refused insert becomes an update with the server's values as bases, because the server has a record with the
+  /// same key. An insert whose values all equal the server's is deleted.
   ///
   /// - Parameters:
   ///   - serverValues: The server's values by property; `nil` if the server has deleted the record.

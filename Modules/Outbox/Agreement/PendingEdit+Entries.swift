@@ -2,7 +2,7 @@ import CoherenceActions
 import CoherenceCore
 
 extension PendingEdit {
-  /// The entries of one record as one edit; `nil` if nothing remains to be sent.
+  /// Combines the entries of one record into one edit; `nil` if the entries have no common effect.
   ///
   /// - Parameter store: The store of the entries.
   init?(_ id: ManagedObjectID, _ entries: [OutboxEntry], in store: (any PersistentStore)?) {
@@ -37,8 +37,9 @@ extension PendingEdit {
     keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
   }
 
-  /// The names of the properties over which a user decides when the server has refused the edit. Each property of an
-  /// update is in doubt where the server's values do not tell the reason.
+  /// The names of the properties that a user decides about after the server has refused the edit: the properties for
+  /// which the server reports a value other than the base. For an update these are only changed properties, or all
+  /// changed properties if the server reports other values for none of them.
   func conflictingNames(with serverValues: [String: AttributeValue]?) -> Set<String> {
     guard let serverValues else { return [] }
     let names = Set(serverValues.keys.filter { serverValues[$0] != base[$0] })
@@ -47,7 +48,7 @@ extension PendingEdit {
     return both.isEmpty ? changed : both
   }
 
-  /// Has merges keep all of the record, because the values of an entry of a later release are not known.
+  /// Makes merges keep every value of the record, because the values of an unreadable entry are not known.
   ///
   /// - Parameter entity: The record's own entity.
   mutating func keepAll(of entity: EntityDescription) {
@@ -67,7 +68,7 @@ extension PendingEdit.Kind {
 }
 
 extension OutboxValue {
-  /// The value in the form in which rows hold it; `nil` for a value that was left out, and for a target without an entity.
+  /// The value as rows have it; `nil` for an omitted value, and for a target whose entity the model does not have.
   func attributeValue(in store: any PersistentStore) -> AttributeValue? {
     switch self {
     case .value(let value): value

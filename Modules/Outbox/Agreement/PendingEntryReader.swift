@@ -2,7 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Reads entries as pending edits, inside of a context.
+/// Reads the entries and the log of the stores as pending edits, inside of a context. Makes no entries of the log.
 struct PendingEntryReader {
   private let context: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
@@ -16,7 +16,7 @@ struct PendingEntryReader {
 
   // MARK: Inserts and deletions
 
-  /// The pending inserts and deletions of an entity and its subentities. The values of inserts are not read.
+  /// Returns the pending inserts and deletions of an entity and its subentities. The values of inserts are not read.
   func insertsAndDeletions(of entity: EntityDescription) throws -> [PendingEdit] {
     let names = entity.hierarchy.flatMap { [$0.name] + $0.formerNames }.map(AttributeValue.string)
     let kinds = [OutboxEntryKind.insert, .delete].map(\.attributeValue)
@@ -46,15 +46,15 @@ struct PendingEntryReader {
     storeIdentifier(of: id).flatMap { coordinator.persistentStore(with: $0) }
   }
 
-  /// The store of an entry, also of one that was made in this context and is not saved.
+  /// The store of an entry, or the store that will receive an unsaved entry of this context.
   private func storeIdentifier(of id: ManagedObjectID) -> StoreIdentifier? {
     id.storeIdentifier ?? (context.registeredObject(with: id) as? OutboxEntryRecord)?.storeIdentifier
   }
 
   // MARK: Edits
 
-  /// The pending edits of some records, each with all values of its entries. The single update of a record, the usual case,
-  /// is read without an object.
+  /// Returns the pending edits of some records, each with all values of its entries. A record with a single update, the
+  /// usual case, is read without an object.
   func edits(of ids: [ManagedObjectID]) throws -> [PendingEdit] {
     let wanted = Set(ids)
     var edits: [PendingEdit] = []
@@ -69,7 +69,8 @@ struct PendingEntryReader {
         guard keys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
         sink.add(EntryHead(change, save, in: coordinator.managedObjectModel), payload: change.payload)
       }
-      // Numbers of entries by key: records of two stores with one key are told apart below.
+      // The number of entries for each key. Records of two stores may share a key; the identifiers below distinguish
+      // them.
       var counts: [Int64: Int] = [:]
       for entry in sink.entries { counts[entry.head.record.key, default: 0] += 1 }
       var others: Set<Int64> = []
@@ -132,7 +133,7 @@ private struct StoredRecord: Hashable {
   let record: OutboxRecord
 }
 
-/// An entry without its values.
+/// The properties of an entry that a merge needs without the entry's values.
 private struct EntryHead {
   let id: ManagedObjectID
   let record: OutboxRecord
@@ -156,7 +157,7 @@ private struct EntryHead {
     self.groupEnd = groupEnd
   }
 
-  /// The head of an entry that is not made yet, with the identifier of its record of the log.
+  /// Makes the head of a logged change, whose entry is not made yet. The head has the identifier of the log's record.
   init(_ change: LogChange, _ save: LoggedSave, in model: ManagedObjectModel) {
     self.init(
       id: save.id, record: change.record.renamed(in: model), entityName: change.entityName, kind: change.kind,
@@ -167,13 +168,13 @@ private struct EntryHead {
   var isBeingSent: Bool { state == .sending || (groupEnd != nil && !isRejected) }
 }
 
-/// Makes heads of the values of entries.
+/// Collects the heads of entries.
 private final class HeadSink: ValueSink {
   let slots: [Int]
   private let model: ManagedObjectModel
   private(set) var heads: [EntryHead] = []
   var count: Int { heads.count }
-  /// The head of the values that were taken last.
+  /// The head of the last entry.
   var last: EntryHead? { heads.last }
 
   init(model: ManagedObjectModel) throws {
@@ -187,7 +188,7 @@ private final class HeadSink: ValueSink {
     slots = [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
   }
 
-  /// Adds the head of an entry that is not made yet.
+  /// Adds the head of a logged change.
   func add(_ head: EntryHead) { heads.append(head) }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
@@ -202,7 +203,7 @@ private final class HeadSink: ValueSink {
   }
 }
 
-/// Makes heads of the values of entries, with their payloads.
+/// Collects the heads and the payloads of entries.
 private final class UpdateSink: ValueSink {
   struct Entry {
     let head: EntryHead
@@ -221,7 +222,7 @@ private final class UpdateSink: ValueSink {
     slots = heads.slots + (payload.map { [$0] } ?? [])
   }
 
-  /// Adds an entry that is not made yet.
+  /// Adds a logged change.
   func add(_ head: EntryHead, payload: Data) { entries.append(Entry(head: head, payload: payload)) }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {

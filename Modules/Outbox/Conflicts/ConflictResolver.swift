@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Carries out a user's decision over a conflict, inside of a context that the caller saves.
+/// Applies a user's decision over a conflict to the record and its entries, in a context that the caller saves.
 struct ConflictResolver {
   private let context: ManagedObjectContext
   private let rewriter: EntryRewriter
@@ -44,6 +44,7 @@ struct ConflictResolver {
       isRetryable: true)
   }
 
+  /// Changes the record and its entries as the user decided. The caller deletes the conflict and saves.
   func resolve(_ resolution: OutboxResolution) throws {
     let object = try context.objects(for: [recordID]).first
     switch conflict.kind {
@@ -75,7 +76,7 @@ struct ConflictResolver {
   // MARK: The server deleted the record
 
   private func resolveDeletionOnServer(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
-    // A record that was deleted here too is deleted on both sides.
+    // Without an object the user has deleted the record too: neither side has it, and nothing remains to be sent.
     guard let object, let head = entries.first else { return rewriter.delete(entries) }
     switch resolution {
     case .local: break
@@ -95,7 +96,8 @@ struct ConflictResolver {
     rewriter.release([head])
   }
 
-  /// The members of the relationships that stand for themselves, as a new record has them.
+  /// The members of the relationships that this record's entries describe, all as added: the insert of a new record
+  /// sends them. See ``OutboxMembers/isOwner``.
   private func ownMembers(of object: ManagedObject) throws -> [OutboxMembers] {
     try object.entity.relationships.compactMap { relationship in
       guard case .links(_, isForward: true) = relationship.storage else { return nil }
@@ -145,7 +147,7 @@ struct ConflictResolver {
     rewriter.release([head])
   }
 
-  /// The present name of the record's entity.
+  /// The record's entity by the name that the model has now.
   private var recordEntityName: String {
     let name = conflict.entityName
     return context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: name)?.name ?? name

@@ -1,14 +1,16 @@
 public import CoherenceCore
 
 extension Outbox {
-  /// Returns the conflicts between pending edits and the server, in the order in which they were found.
+  /// Returns the conflicts between pending edits and the server, in the order in which merges and forwarders found
+  /// them.
   ///
   /// Cost: an indexed read of at most `limit` conflicts, and one read of their records.
   ///
   /// - Parameters:
-  ///   - entityName: The name of an entity, whose conflicts and those of its subentities are returned; `nil` for all.
+  ///   - entityName: The name of an entity: the conflicts of its records and of its subentities' records are returned.
+  ///     `nil` returns the conflicts of all entities.
   ///   - limit: The greatest number of conflicts.
-  ///   - id: The conflict behind which the page begins; `nil` for the beginning.
+  ///   - id: The last conflict of the previous page; `nil` for the first page.
   /// - Throws: Errors of the store.
   public func conflicts(
     in entityName: String? = nil, limit: Int = 100, after id: OutboxConflict.ID? = nil
@@ -24,7 +26,7 @@ extension Outbox {
     }
   }
 
-  /// Returns the number of conflicts.
+  /// Returns the number of conflicts. Costs one count by the stores.
   ///
   /// - Parameter entityName: As in ``conflicts(in:limit:after:)``.
   /// - Throws: Errors of the store.
@@ -33,13 +35,13 @@ extension Outbox {
     return try await context.perform { try context.count(for: self.conflictRequest(entityName)) }
   }
 
-  /// A stream of the number of conflicts: at once, and after each save of this process that adds, changes or resolves
-  /// conflicts. Ends with its task or with the coordinator.
+  /// Returns a stream of the number of conflicts. The stream has the present number at once, and a new number after
+  /// each save of this process that adds, changes or resolves conflicts. Ends with its task or with the coordinator.
   ///
   /// ```swift
   /// for try await count in outbox.conflictCounts() { badge.number = count }
   /// ```
-  /// - Throws: Nothing at the call; the iteration throws errors of the store.
+  /// - Throws: The call throws nothing; the iteration throws errors of the store.
   public func conflictCounts() -> AsyncThrowingStream<Int, any Error> {
     let changes = Result { try coordinator.entityChanges(of: OutboxConflictRecord.entityName) }
     return AsyncThrowingStream { continuation in
@@ -103,7 +105,8 @@ extension Outbox {
       detectedDate: record.detected, properties: properties)
   }
 
-  /// The latest values that the entries of a record send, for a record whose entity the model does not have.
+  /// The last value that the entries of a record have for each property. Stands in for the object of a record whose
+  /// entity the model does not have.
   private func editedValues(
     of conflict: OutboxConflictRecord, in context: ManagedObjectContext
   ) throws -> [String: AttributeValue] {

@@ -1,15 +1,15 @@
 public import CoherenceCore
 public import Foundation
 
-/// A pending edit and a change by the server that a user has to decide between.
+/// A contradiction between a pending edit and a change by the server, which a user resolves.
 ///
 /// A value: a copy of the conflict at the time of reading. May be passed to any thread.
 public struct OutboxConflict: Sendable, Identifiable {
   /// The kind of the conflict.
   public typealias Kind = OutboxConflictKind
 
-  /// The identifier of the conflict, for ``Outbox/resolve(_:keeping:)``. Its text leads back to the conflict, see
-  /// `PersistentStoreCoordinator.objectID(forDescription:)`.
+  /// The identifier of the conflict, for ``Outbox/resolve(_:keeping:)``.
+  /// `PersistentStoreCoordinator.objectID(forDescription:)` makes the identifier again from its text.
   public let id: ManagedObjectID
   /// The identifier of the record, whether or not the record still exists; `nil` when the model has no entity for the
   /// record any more.
@@ -18,7 +18,7 @@ public struct OutboxConflict: Sendable, Identifiable {
   public let entityName: String
   /// The kind of the conflict.
   public let kind: Kind
-  /// The time of the first merge or answer that found the conflict.
+  /// The time at which a merge or a reply of the server first showed the conflict.
   public let detectedDate: Date
   /// The properties that both sides changed, by name. Empty for a record that the server deleted.
   public let properties: [OutboxConflictProperty]

@@ -1,10 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// Carries out a decision over a conflict whose record the model does not have, inside of a context that the caller saves:
-/// for a tool with a part of the application's model.
+/// Applies a user's decision over a conflict whose record the model does not know, in a context that the caller saves.
+/// A tool with only a part of the application's model has such conflicts.
 ///
-/// The record stays as it is. Only a decision that leaves the record alone can be carried out.
+/// Only a decision that does not change the record can be applied: the resolver changes entries alone.
 struct UnknownRecordResolver {
   private let rewriter: EntryRewriter
   private let conflict: OutboxConflictRecord

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Bytes that grow at their end, without the check of an array for other owners at each append.
+/// A growing buffer of bytes. Unlike an array, it does not check at each append whether its memory has other owners.
 ///
 /// Safety of the pointer: the buffer cannot be copied, so that it alone uses the memory, and it frees the memory at its
 /// end. `start` has room for `capacity` bytes, and `count` of them are initialized.

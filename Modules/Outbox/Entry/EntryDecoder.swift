@@ -1,7 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// Makes values of the records of entries, with the present names of properties and entities.
+/// Decodes entries into ``OutboxEntry`` values, with the names that the model has now for their properties and
+/// entities.
 ///
 /// Used inside of the context of the records.
 struct EntryDecoder {
@@ -10,11 +11,11 @@ struct EntryDecoder {
 
   init(coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
 
-  /// The value of an entry's record.
+  /// Decodes a stored entry.
   ///
   /// - Parameter includesContent: Whether the values over 32 KB are read, from a record of their own.
-  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded are no error: the entry is
-  ///   not ``OutboxEntry/isReadable`` then.
+  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded throw nothing:
+  ///   ``OutboxEntry/isReadable`` is false for their entry.
   func entry(_ object: OutboxEntryRecord, includesContent: Bool = false) throws -> OutboxEntry {
     let entity = model.entity(recordedAs: object.entityName)
     let payload = try payload(of: object, includesContent: includesContent)
@@ -50,7 +51,7 @@ struct EntryDecoder {
       isReadable: values != nil && identity != nil)
   }
 
-  /// The value of an entry that is not made yet, with the identifier of its record of the log.
+  /// Decodes a change of the log whose entry is not made yet. The result has the identifier of the log's record.
   func entry(_ logged: LogChange, of save: LoggedSave) -> OutboxEntry {
     let entity = model.entity(recordedAs: logged.entityName)
     let values = try? EntryReader.payload(logged.payload)

@@ -17,13 +17,15 @@
 /// change     = kind offset entity root signed-key signed-version identity references payload whole
 /// entity     = name-index [name]                                a name follows its first index; so does that of a root
 /// ```
-/// In a log, the offset is that of the change's sequence from the first one. The four parts of a change are 4 bytes, the
-/// lowest first, with the number of bytes that follow; zero without the part.
+/// In a log, the offset of a change is its sequence minus the sequence of the first change. Each of the four parts of a
+/// change (identity, references, payload, whole) begins with 4 bytes, the lowest first, that count the bytes of the
+/// part; zero stands for a missing part.
 ///
 /// A release that changes the format raises the version and still reads the earlier versions.
 enum EntryFormat {
   static let version: UInt8 = 1
-  /// The greatest number of bytes of a value in the payload of an entry. Larger values have a record of their own.
+  /// The greatest number of bytes of a value in the payload of an entry. Larger values are in an
+  /// ``OutboxContentRecord``.
   static let largestInlineValue = 32_768
 
   /// The tag before a value.
@@ -31,11 +33,13 @@ enum EntryFormat {
     case null = 0, `false`, `true`, int, double, string, data, date, uuid, decimal, record, omitted
   }
 
+  /// The bits that say which values of a property follow.
   enum FieldFlag {
     static let base: UInt8 = 1
     static let value: UInt8 = 2
   }
 
+  /// The bits of a change of members; see ``OutboxMembers``.
   enum MemberFlag {
     static let reordered: UInt8 = 1
     static let owner: UInt8 = 2

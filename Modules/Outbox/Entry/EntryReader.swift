@@ -1,20 +1,22 @@
 import CoherenceCore
 import Foundation
 
-/// Reads values in the ``EntryFormat``. Damaged data is refused, whatever the damage.
+/// Reads values in the ``EntryFormat``. Every damage of the data ends in an error, never in a trap or in a large
+/// allocation.
 struct EntryReader {
   let bytes: [UInt8]
   private(set) var position = 0
   private var rootNames: [String] = []
 
-  /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data that is not in the format; so do
-  ///   the other functions.
+  /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data outside of the format. The other
+  ///   functions throw the same error.
   init(_ data: Data) throws(CoherenceError) {
     bytes = [UInt8](data)
     guard bytes.first == EntryFormat.version else { throw Self.unreadable }
     position = 1
   }
 
+  /// Reads the changes of an entry.
   static func payload(_ data: Data) throws(CoherenceError) -> ([EntryFormat.Field], [EntryFormat.Members]) {
     var reader = try EntryReader(data)
     let fields = try reader.fields()
@@ -23,6 +25,7 @@ struct EntryReader {
     return (fields, members)
   }
 
+  /// Reads the identifying values of an entry's record.
   static func identity(_ data: Data) throws(CoherenceError) -> [EntryFormat.Field] {
     var reader = try EntryReader(data)
     let fields = try reader.fields()
@@ -30,6 +33,7 @@ struct EntryReader {
     return fields
   }
 
+  /// Reads the records that an entry relates to.
   static func references(_ data: Data) throws(CoherenceError) -> [EntryFormat.Reference] {
     var reader = try EntryReader(data)
     var result: [EntryFormat.Reference] = []
@@ -44,8 +48,8 @@ struct EntryReader {
   static var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
-      "The values of an entry of the outbox cannot be read: a later release wrote them, or they are damaged. Update "
-        + "the program, or drop the entry.")
+      "The values of an entry of the outbox cannot be read: a later release wrote the values, or they are damaged. "
+        + "Update the program, or drop the entry.")
   }
 
   /// Whether all bytes were read.
@@ -127,10 +131,11 @@ struct EntryReader {
     return text
   }
 
-  /// A number of elements. Each element takes a byte at least, so that damaged data never asks for more memory than its
-  /// own size.
+  /// Reads a number of elements. The rest of the data limits the number, because each element takes at least a byte:
+  /// damaged data never asks for more memory than its own size.
   mutating func count() throws(CoherenceError) -> Int { try count(in: bytes.count - position + 1) }
 
+  /// Reads a number below a limit.
   mutating func count(in limit: Int) throws(CoherenceError) -> Int {
     let number = try unsigned()
     guard number < UInt64(limit) else { throw Self.unreadable }
@@ -154,7 +159,9 @@ struct EntryReader {
     throw Self.unreadable
   }
 
-  /// The range of a part that follows the four bytes with its size.
+  /// Reads the size of a part, and skips the part.
+  ///
+  /// - Returns: The range of the part's bytes.
   mutating func part() throws(CoherenceError) -> Range<Int> {
     let count = try slice(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     return try slice(count).indices

@@ -12,6 +12,7 @@ struct EntryWriter: ~Copyable {
   /// The number of bytes so far.
   var count: Int { bytes.count }
 
+  /// Returns the changes of an entry in the format.
   static func payload(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]) -> Data {
     var writer = EntryWriter()
     writer.write(fields)
@@ -19,12 +20,14 @@ struct EntryWriter: ~Copyable {
     return writer.data
   }
 
+  /// Returns the identifying values of an entry's record in the format.
   static func identity(_ fields: [EntryFormat.Field]) -> Data {
     var writer = EntryWriter()
     writer.write(fields)
     return writer.data
   }
 
+  /// Returns the records that an entry relates to in the format.
   static func references(_ references: [EntryFormat.Reference]) -> Data {
     var writer = EntryWriter()
     writer.write(references)
@@ -121,12 +124,12 @@ struct EntryWriter: ~Copyable {
     }
   }
 
-  /// Appends bytes that are in the format already.
+  /// Appends bytes already in the format.
   @inline(__always) mutating func write(bytes added: UnsafeRawBufferPointer) { bytes.append(added) }
 
   @inline(__always) mutating func write(byte: UInt8) { bytes.append(byte) }
 
-  /// Begins a part with its own version and names, behind the number of its bytes.
+  /// Begins a part: reserves the four bytes of its size, and writes its version. A part has its own table of names.
   ///
   /// - Returns: The position for ``endPart(_:)``.
   mutating func beginPart() -> Int {
@@ -137,12 +140,13 @@ struct EntryWriter: ~Copyable {
     return start
   }
 
+  /// Ends a part: writes its size to the position from ``beginPart()``.
   mutating func endPart(_ start: Int) { bytes.set(UInt32(bytes.count - start - 4), at: start) }
 
-  /// Writes that a part is missing.
+  /// Writes the size zero, which stands for a missing part.
   mutating func writeEmptyPart() { for _ in 0..<4 { bytes.append(0) } }
 
-  /// Writes a part that was made before; `nil` without the part.
+  /// Writes a part from finished bytes; `nil` writes a missing part.
   mutating func writePart(_ data: Data?) {
     let start = bytes.count
     writeEmptyPart()

@@ -1,9 +1,9 @@
 import CoherenceCore
 import Foundation
 
-/// The values of a record of the log that all its changes have in common.
+/// The values that all changes of one record of the log share.
 struct LoggedSave {
-  /// The record of the log, in the store of its entries.
+  /// The identifier of the log's record. Its store is the store of the entries.
   let id: ManagedObjectID
   let sequence: Int64
   let transaction: Int64
@@ -11,7 +11,7 @@ struct LoggedSave {
   let enqueued: Date
 }
 
-/// One change in the log.
+/// One change in the log, from which one entry is made.
 struct LogChange {
   let kind: OutboxEntryKind
   let sequence: Int64
@@ -50,7 +50,7 @@ struct LogChange {
   private func data(_ range: Range<Int>) -> Data? { range.isEmpty ? nil : Data(bytes[range]) }
 }
 
-/// Reads the changes of an ``OutboxLogRecord`` in their order. Damaged data is refused, whatever the damage.
+/// Reads the changes of an ``OutboxLogRecord`` in their order. Every damage of the data ends in an error.
 struct LogReader {
   fileprivate var bytes: EntryReader
   private let firstSequence: Int64
@@ -64,7 +64,7 @@ struct LogReader {
     key = try bytes.uuid()
   }
 
-  /// The next change; `nil` at the end.
+  /// Reads the next change; `nil` at the end.
   mutating func next() throws(CoherenceError) -> LogChange? {
     bytes.isAtEnd ? nil : try LogChange(&self, firstSequence: firstSequence, key)
   }
@@ -77,8 +77,8 @@ struct LogReader {
 }
 
 extension UUID {
-  /// The key of a change in a log: the key of the log with the lowest bits exchanged, so that a save makes one random
-  /// key for all its changes.
+  /// The idempotency key of a change: the key of its log, with the offset of the change added to the lowest 32 bits by
+  /// exclusive or. A log needs only one random key.
   func combined(with offset: Int64) -> UUID {
     var bytes = uuid
     let low = UInt32(truncatingIfNeeded: offset)

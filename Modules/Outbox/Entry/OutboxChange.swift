@@ -1,6 +1,7 @@
 /// The change of one attribute or to-one relationship in an entry.
 public struct OutboxChange: Sendable, Hashable {
-  /// The present name of the property: the recorded name, or the new name after a migration renamed the property.
+  /// The name of the property in the present model: the recorded name, or the new name after a migration renamed the
+  /// property.
   public let name: String
   /// The name of the property when the change was recorded.
   public let recordedName: String
@@ -11,7 +12,7 @@ public struct OutboxChange: Sendable, Hashable {
   /// The value after the change; `nil` in a delete.
   public var value: OutboxValue?
 
-  /// Makes a change of a property that the model has by the name that was recorded.
+  /// Makes a change of a property that the present model has by its recorded name.
   ///
   /// - Parameters:
   ///   - base: The value before the change; `nil` in an insert.
@@ -28,7 +29,8 @@ public struct OutboxChange: Sendable, Hashable {
     self.value = value
   }
 
-  /// Whether a value of the change is left out because of its size.
+  /// Whether this copy lacks a value of the change because of the value's size; see
+  /// ``OutboxValue/omitted(byteCount:)``.
   public var hasOmittedValue: Bool {
     [base, value].contains { if case .omitted = $0 { true } else { false } }
   }

@@ -1,7 +1,7 @@
 public import CoherenceCore
 public import Foundation
 
-/// The change of one record by one save, as the outbox keeps it until a server has it.
+/// The change of one record by one save, as the outbox keeps the change until a server has accepted it.
 ///
 /// A value: a copy of the entry at the time of reading. May be passed to any thread.
 public struct OutboxEntry: Sendable, Identifiable {
@@ -10,22 +10,23 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// The state of sending.
   public typealias State = OutboxEntryState
 
-  /// The identifier of the entry. Its text leads back to the entry, see
-  /// `PersistentStoreCoordinator.objectID(forDescription:)`.
+  /// The identifier of the entry. `PersistentStoreCoordinator.objectID(forDescription:)` makes the identifier again
+  /// from its text.
   public let id: ManagedObjectID
   /// The identifier of the changed record, whether or not the record still exists; `nil` when the model has no entity
   /// for the record any more.
   public let recordID: ManagedObjectID?
   /// The changed record.
   public let record: OutboxRecord
-  /// The present name of the record's entity: the recorded name, or the new name after a migration renamed the entity.
+  /// The name of the record's entity in the present model: the recorded name, or the new name after a migration renamed
+  /// the entity.
   public let entityName: String
   /// The name of the record's entity when the change was recorded.
   public let recordedEntityName: String
   /// Whether the model still has the entity.
   public let isEntityKnown: Bool
-  /// The order of the entry among all entries: microseconds since 1970, raised where the clock stood still or was set
-  /// back.
+  /// The position of the entry in the order of all entries: microseconds since 1970, raised where the clock stood still
+  /// or was set back.
   public let sequence: Int64
   /// The number of the save, the same for all its entries: the greatest sequence that the save reserved.
   public let transaction: Int64
@@ -33,7 +34,7 @@ public struct OutboxEntry: Sendable, Identifiable {
   public let recordVersion: Int64
   /// The kind of the change.
   public let kind: Kind
-  /// The key by which a server recognizes a request that it has applied already.
+  /// The key by which a server recognizes a request that it has already applied.
   public let idempotencyKey: UUID
   /// The `transactionAuthor` of the context that saved.
   public let author: String?
@@ -41,22 +42,23 @@ public struct OutboxEntry: Sendable, Identifiable {
   public let enqueuedDate: Date
   /// The state of sending.
   public var state: State
-  /// The number of attempts so far.
+  /// The number of attempts to send the entry; zero again after ``Outbox/retry(_:)``.
   public let attempts: Int
   /// The earliest time of the next attempt; `nil` when the next attempt may begin at any time.
   public let nextAttemptDate: Date?
   /// The error of the last attempt, without values.
   public let lastError: String?
-  /// Whether the server refused the entry, so that the change is certainly not applied there.
+  /// Whether the server refused the entry. The server has certainly not applied a refused change.
   public let isRejected: Bool
   /// The sequence of the last entry that a request with this entry's ``idempotencyKey`` includes; `nil` before the
   /// first attempt.
   public let groupEnd: Int64?
-  /// The end of the claim of the process that sends the entry.
+  /// The time until which no other process sends the entry; `nil` while no process sends it.
   public let leaseEnd: Date?
-  /// The name of the process that sends the entry.
+  /// The name of the forwarder that sends the entry: a random text, new at each start of an outbox. `nil` while no
+  /// process sends the entry.
   public let claimant: String?
-  /// The identifying values of the record: those of the base for an update and a delete, those of the new record for an
+  /// The identifying values of the record: the values before an update or a delete, the values of the new record for an
   /// insert.
   public let identity: [String: AttributeValue]
   /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former
@@ -64,8 +66,7 @@ public struct OutboxEntry: Sendable, Identifiable {
   public let changes: [OutboxChange]
   /// The to-many relationships with added or removed members.
   public let members: [OutboxMembers]
-  /// Whether the values could be read. The values of an entry that a later release wrote, or of a damaged entry,
-  /// cannot.
+  /// Whether the values could be read. False for an entry that a later release wrote, and for a damaged entry.
   public let isReadable: Bool
 
   /// The change of a property by its present name; `nil` when the entry does not have the property. The cost grows with
@@ -82,8 +83,7 @@ public struct OutboxEntry: Sendable, Identifiable {
 }
 
 extension OutboxEntry {
-  /// Orders the entries of one record as the record's saves followed each other, and the entries of one save as the
-  /// save recorded them.
+  /// Orders the entries of one record by the record's saves, and the entries of one save as the save recorded them.
   func precedes(_ other: OutboxEntry) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)
   }

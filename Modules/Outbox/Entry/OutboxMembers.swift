@@ -1,7 +1,7 @@
 /// The change of one to-many relationship in an entry.
 public struct OutboxMembers: Sendable, Hashable {
-  /// The present name of the relationship: the recorded name, or the new name after a migration renamed the
-  /// relationship.
+  /// The name of the relationship in the present model: the recorded name, or the new name after a migration renamed
+  /// the relationship.
   public let name: String
   /// The name of the relationship when the change was recorded.
   public let recordedName: String
@@ -9,14 +9,16 @@ public struct OutboxMembers: Sendable, Hashable {
   public let isKnown: Bool
   /// The records that became members, in ascending order of their keys.
   public var added: [OutboxRecord]
-  /// The records that are no members any more, in ascending order of their keys.
+  /// The records that stopped being members, in ascending order of their keys.
   public var removed: [OutboxRecord]
-  /// Whether members of an ordered relationship have other positions.
+  /// Whether the save moved members of an ordered relationship.
   public var isReordered: Bool
-  /// Whether this side stands for the relationship where entries of both sides name it.
+  /// Whether the entries of this side alone describe the links: true for one side of a many-to-many relationship and
+  /// for a relationship without an inverse. False for the other side, and for a one-to-many relationship, whose members
+  /// have entries for their to-one relationships.
   public let isOwner: Bool
 
-  /// Makes a change of a relationship that the model has by the name that was recorded.
+  /// Makes a change of a relationship that the present model has by its recorded name.
   public init(
     _ name: String, added: [OutboxRecord] = [], removed: [OutboxRecord] = [], isReordered: Bool = false,
     isOwner: Bool = true

@@ -4,8 +4,8 @@ public import CoherenceCore
 ///
 /// Unlike a `ManagedObjectID`, the value needs no model: it stays readable after a migration has removed the entity.
 public struct OutboxRecord: Sendable, Hashable {
-  /// The name of the root of the record's entity hierarchy: the present name, or the recorded name of a hierarchy that
-  /// the model does not have any more.
+  /// The name of the root of the record's entity hierarchy: the name in the present model, or the recorded name of a
+  /// hierarchy that the model does not have any more.
   public let rootName: String
   /// The key of the record in its hierarchy and store.
   public let key: Int64
@@ -16,13 +16,13 @@ public struct OutboxRecord: Sendable, Hashable {
     self.key = key
   }
 
-  /// The record of a permanent identifier.
+  /// Makes a record from a permanent identifier.
   init(_ id: ManagedObjectID) {
     rootName = id.entity.name
     key = id.key
   }
 
-  /// The identifier of the record in a store, whether or not the record still exists.
+  /// Returns the identifier of the record in a store, whether or not the record still exists.
   ///
   /// - Returns: `nil` when the model of the store has no hierarchy whose root has the name or had the name in an
   ///   earlier model.
@@ -33,7 +33,7 @@ public struct OutboxRecord: Sendable, Hashable {
 }
 
 extension OutboxRecord {
-  /// The record by the present name of its hierarchy.
+  /// The same record, by the name of its hierarchy in the model.
   func renamed(in model: ManagedObjectModel) -> OutboxRecord {
     if model.entitiesByName[rootName] != nil { return self }
     return model.entity(recordedAs: rootName).map { OutboxRecord(rootName: $0.name, key: key) } ?? self
@@ -41,19 +41,19 @@ extension OutboxRecord {
 }
 
 extension ManagedObjectModel {
-  /// The names by which entries may name a hierarchy.
+  /// The present and the former names of a hierarchy's root, which its entries may have.
   func recordedNames(ofRoot name: String) -> [String] {
     entity(recordedAs: name).map { [$0.name] + $0.formerNames } ?? [name]
   }
 
-  /// The entity that has a name, or had the name in an earlier model. A model never has both.
+  /// The entity with a name, or with the former name. A model never has two such entities.
   func entity(recordedAs name: String) -> EntityDescription? {
     entitiesByName[name] ?? entities.first { $0.formerNames.contains(name) }
   }
 }
 
 extension EntityDescription {
-  /// The property that has a name, or had the name in an earlier model. An entity never has both.
+  /// The property with a name, or with the former name. An entity never has two such properties.
   func property(recordedAs name: String) -> PropertyDescription? {
     propertiesByName[name] ?? properties.first { $0.formerNames.contains(name) }
   }

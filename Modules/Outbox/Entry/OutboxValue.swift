@@ -6,9 +6,10 @@ public enum OutboxValue: Sendable, Hashable {
   case value(AttributeValue)
   /// The target of a to-one relationship.
   case record(OutboxRecord)
-  /// A value of more than 32 KB that this copy of the entry does not have, with the number of its bytes.
+  /// A value of more than 32 KB (32,768 bytes) that this copy of the entry lacks, with the number of its bytes.
   ///
-  /// Lists leave large values out; ``Outbox/entry(_:)`` reads them. The deleted value of a delete is never kept.
+  /// Lists leave large values out; ``Outbox/entry(_:)`` reads them. The outbox never keeps the large values of a
+  /// deleted record.
   case omitted(byteCount: Int)
 
   /// The value of an attribute; `nil` for a target and an omitted value.

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Assigns ready steps to calls of handlers, up to a number of calls.
+/// Distributes ready steps over calls of handlers, up to a limit of calls.
 struct ForwardCallPlan {
   private struct Slot {
     let name: String
@@ -15,11 +15,11 @@ struct ForwardCallPlan {
   private var slots: [Slot] = []
   private var errors: [ManagedObjectID: CoherenceError] = [:]
 
-  /// The steps to claim: those of the calls, and those that cannot be sent.
+  /// The steps to claim: the steps of the calls, and the steps that no handler can send.
   private(set) var steps: [OutboxStep] = []
-  /// The outcomes of the claimed steps that cannot be sent.
+  /// The outcomes of the claimed steps that no handler can send.
   private(set) var unsendable: [ForwardOutcome] = []
-  /// Whether a step found no place.
+  /// Whether a step was left out because all calls were full.
   private(set) var isFull = false
 
   /// - Parameter limit: The maximum number of calls.
@@ -29,12 +29,13 @@ struct ForwardCallPlan {
     self.model = model
   }
 
-  /// The calls with claimed edits.
+  /// The calls with at least one claimed edit.
   var calls: [ForwardCall] {
     slots.filter { !$0.flights.isEmpty }.map { ForwardCall(route: $0.route, flights: $0.flights) }
   }
 
-  /// Assigns a step to a call, if a call has a place.
+  /// Assigns a step to a call, unless all calls are full. A step without a handler, or with unreadable values, needs no
+  /// call.
   mutating func add(_ step: OutboxStep) {
     guard step.entries.allSatisfy(\.isReadable) else {
       errors[step.head.id] = Self.unreadable(step)
@@ -57,10 +58,11 @@ struct ForwardCallPlan {
     steps.append(step)
   }
 
-  /// Puts a claimed edit into the call of its step.
+  /// Adds a claimed edit to the call of its step, or to ``unsendable``.
   mutating func fill(_ flight: ForwardFlight) {
     if let error = errors[flight.head] {
-      // An earlier attempt, by a release that reads the values, may have reached the server.
+      // An edit with unreadable values is not refused: an earlier attempt by a later release may have reached the
+      // server.
       let isUnreadable = error.code == .storeCorrupt
       let result: Result<ForwardAnswer, any Error> = isUnreadable ? .failure(error) : .success(.rejected(error))
       unsendable.append(ForwardOutcome(flight: flight, result: result, isOnline: true))
@@ -83,7 +85,7 @@ struct ForwardCallPlan {
         + "parked; register a handler, and retry the entry.")
   }
 
-  /// The values of the edit are not known, and a request without them would lose the edit.
+  /// The error of an edit with unreadable values. A request without these values would lose the edit.
   private static func unreadable(_ step: OutboxStep) -> CoherenceError {
     CoherenceError(
       .storeCorrupt,

@@ -3,18 +3,20 @@ import Foundation
 
 /// The claim of a forwarder on the entries that it sends.
 ///
-/// A claim is a save with versions: of two forwarders that claim one entry, the second meets a conflict. The claim
-/// fixes the entries of the edit too, so that every later attempt has the same contents under the same idempotency key.
+/// A claim is a save that compares versions: when two forwarders claim the same entry, the second save fails with a
+/// version conflict. The claim also fixes the entries of the edit, so that every later attempt has the same contents
+/// under the same idempotency key.
 struct ForwardClaim: Sendable {
   let outbox: Outbox
   let claimant: String
 
-  /// Claims the first entries of steps, all in one transaction where no other forwarder interferes.
+  /// Claims the first entries of steps. One transaction claims all of them; after a conflict with another writer each
+  /// entry is claimed in its own transaction.
   ///
   /// - Parameters:
   ///   - objects: The objects of the entries, as the context has read them with the steps.
   ///   - lease: The end of the claim.
-  /// - Returns: The claimed steps; the others changed since they were read.
+  /// - Returns: The claimed steps. The entries of the missing steps have changed since the context read them.
   func take(
     _ steps: [OutboxStep], _ objects: [ManagedObjectID: OutboxEntryRecord], until lease: Date,
     in context: ManagedObjectContext
@@ -23,7 +25,7 @@ struct ForwardClaim: Sendable {
     do {
       return try save(steps, objects, lease, in: context)
     } catch  where Self.isLostRace(error) {
-      // The objects have the values of before the race, so that the context forgets them.
+      // The context drops its objects, because they have values from before the conflict.
       context.reset()
       return try steps.flatMap { step in
         let records = try outbox.records([step.head.id], in: context)
@@ -60,16 +62,16 @@ struct ForwardClaim: Sendable {
       && record.claimant == entry.claimant && record.lease == entry.leaseEnd
   }
 
-  /// Returns the claimed entries, as the store has them now, by their identifiers. An entry that another forwarder has
-  /// taken over is missing.
+  /// Reads the entries that this forwarder has claimed, by their identifiers. An entry that another forwarder has taken
+  /// over is missing.
   func records(in context: ManagedObjectContext) throws -> [ManagedObjectID: OutboxEntryRecord] {
     let request = FetchRequest(OutboxEntryRecord.self)
       .filter { $0.state == OutboxEntryState.sending && $0.claimant == claimant }
     return Dictionary(try context.fetch(request).map { ($0.objectID, $0) }) { first, _ in first }
   }
 
-  /// Extends the claims on entries that are being sent. A claim without an edit, after a failure of the store, ends by
-  /// itself.
+  /// Extends the claims of edits on their way to the server. A claim that a failed save has left without an edit is not
+  /// extended, and expires.
   ///
   /// - Parameters:
   ///   - heads: The first entries of the edits.

@@ -1,15 +1,17 @@
 public import CoherenceCore
 
-/// The course after a server has reported that its record differs from the base of an edit.
+/// The decision about an edit after the server has reported that its record differs from the values on which the edit
+/// is based.
 public struct ForwardConflictPolicy: Sendable {
-  /// The course after one conflict.
+  /// The decision about one conflict.
   public enum Resolution: Sendable, Hashable {
-    /// The edit is parked with ``ErrorCode/forwardConflict``, and ``Outbox/conflicts(in:limit:after:)`` lists the server's
-    /// values, until the user resolves the conflict, or retries, edits or drops the entry.
+    /// The edit is parked with ``ErrorCode/forwardConflict``, and ``Outbox/conflicts(in:limit:after:)`` lists the
+    /// server's values until the user resolves the conflict, or retries, edits or drops the entry.
     case park
     /// The server's values are written to the local record, and the edit is removed. Later local edits stay.
     case acceptServer
     /// The edit is sent again, with a new idempotency key, and with the server's values as ``ForwardRequest/base``.
+    /// After the last attempt of ``ForwardOptions/retry`` the edit is parked instead.
     case sendAgain
   }
 

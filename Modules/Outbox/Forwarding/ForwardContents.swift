@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Makes the contents of requests from steps, with the present keys of related records.
+/// Makes the contents of requests from steps, with the keys by which the server knows the related records.
 struct ForwardContents {
   private let coordinator: PersistentStoreCoordinator
   private var keys: [RelatedRecord: [String: AttributeValue]] = [:]
@@ -13,8 +13,8 @@ struct ForwardContents {
 
   /// Reads the keys of all records that the steps refer to.
   ///
-  /// - Parameter selection: The search for the steps. The entries of a record are read unless the search has read all
-  ///   entries, and none of the record.
+  /// - Parameter selection: The search that found the steps. If the search has read all entries of the stores, related
+  ///   records without entries cost no further read of entries.
   init(
     of steps: [OutboxStep], besides selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
   ) throws {
@@ -33,7 +33,7 @@ struct ForwardContents {
       let pending = try outbox.entries(ofKeys: keys, root: root, in: context)
       let objects = try context.existingObjects(with: ids.map(\.key))
       for (id, related) in ids {
-        // The server knows a record with unsent edits by the identity of the first of them.
+        // The server knows a record with unsent edits by the identity in the first of these edits.
         let present = try objects[id].map { try Self.keys(of: $0) } ?? [:]
         if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
           self.keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
@@ -52,8 +52,8 @@ struct ForwardContents {
     return keys
   }
 
-  /// Adds missing values of an identity. An edit that was saved beside the answer to the insert of its record lacks the
-  /// key that the server has assigned.
+  /// Fills the null values of a recorded identity with present values. An edit saved while the insert of its record was
+  /// on its way lacks the key that the server has assigned.
   private static func completed(
     _ identity: [String: AttributeValue], by present: [String: AttributeValue]
   ) -> [String: AttributeValue] {
@@ -109,7 +109,7 @@ extension OutboxStep {
     head.id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
   }
 
-  /// The record of an update or a delete whose entries lack a part of the key.
+  /// The record of an update or a delete, if its entries lack a part of the key; empty otherwise.
   fileprivate var recordWithoutKey: [OutboxRecord] {
     kind != .insert && identity.values.contains(where: \.isNull) ? [head.record] : []
   }
@@ -119,10 +119,11 @@ extension OutboxStep {
     changes.compactMap { $0.value?.record } + members.flatMap { $0.added + $0.removed }
   }
 
-  /// The request to send for the step: the insert alone for a delete of a record whose insert was attempted.
+  /// The request to send for the step: for a delete of a record whose insert was attempted with an unknown result, the
+  /// insert alone.
   ///
-  /// The server may have inserted the record under a key of its own. Repeating the insert under its idempotency key
-  /// brings that key, without which the delete would miss the record.
+  /// The server may have inserted the record under a key that it assigned itself. The insert is repeated under its
+  /// idempotency key to get this key, which the delete needs to find the record.
   var ascertainingInsert: OutboxStep {
     guard mayBeUnknownToServer, let end = head.groupEnd else { return self }
     let group = entries.filter { $0.sequence <= end && $0.kind != .delete }

@@ -2,7 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Synchronization
 
-/// The part of an outbox that forwards: the handlers, the counts, and the running forwarder.
+/// The state of an outbox's forwarding: the handlers, the counts, the events, and the running forwarder.
 ///
 /// May be used from any thread.
 final class ForwardDesk: Sendable {
@@ -23,7 +23,7 @@ final class ForwardDesk: Sendable {
 
   private let state = Mutex(State())
   private let streams = Broadcast<OutboxEvent>()
-  /// The Connect of the outbox, which has the events in its own stream too; `nil` for another container.
+  /// The Connect of the outbox, whose stream gets the events too; `nil` for another container.
   private let connect: (any WorkEventPublishing)?
 
   init(_ connect: (any WorkEventPublishing)?) { self.connect = connect }
@@ -73,7 +73,8 @@ final class ForwardDesk: Sendable {
     runner?.inbox.requestScan()
   }
 
-  /// The handlers of an entity: its own, or those of its nearest ancestor with handlers.
+  /// Returns the handlers of an entity, or else the handlers of its nearest ancestor with handlers; `nil` without such
+  /// an ancestor.
   func route(for entity: EntityDescription) -> (name: String, route: ForwardRoute)? {
     state.withLock { state in
       var next: EntityDescription? = entity
@@ -85,19 +86,19 @@ final class ForwardDesk: Sendable {
     }
   }
 
-  /// The greatest number of edits in one call.
+  /// The greatest number of edits that a call of a registered handler takes.
   var largestBatch: Int { state.withLock { $0.routes.values.map(\.batchLimit).max() ?? 1 } }
 
   // MARK: Running
 
-  /// Starts a forwarder, unless one is running.
+  /// Starts a forwarder, unless a forwarder is running.
   func start(_ make: () -> Runner) {
     state.withLock { state in
       if state.runner == nil { state.runner = make() }
     }
   }
 
-  /// Forgets a forwarder whose loop has ended.
+  /// Releases a forwarder after the end of its loop.
   func ended(_ inbox: ForwardInbox) {
     state.withLock { state in
       if state.runner?.inbox === inbox { state.runner = nil }

@@ -1,19 +1,19 @@
 import CoherenceCore
 
-/// A claimed edit on its way to the server and back.
+/// A claimed edit, from its claim to the settlement of the server's decision.
 struct ForwardFlight: Sendable {
   let step: OutboxStep
   var content: ForwardContent
 
-  /// The entry that has the claim.
+  /// The identifier of the claimed entry.
   var head: ManagedObjectID { step.head.id }
   var request: ForwardRequest<ManagedObject> { ForwardRequest(content: content) }
 }
 
-/// The result of an attempt.
+/// The result of an attempt to send an edit.
 struct ForwardOutcome: Sendable {
   let flight: ForwardFlight
-  /// The answer or error of the handler; `nil` for an edit that is released without an attempt.
+  /// The decision or the error that the handler returned; `nil` if the edit is released without an attempt.
   let result: Result<ForwardAnswer, any Error>?
   /// Whether the network was reachable at the end of the attempt.
   let isOnline: Bool
@@ -54,13 +54,13 @@ struct ForwardCall: Sendable {
   private static func unanswered(_ content: ForwardContent) -> CoherenceError {
     CoherenceError(
       .forwardUnanswered,
-      "The batch handler of '\(content.entityName)' returned no answer for an edit; the edit is sent again. Return an "
-        + "answer for each idempotency key that the server has decided on.", isRetryable: true)
+      "The batch handler of '\(content.entityName)' returned no `ForwardAnswer` for an edit; the edit is sent again. "
+        + "Return a `ForwardAnswer` for each idempotency key that the server has decided on.", isRetryable: true)
   }
 }
 
 extension Result<ForwardAnswer, any Error> {
-  /// The treatment of an edit by the server, as ``StackOutcome`` counts it.
+  /// The name of the server's decision, by which ``StackOutcome`` counts edits.
   fileprivate var treatment: String {
     switch self {
     case .success(let answer):

@@ -3,15 +3,15 @@ public import Foundation
 
 /// The handlers that send the edits of an entity to a server; see ``Outbox/forward(_:_:)-(Object.Type,_)``.
 ///
-/// A handler is called on no particular thread, and for several records at once. It may be called several times for one
-/// edit, always with the same ``ForwardRequest/idempotencyKey``: after an error, after a crash, and after an answer
-/// that was lost. A server that ignores repeated keys applies each edit exactly once.
+/// A handler is called on no particular thread, and for several records at once. An outbox calls a handler again for
+/// the same edit, with the same ``ForwardRequest/idempotencyKey``, after an error, after a crash, and after the loss of
+/// the server's reply. A server that ignores repeated keys applies each edit exactly once.
 public struct ForwardHandlers<Object: ManagedObject>: Sendable {
-  /// Sends an edit, and returns the decision of the server. An error asks for another attempt.
+  /// Sends an edit, and returns the decision of the server. A thrown error asks for another attempt.
   public typealias Handler = @Sendable (_ request: ForwardRequest<Object>) async throws -> ForwardAnswer
 
-  /// Sends several edits, and returns the decisions by idempotency key. An edit without a decision is sent again; an
-  /// error concerns all edits.
+  /// Sends several edits, and returns the server's decisions by idempotency key. An edit without a decision is sent
+  /// again. A thrown error asks for another attempt of all edits.
   public typealias BatchHandler = @Sendable (_ requests: [ForwardRequest<Object>]) async throws -> [UUID: ForwardAnswer]
 
   var route = ForwardRoute()
@@ -25,7 +25,8 @@ public struct ForwardHandlers<Object: ManagedObject>: Sendable {
   /// Registers the handler of deleted records.
   public mutating func delete(_ handler: @escaping Handler) { set(.delete, handler) }
 
-  /// Registers the handler of several edits of any kind, which is preferred to handlers of single edits.
+  /// Registers a handler that sends several edits of any kind in one call. It takes precedence over the handlers of
+  /// single edits.
   ///
   /// The edits of one call concern different records, and none refers to the unsent insert of another.
   ///

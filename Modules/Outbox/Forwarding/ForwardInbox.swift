@@ -1,23 +1,23 @@
 import CoherenceActions
 import Synchronization
 
-/// The news for the loop of a forwarder: finished calls, wishes for a search, and the end.
+/// The messages to the loop of a forwarder: results of calls, requests for a search, timers, and the stop.
 ///
-/// May be used from any thread; only the loop takes the news.
+/// May be used from any thread. Only the loop takes the messages, and waits for them.
 final class ForwardInbox: Sendable {
-  /// The course of the loop.
+  /// The phase of the loop.
   enum Mode: Sendable { case running, draining, canceling, dead }
 
-  /// The news since the last look.
+  /// The messages since the last call of ``take()``.
   struct News: Sendable {
     var mode = Mode.running
-    /// The results of calls that have ended.
+    /// The results of ended calls.
     var outcomes: [ForwardOutcome] = []
-    /// The number of calls that have ended.
+    /// The numbers of the ended calls.
     var endedCalls: [Int] = []
-    /// Whether entries may have become ready.
+    /// Whether entries may have become ready, so that a search is due.
     var needsScan = true
-    /// Whether leases have to be renewed.
+    /// Whether the renewal of the leases is due.
     var needsRenewal = false
     /// Whether the delay after a failure of the store has ended.
     var delayEnded = false
@@ -41,7 +41,7 @@ final class ForwardInbox: Sendable {
   var mode: Mode { state.withLock { $0.news.mode } }
   var isDead: Bool { mode == .dead }
 
-  /// Takes the news. The wish for a search stays until ``beginScan()``.
+  /// Returns the messages, and removes them from the inbox. ``News/needsScan`` stays until ``beginScan()``.
   func take() -> News {
     state.withLock { state in
       defer {
@@ -54,15 +54,18 @@ final class ForwardInbox: Sendable {
     }
   }
 
-  /// Begins a search. News that come from now on ask for another one.
+  /// Marks the requested search as begun. Later messages ask for another search.
   func beginScan() { state.withLock { $0.news.needsScan = false } }
 
   // MARK: News
 
+  /// Asks for a search.
   func requestScan() { wake { $0.news.needsScan = true } }
-  /// Has the loop look whether sending is paused. The end of a pause asks for a search by itself.
+  /// Wakes the loop, so that it compares the reasons of a pause. The loop searches at the end of a pause by itself.
   func requestPauseUpdate() { wake { _ in } }
+  /// Asks for a renewal of the leases.
   func requestRenewal() { wake { $0.news.needsRenewal = true } }
+  /// Ends the delay after a failure of the store.
   func endDelay() { wake { $0.news.delayEnded = true } }
 
   /// Adds the results of an ended call.
@@ -73,7 +76,7 @@ final class ForwardInbox: Sendable {
     }
   }
 
-  /// Asks the loop to end. `.cancel` outweighs `.drain`.
+  /// Asks the loop to stop. `.cancel` takes precedence over `.drain`.
   func stop(_ mode: StopMode) {
     wake { state in
       switch (state.news.mode, mode) {
@@ -84,12 +87,12 @@ final class ForwardInbox: Sendable {
     }
   }
 
-  /// Ends the loop as a crash would: nothing more is written.
+  /// Ends the loop as a crash would: the loop writes nothing more.
   func die() { wake { $0.news.mode = .dead } }
 
   // MARK: Waiting
 
-  /// Waits for news. Only the loop calls this.
+  /// Waits for a message. Called by the loop alone.
   func wait() async {
     await withCheckedContinuation { continuation in
       let hasNews = state.withLock { state in
@@ -113,11 +116,11 @@ final class ForwardInbox: Sendable {
 
   // MARK: Flushes
 
-  /// Waits until a search that begins after the call has left nothing to send.
+  /// Waits until a search that begins after the call finds nothing to send and no edit is on its way.
   ///
-  /// - Parameter waitsForOthers: Whether the claims of other forwarders count as something to send.
-  /// - Returns: The number of entries that are left; `nil` when the searches have not counted them.
-  /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before.
+  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other forwarders have claimed.
+  /// - Returns: The number of remaining entries; `nil` when the searches have not counted them.
+  /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before that.
   func flush(waitsForOthers: Bool) async throws -> Int? {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
       var isClosed = false
@@ -131,14 +134,14 @@ final class ForwardInbox: Sendable {
     }
   }
 
-  /// Ends the flushes, unless a search is due.
+  /// Ends the waiting flushes, unless a search is due.
   ///
   /// - Parameters:
-  ///   - isPaused: Whether no search takes place, because nothing can be sent.
-  ///   - othersSend: Whether other forwarders have claims.
-  ///   - left: The number of entries that are left; `nil` when it is not known.
-  ///   - isStillPaused: Whether the pause lasts. Asked after the flushes were taken: a flush that was called after the end
-  ///     of a pause waits for the entries.
+  ///   - isPaused: Whether sending is paused, so that no search takes place.
+  ///   - othersSend: Whether other forwarders have claimed edits.
+  ///   - left: The number of remaining entries; `nil` when the number is not known.
+  ///   - isStillPaused: Returns whether the pause still lasts. Called after the flushes are taken: a flush called after
+  ///     the end of a pause must wait for the entries.
   /// - Returns: Whether no search is due.
   func endFlushes(isPaused: Bool, othersSend: Bool, left: Int?, _ isStillPaused: () -> Bool) -> Bool {
     let ended = state.withLock { state -> [Flush]? in
@@ -156,7 +159,7 @@ final class ForwardInbox: Sendable {
     return true
   }
 
-  /// Ends the flushes with an error: the loop has ended.
+  /// Ends all flushes, present and later ones, with an error, because the loop has ended.
   func close() {
     let ended = state.withLock { state in
       state.isClosed = true

@@ -6,7 +6,8 @@ public struct ForwardReference: Sendable, Hashable {
   public let record: OutboxRecord
   /// The name of the record's entity.
   public let entityName: String
-  /// The identifying attributes at present, by name; empty for a record that was deleted locally.
+  /// The values of the identifying attributes by which the server knows the record, by name; empty for a locally
+  /// deleted record without entries.
   public let keys: [String: AttributeValue]
 
   /// The value of an identifying attribute.
@@ -17,6 +18,6 @@ public struct ForwardReference: Sendable, Hashable {
 public struct ForwardMembers: Sendable, Hashable {
   /// The records that became members.
   public var added: [ForwardReference]
-  /// The records that are no members any more.
+  /// The records that stopped being members.
   public var removed: [ForwardReference]
 }

@@ -1,11 +1,12 @@
 public import CoherenceCore
 public import Foundation
 
-/// An edit of a record for a handler, which sends it to a server.
+/// An edit of a record, which a handler sends to a server.
 ///
 /// An edit consists of one or more entries of the outbox: several changes of a record become one edit while they wait.
-/// A repeated attempt has the same contents and the same ``idempotencyKey``, also after a crash, and later changes of
-/// the record wait behind it. Only ``keys`` and the keys of ``references`` are read anew for each attempt.
+/// A repeated attempt has the same contents and the same ``idempotencyKey``, even after a crash. Later changes of the
+/// record wait until the server has decided on the edit. Only ``keys`` and the keys of ``references`` are read anew for
+/// each attempt.
 public struct ForwardRequest<Object: ManagedObject>: Sendable {
   let content: ForwardContent
 
@@ -20,23 +21,24 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   public var attempt: Int { content.attempt }
   /// The record, in the store of the entry.
   public var record: OutboxRecord { content.record }
-  /// The record's identifier; `nil` when the model has no entity for the
-  /// record any more. The record itself may be deleted.
+  /// The record's identifier; `nil` when the model has no entity for the record any more. The record itself may already
+  /// be deleted.
   public var objectID: ManagedObjectID? { content.objectID }
-  /// The identifying attributes of the record at present, by name. After the server has assigned a key to an inserted
-  /// record, these are the server's values.
+  /// The values of the identifying attributes by which the server knows the record, by name. After the server has
+  /// assigned a key to an inserted record, the key is among them.
   public var keys: [String: AttributeValue] { content.keys }
   /// The new values of changed attributes, by name: all attributes for an insert, none for a delete.
   public var values: [String: AttributeValue] { content.values }
   /// The values of changed attributes before the edit, by name: none for an insert, all attributes for a delete. After
-  /// a conflict that was resolved in favor of the edit, the server's values, so that a server that compares the bases
+  /// a conflict resolved in favor of the edit, these are the server's values, so that a server that compares bases
   /// accepts the edit. A deletion keeps its bases.
   public var base: [String: AttributeValue] { content.base }
-  /// The records that changed to-one relationships lead to, by the names of the relationships. A relationship that was
-  /// cleared has no record.
+  /// The new targets of changed to-one relationships, by the names of the relationships; `nil` for a relationship
+  /// without a target.
   public var references: [String: ForwardReference?] { content.references }
-  /// The changed members of to-many relationships, by the names of the relationships. A link of a many-to-many relationship
-  /// is an edit of one side, whose entity and relationship have the first name in order: `Tag.tasks` before `Task.tags`.
+  /// The changed members of to-many relationships, by the names of the relationships. A link of a many-to-many
+  /// relationship is an edit of only one side: the side whose `Entity.relationship` comes first in the alphabet,
+  /// `Tag.tasks` before `Task.tags`.
   public var members: [String: ForwardMembers] { content.members }
   /// The names of all changed properties.
   public var changedProperties: Set<String> {
@@ -52,7 +54,8 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
 }
 
 extension ForwardRequest where Object: DeclaredEntity {
-  /// The new value of an attribute; `nil` when the edit does not change it, or when the value is of another type.
+  /// The new value of an attribute; `nil` when the edit does not change the attribute, or when the value has another
+  /// type.
   public subscript<Value: AttributeConvertible>(
     attribute: KeyPath<Object.Properties, AttributeKey<Value>>
   ) -> Value? {
@@ -66,14 +69,15 @@ extension ForwardRequest where Object: DeclaredEntity {
     content.keys[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
   }
 
-  /// The value of an attribute before the edit; `nil` when the edit does not change it.
+  /// The value of an attribute before the edit; `nil` when the edit does not change the attribute.
   public func base<Value: AttributeConvertible>(
     _ attribute: KeyPath<Object.Properties, AttributeKey<Value>>
   ) -> Value? {
     content.base[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
   }
 
-  /// The record that a changed to-one relationship leads to; `nil` when the edit does not change it, or clears it.
+  /// The new target of a to-one relationship; `nil` when the edit does not change the relationship, or removes its
+  /// target.
   public func reference<Target>(
     _ relationship: KeyPath<Object.Properties, ToOneKey<Target>>
   ) -> ForwardReference? {

@@ -3,25 +3,25 @@ import Foundation
 
 /// The entries that a search of a forwarder leaves to later searches.
 struct ForwardRest: Sendable {
-  /// The earliest next attempt of an entry whose time has not come; `nil` without such an entry.
+  /// The earliest future attempt of a pending entry; `nil` without such an entry.
   var nextAttempt: Date?
   /// The earliest end of a claim of another forwarder; `nil` without such a claim.
   var nextLeaseEnd: Date?
-  /// Whether an entry is in no edit that this forwarder has claimed. The settlement of an edit may make the entry ready.
+  /// Whether this forwarder has not claimed some entry. The settlement of another edit may make such an entry ready.
   var hasWaitingEntries = true
-  /// The numbers of all entries; `nil` when the search did not read all.
+  /// The numbers of entries by state; `nil` when the search did not read all entries.
   var counts: OutboxCounts?
 
-  /// The date of the next search; `nil` when only news ask for a search.
+  /// The date of the next search; `nil` when only a message asks for a search.
   var nextDue: Date? { [nextAttempt, nextLeaseEnd].compactMap { $0 }.min() }
 }
 
 extension ForwardRest {
-  /// The rest of a search that has read all entries.
+  /// Determines the rest of a search that has read all entries.
   ///
   /// - Parameters:
   ///   - nodes: All entries, as they were before the claims of the search.
-  ///   - steps: The edits that this forwarder has claimed, also in earlier searches.
+  ///   - steps: The edits that this forwarder has claimed, in this and in earlier searches.
   ///   - maximumDelay: The longest time until the next search.
   init(of nodes: [OutboxNode], besides steps: [OutboxStep], at now: Date, maximumDelay: Duration) {
     let heads = Set(steps.map(\.head.id))
@@ -47,7 +47,7 @@ extension ForwardRest {
     self.counts = counts
   }
 
-  /// Takes the entries of an accepted edit out of the numbers.
+  /// Subtracts the entries of an accepted edit from the numbers.
   mutating func remove(_ step: OutboxStep) {
     counts?.sending -= 1
     counts?.pending -= step.entries.count - 1

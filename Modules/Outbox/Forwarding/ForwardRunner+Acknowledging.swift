@@ -2,10 +2,10 @@ import CoherenceCore
 import Foundation
 
 extension ForwardRunner {
-  /// Applies the results of attempts: all in one transaction, or each in its own where another writer interferes or the
-  /// store refuses a value.
+  /// Writes the results of attempts to the store: all in one transaction, or each in a transaction of its own after a
+  /// conflict with another writer or a refused value.
   ///
-  /// When the store fails, the results stay for a later attempt.
+  /// When the store fails, the results stay in ``outcomes`` and are written again after a delay.
   func acknowledge() async {
     let isCanceling = inbox.mode == .canceling
     let now = outbox.options.now()
@@ -29,7 +29,7 @@ extension ForwardRunner {
     }
   }
 
-  /// Applies settlements in one transaction.
+  /// Writes settlements in one transaction.
   ///
   /// - Returns: For each settlement, whether this forwarder still had the claim; `nil` when each needs a transaction of
   ///   its own.
@@ -41,7 +41,7 @@ extension ForwardRunner {
     }
   }
 
-  /// Applies a settlement in its own transaction, again after each interference of another writer.
+  /// Writes a settlement in its own transaction, and repeats it after each conflict with another writer.
   private func settleAlone(_ settlement: ForwardSettlement) async throws {
     var settlement = settlement
     var (races, copies) = (0, 0)
@@ -55,10 +55,11 @@ extension ForwardRunner {
         // A merge has inserted the server's record since the writer looked for copies.
         copies += 1
       } catch  where Self.isRefusal(error) && settlement.removesEntries {
-        // The server has the edit, and its values do not fit here: the user decides.
+        // The store refuses the server's values: the user decides. The edit is not parked as refused, because the
+        // server may have applied it.
         settlement = .park(settlement.flight, error, isRefused: false)
       } catch  where Self.isRefusal(error) && settlement.keepsConflict {
-        // The keys of the server's record do not fit here: the entry waits without the server's values.
+        // The store refuses the keys of the server's record: the entry is parked without the server's values.
         settlement.consequence = .park(error: error.logText, isRefused: true)
       }
     }
@@ -70,7 +71,7 @@ extension ForwardRunner {
     let isEnding = inbox.mode != .running
     return try await outbox.newContext().perform { context in
       let entries = try SettledEntries(of: settlements, claim, in: context)
-      // The entries that become ready now are left to other forwarders.
+      // This forwarder stops, so that other forwarders have to send the entries that become ready now.
       if isEnding { context.signalOnSave(OutboxChannel.entries) }
       var confirmations: [Confirmation] = []
       let settled = try settlements.map { try writer.write($0, entries, &confirmations, in: context) }
@@ -80,7 +81,7 @@ extension ForwardRunner {
     }
   }
 
-  /// Publishes settlements after their transaction.
+  /// Updates the counts and sends the events of settlements, after their transaction.
   private func finish(_ settlements: [ForwardSettlement], _ settled: [Bool]) {
     needsMeasurement = true
     for (settlement, isOurs) in zip(settlements, settled) {
@@ -102,8 +103,8 @@ extension ForwardRunner {
     }
   }
 
-  /// Asks for a search, unless the settlement of the edit leaves nothing that the search could find: the last search has
-  /// seen no entry beside those of claimed edits, and a save since then has signaled.
+  /// Asks for a search, unless the search could find nothing: the last search saw only the entries of claimed edits,
+  /// and a later save has signaled its entries.
   private func noteRest(after settlement: ForwardSettlement, isOurs: Bool) {
     guard isOurs, settlement.removesEntries, settlement.flight.step.deferredReferences.isEmpty else {
       hasMore = true
@@ -114,7 +115,7 @@ extension ForwardRunner {
     if rest.hasWaitingEntries { hasMore = true }
   }
 
-  /// Whether the store refuses a value of the server for ever.
+  /// Whether the store refuses a value of the server, so that a repetition is useless.
   private static func isRefusal(_ error: any Error) -> Bool {
     guard let error = error as? CoherenceError, !error.isRetryable else { return false }
     return refusals.contains(error.code)
@@ -127,16 +128,16 @@ extension ForwardRunner {
 }
 
 extension ForwardSettlement {
-  /// Whether the settlement may give a new record its key.
+  /// Whether the settlement may write an assigned key to a new record.
   fileprivate var isOfInsert: Bool { flight.step.kind == .insert }
 
-  /// Whether the server has the edit.
+  /// Whether the entries are deleted, because the server has applied the edit or the server's values win.
   fileprivate var removesEntries: Bool { if case .remove = consequence { true } else { false } }
 
   /// Whether the server's values become a conflict for the user.
   fileprivate var keepsConflict: Bool { if case .keepConflict = consequence { true } else { false } }
 
-  /// Whether no further attempt follows by itself.
+  /// Whether no further attempt follows without the user.
   fileprivate var endsEdit: Bool {
     switch consequence {
     case .remove, .park, .keepConflict: true

@@ -3,8 +3,8 @@ import CoherenceCore
 extension ForwardRunner {
   private static let measuringInterval = Duration.seconds(10)
 
-  /// Reports the numbers of entries to the observer of the stack: when nothing is being sent, and at intervals meanwhile.
-  /// Without an observer nothing is counted.
+  /// Reports the numbers of entries to the observer of the stack: whenever no edit is on its way, and otherwise every
+  /// ten seconds. Counts nothing without an observer.
   func measureIfDue() async {
     guard needsMeasurement, outbox.coordinator.isObserved else { return }
     let now = ContinuousClock.now
@@ -17,10 +17,10 @@ extension ForwardRunner {
     }
   }
 
-  /// The numbers of entries as the last search has found them, or else as the stores count them.
+  /// The numbers of entries that the last search has counted, or else a count by the stores.
   private func currentCounts() async -> OutboxCounts? {
     if !isPaused, let counts = rest.counts { return counts }
-    // A failure of the store shows itself in the next search.
+    // An error is ignored, because the next search reports a failure of the store.
     return try? await outbox.counts()
   }
 }

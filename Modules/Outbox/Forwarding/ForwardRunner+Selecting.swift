@@ -5,8 +5,9 @@ extension ForwardRunner {
   /// The result of a search.
   private struct Selection: Sendable {
     var calls: [ForwardCall] = []
-    /// The entries that cannot be sent, with their errors.
+    /// The claimed edits that no handler can send, with their errors.
     var unsendable: [ForwardOutcome] = []
+    /// Whether another search may find more ready entries.
     var hasMore = false
     var rest = ForwardRest()
   }
@@ -20,7 +21,7 @@ extension ForwardRunner {
         callLimit: options.concurrency + options.lookahead - calls.count - waitingCalls.count)
       failureCount = 0
     } catch {
-      // The wish for this search was taken back at its beginning, and nothing else may ask for the next one.
+      // The request for a search is marked as begun, so that without this flag no search would follow the delay.
       hasMore = true
       return delay(after: error)
     }
@@ -45,7 +46,7 @@ extension ForwardRunner {
       let limit = callLimit * desk.largestBatch
       let found = try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
         guard node.claimant == claimant else { return .untilLeaseEnds }
-        // Without an edit, the store had applied the claim although its save failed.
+        // A claim without an edit: the store has applied it although its save reported a failure.
         return flights[node.id] == nil ? .abandoned : .held
       }
       var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
@@ -55,7 +56,7 @@ extension ForwardRunner {
       let claimed = try claim.take(plan.steps, found.objects, until: lease, in: context)
       let loaded = try claimed.map { try outbox.loaded($0, in: context) }
       let contents = try ForwardContents(of: loaded, besides: found, outbox: outbox, context: context)
-      // An entry that a merge or another forwarder changed meanwhile is looked at again.
+      // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.
       let hasLostClaims = claimed.count < plan.steps.count
       var selection = Selection(hasMore: hasLostClaims || !found.isComplete)
       for step in loaded {
@@ -68,7 +69,7 @@ extension ForwardRunner {
       if found.isComplete {
         selection.rest = ForwardRest(
           of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
-        // The logs of such a store have entries too.
+        // A read-only store may have logged changes without entries.
         if outbox.hasReadOnlyStores { selection.rest.counts = nil }
         let isFull = plan.isFull || found.steps.count == limit
         if isFull, selection.rest.hasWaitingEntries { selection.hasMore = true }

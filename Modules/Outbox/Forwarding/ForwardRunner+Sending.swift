@@ -3,12 +3,12 @@ import CoherenceCore
 import Foundation
 
 extension ForwardRunner {
-  /// Starts calls with claimed edits, as far as the limit allows.
+  /// Starts waiting calls, up to the limit of concurrent calls.
   func startWaitingCalls() {
     while calls.count < options.concurrency, !waitingCalls.isEmpty { start(waitingCalls.removeFirst()) }
   }
 
-  /// Gives back the edits that were claimed ahead.
+  /// Releases the claims of the waiting calls, without an attempt.
   func releaseWaitingCalls() {
     for flight in waitingCalls.flatMap(\.flights) {
       outcomes.append(ForwardOutcome(flight: flight, result: nil, isOnline: true))
@@ -16,7 +16,7 @@ extension ForwardRunner {
     waitingCalls = []
   }
 
-  /// Calls a handler beside the loop.
+  /// Starts a task that calls a handler and puts the results into the inbox.
   private func start(_ call: ForwardCall) {
     let number = nextCall
     nextCall += 1
@@ -43,7 +43,7 @@ extension ForwardRunner {
     }
   }
 
-  /// Extends the leases of the edits that are being sent.
+  /// Extends the leases of all claimed edits.
   func renewLeases() async {
     let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
@@ -51,7 +51,8 @@ extension ForwardRunner {
     do {
       try await outbox.newContext().perform { context in try claim.renew(heads, until: lease, in: context) }
     } catch {
-      // The next renewal may succeed in time. Otherwise another forwarder sends the edits with the same keys.
+      // A later renewal may succeed before the leases end. Otherwise another forwarder sends the edits with the same
+      // keys.
       desk.send(.failed(error))
     }
   }

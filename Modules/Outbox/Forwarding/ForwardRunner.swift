@@ -2,38 +2,40 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// The loop that sends the entries of an outbox: selects, claims, calls handlers, and applies their answers.
+/// The loop that sends the entries of an outbox: it searches and claims entries, calls handlers, and writes the
+/// server's decisions to the store.
 ///
-/// The loop alone reads and writes entries, in one transaction for all edits of a turn. Calls of handlers run beside it
-/// and report to the inbox. Between two turns the loop waits for news, so that an idle forwarder does nothing.
+/// Only the loop reads and writes entries, in one transaction for all edits of a turn. Handlers run in tasks of their
+/// own, which put their results into the inbox. Between two turns the loop waits for a message, so that an idle
+/// forwarder does nothing.
 actor ForwardRunner {
   let outbox: Outbox
   let desk: ForwardDesk
   let options: ForwardOptions
   nonisolated let inbox = ForwardInbox()
-  /// The name in the claims of this forwarder.
+  /// The name of this forwarder in its claims.
   let claimant = UUID().uuidString
 
-  /// The claimed edits, by the identifier of the entry with the claim.
+  /// The claimed edits, by the identifier of the claimed entry.
   var flights: [ManagedObjectID: ForwardFlight] = [:]
-  /// The edits that handlers got and that are not acknowledged yet, by the entry with the claim.
+  /// The claimed entries of the edits that handlers have received, until the edits are settled.
   var sent: Set<ManagedObjectID> = []
   /// The running calls of handlers.
   var calls: [Int: Task<Void, Never>] = [:]
   var nextCall = 0
-  /// The calls with edits that are claimed ahead.
+  /// The calls whose edits are claimed, but whose handlers are not called yet.
   var waitingCalls: [ForwardCall] = []
-  /// The results that are not applied yet.
+  /// The results to be written to the store.
   var outcomes: [ForwardOutcome] = []
-  /// The server's values of conflicts that are sent again, by the entry with the claim.
+  /// The server's values for edits sent again after a conflict, by the claimed entry.
   var serverValues: [ManagedObjectID: [String: AttributeValue]] = [:]
-  /// Whether more entries are ready than the last search could start.
+  /// Whether the next turn searches without a message, because more entries may be ready.
   var hasMore = false
-  /// The entries that the last search has left.
+  /// The entries that the last search has left to later searches.
   var rest = ForwardRest()
-  /// The number of failures of the store in succession.
+  /// The number of failures of the store since the last success.
   var failureCount = 0
-  /// Whether the store is left alone after a failure.
+  /// Whether the loop waits for the end of the delay after a failure of the store.
   var isDelayed = false
   /// Whether the numbers of entries may have changed since the last report of them.
   var needsMeasurement = true
@@ -51,7 +53,7 @@ actor ForwardRunner {
     self.options = options
   }
 
-  /// Forwards until the end.
+  /// Runs the loop until the forwarder is stopped.
   func run() async {
     desk.send(.started)
     let listeners = makeListeners()
@@ -65,7 +67,7 @@ actor ForwardRunner {
 
   // MARK: Turns
 
-  /// Handles the news, and waits for more.
+  /// Handles the messages, and waits for another message.
   ///
   /// - Returns: Whether another turn follows.
   private func turn() async -> Bool {
@@ -95,11 +97,11 @@ actor ForwardRunner {
     return true
   }
 
-  /// Whether every result is applied, or could not be applied by a stopping forwarder: the leases of those end by
-  /// themselves.
+  /// Whether a stopping forwarder can end: every result is written, or the store has failed. The leases of unwritten
+  /// results expire.
   private var hasNoOutcomes: Bool { outcomes.isEmpty || failureCount > 0 }
 
-  /// Starts calls for ready entries, as far as the limit allows.
+  /// Searches for ready entries if a search is due, and ends the flushes if nothing is left to send.
   ///
   /// - Returns: Whether another turn follows at once.
   private func search(_ news: ForwardInbox.News) async -> Bool {
@@ -111,7 +113,7 @@ actor ForwardRunner {
       await startReadyCalls()
       if isDelayed || inbox.isDead { return inbox.isDead }
       setDueTimer()
-      // Another forwarder was faster with some of the entries.
+      // Another forwarder has claimed some of the entries first, or not all entries are read.
       if hasMore, wantsCalls { return true }
     }
     if isPaused, news.needsScan { needsMeasurement = true }
@@ -129,7 +131,7 @@ actor ForwardRunner {
     return false
   }
 
-  /// Whether a search is worth its cost: calls can start, and at most a half of the claimed ones is left.
+  /// Whether a search is worth its cost: at most half of the ``ForwardOptions/lookahead`` is still waiting.
   private var wantsCalls: Bool {
     calls.count + waitingCalls.count < options.concurrency + options.lookahead / 2
   }
@@ -138,7 +140,7 @@ actor ForwardRunner {
 
   private var isConnectSuspended: Bool { (outbox.container as? any Connect)?.suspended ?? false }
 
-  /// Whether nothing may be sent at the moment.
+  /// Whether the outbox, its Connect or the network forbids sending at the moment.
   private var isHeldBack: Bool { desk.isPaused || isConnectSuspended || !options.connectivity.isOnline }
 
   private func updatePause() {
@@ -149,15 +151,15 @@ actor ForwardRunner {
     if !isPaused { hasMore = true }
   }
 
-  /// The tasks that turn changes of the store, the network and the Connect into news.
+  /// Starts the tasks that turn signals of the store and changes of the network and the Connect into messages.
   private func makeListeners() -> [Task<Void, Never>] {
     let inbox = inbox
     let connectivity = options.connectivity
     var listeners = [
       Task.detached { for await _ in connectivity.changes { inbox.requestPauseUpdate() } }
     ]
-    // Each save that may make an entry ready signals, in this process and in others: saves of edits, merges that change
-    // entries, and changes of the user. The claims and settlements of a forwarder do not.
+    // Each save that may make an entry ready sends a signal to all processes: saves of edits, merges that change
+    // entries, and retried, edited or dropped entries. The claims and most settlements of a forwarder send none.
     let signals = outbox.coordinator.signals(OutboxChannel.entries)
     listeners.append(Task.detached { for await _ in signals { inbox.requestScan() } })
     if let suspensions = (outbox.container as? any SuspensionReporting)?.suspensions {
@@ -168,7 +170,7 @@ actor ForwardRunner {
 
   // MARK: Timers
 
-  /// Wakes the loop when the next waiting entry becomes ready.
+  /// Sets the timer that asks for a search at the earliest next attempt or end of a foreign lease.
   private func setDueTimer() {
     dueTimer?.cancel()
     dueTimer = nil
@@ -180,17 +182,17 @@ actor ForwardRunner {
       repeat {
         let part = min(rest, Self.longestSleep)
         guard (try? await clock.sleep(for: part)) != nil else { return }
-        // The date of the system may have been set forward, which the clock does not follow.
+        // The clock measures durations, so that it does not notice when the date of the system is set forward.
         rest = min(rest - part, .seconds(nextDue.timeIntervalSince(now())))
       } while rest > .zero
       inbox.requestScan()
     }
   }
 
-  /// A date that was set forward is noticed within this time while entries wait for a date.
+  /// The longest time until a waiting forwarder notices that the date of the system was set forward.
   private static let longestSleep = Duration.seconds(60)
 
-  /// Renews the leases in time while edits are being sent.
+  /// Runs a timer that asks for renewals of the leases while edits are claimed.
   private func setRenewalTimer() {
     if flights.isEmpty {
       renewalTimer?.cancel()
@@ -202,7 +204,7 @@ actor ForwardRunner {
     }
   }
 
-  /// Leaves the store alone for a time after a failure.
+  /// Reports a failure of the store, and starts the delay before the next access.
   func delay(after error: any Error) {
     failureCount += 1
     isDelayed = true

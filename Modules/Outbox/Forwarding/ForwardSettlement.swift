@@ -2,20 +2,20 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// The consequence of an attempt for the entries of its edit.
+/// The effect of an attempt on the entries of its edit, with the event and the counts to report.
 struct ForwardSettlement: Sendable {
   enum Consequence: Sendable {
-    /// The entries are removed, and the server's values are written to the record.
+    /// The entries are deleted, and the server's values are written to the record.
     case remove([String: AttributeValue])
-    /// Another attempt follows at a date.
+    /// Another attempt follows at a date. `counts` says whether the failed attempt counts.
     case again(Date, error: String, counts: Bool)
     /// Another attempt follows under a new idempotency key.
     case renew
     /// The entries return to their state before the claim, because nothing was sent.
     case release
-    /// The entries are parked. A refused edit is certainly not applied by the server.
+    /// The first entry is parked. The server has certainly not applied a refused edit.
     case park(error: String, isRefused: Bool)
-    /// The entries are parked, and the server's values are kept as a conflict for the user.
+    /// The first entry is parked, and the server's values become a conflict for the user.
     case keepConflict([String: AttributeValue], error: String)
   }
 
@@ -23,10 +23,12 @@ struct ForwardSettlement: Sendable {
   var consequence: Consequence
   var event: OutboxEvent?
   var count: @Sendable (inout ForwardStatistics) -> Void
-  /// The server's values of a conflict that is sent again.
+  /// The server's values, if the edit is sent again after a conflict: the bases of the next request.
   var serverValues: [String: AttributeValue]?
 
-  /// - Parameter isCanceling: Whether the forwarder has canceled its attempts.
+  /// - Parameters:
+  ///   - outcome: The result of the attempt.
+  ///   - isCanceling: Whether the forwarder has canceled its attempts.
   init(_ outcome: ForwardOutcome, options: ForwardOptions, now: Date, isCanceling: Bool) {
     let flight = outcome.flight
     switch outcome.result {
@@ -60,7 +62,7 @@ struct ForwardSettlement: Sendable {
 
   private init(conflict values: [String: AttributeValue], _ flight: ForwardFlight, _ options: ForwardOptions) {
     var resolution = options.conflictPolicy.resolve(flight.request, values)
-    // A server that reports the conflict again and again must not be asked for ever.
+    // The number of attempts is limited even if the server reports the conflict each time.
     if resolution == .sendAgain, flight.content.attempt >= options.retry.attempts { resolution = .park }
     let consequence: Consequence =
       switch resolution {
@@ -88,7 +90,7 @@ struct ForwardSettlement: Sendable {
     self.count = count
   }
 
-  /// The consequence of an error of the user's handler, or of the store when the server's values could not be written.
+  /// Parks an edit after an error of the handler, or after an error of the store that refused the server's values.
   static func park(_ flight: ForwardFlight, _ error: any Error, isRefused: Bool) -> ForwardSettlement {
     ForwardSettlement(
       flight, .park(error: error.logText, isRefused: isRefused), .parked(flight.request, error: error)
@@ -100,7 +102,8 @@ struct ForwardSettlement: Sendable {
     _ now: Date
   ) -> ForwardSettlement {
     let delay = min(delay, options.longestDelay)
-    // Not the present date, which a clock that is set back would turn into a later one.
+    // An attempt without a delay gets ``OutboxEntryRecord/atOnce`` instead of the present date, which would lie in the
+    // future after the clock is set back.
     let date = delay > .zero ? now.addingTimeInterval(delay / .seconds(1)) : OutboxEntryRecord.atOnce
     return ForwardSettlement(
       flight, .again(date, error: error.logText, counts: counts),

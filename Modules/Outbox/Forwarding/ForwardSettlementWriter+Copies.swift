@@ -1,12 +1,15 @@
 import CoherenceCore
 
 extension ForwardSettlementWriter {
-  /// Deletes the records that merges have inserted under a key which the server's answer gives to another record: a page
-  /// had the server's record before the answer came. The other record takes over the members of to-many relationships.
+  /// Deletes the copies of a record whose key the server has just assigned. A merge has inserted such a copy, because a
+  /// page showed the server's record before the reply with the key arrived. The record takes over the copy's members of
+  /// to-many relationships.
   ///
-  /// A copy with edits of the user stays, so that the save refuses the key and the entry is parked.
+  /// A copy with edits of the user stays. The save then refuses the key, and the entry is parked.
   ///
-  /// - Parameter keys: The values of the identifying attributes.
+  /// - Parameters:
+  ///   - object: The record of the user.
+  ///   - keys: The assigned values of the identifying attributes.
   func replaceCopies(
     of object: ManagedObject, _ keys: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {
@@ -16,7 +19,7 @@ extension ForwardSettlementWriter {
       keys.sorted { $0.key < $1.key }.map { name, value in
         .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))
       })
-    // The key of the object itself is still unset in the store.
+    // The store does not have the key of the object itself yet, so that the fetch finds only copies.
     for copy in try context.fetch(request) where copy.objectID != object.objectID {
       let id = copy.objectID
       let edits = try outbox.entries(ofKeys: [id.key], root: id.entity.root, in: context)
@@ -28,8 +31,8 @@ extension ForwardSettlementWriter {
     }
   }
 
-  /// Moves members, so that no delete rule of the copy applies to them. The object keeps its own to-one targets, which the
-  /// server has got with the edit.
+  /// Moves the members of a copy to the object, so that the deletion of the copy does not delete them. The object keeps
+  /// its to-one targets, which the edit has sent to the server.
   private func moveMembers(
     of relationship: RelationshipDescription, from copy: ManagedObject, to object: ManagedObject
   ) throws {

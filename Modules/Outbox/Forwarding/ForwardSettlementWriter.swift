@@ -1,16 +1,16 @@
 import CoherenceCore
 import Foundation
 
-/// Writes the consequences of attempts into a context.
+/// Writes settlements into a context, which the caller saves.
 struct ForwardSettlementWriter: Sendable {
   let outbox: Outbox
 
-  /// Writes a consequence; the caller saves.
+  /// Writes a settlement; the caller saves.
   ///
   /// - Parameters:
   ///   - entries: The entries of the settlements.
-  ///   - confirmations: Receives the edit, if the server has accepted it.
-  /// - Returns: Whether the forwarder still has the claim. Otherwise nothing is written.
+  ///   - confirmations: Receives the confirmation of an accepted edit.
+  /// - Returns: Whether the forwarder still has the claim. Without the claim nothing is written.
   func write(
     _ settlement: ForwardSettlement, _ entries: SettledEntries, _ confirmations: inout [Confirmation],
     in context: ManagedObjectContext
@@ -29,10 +29,10 @@ struct ForwardSettlementWriter: Sendable {
     case .again(let date, let error, let counts):
       release(record, .pending, error: error)
       record.nextAttempt = date
-      // The first attempt stays counted: the server may have the edit.
+      // The first attempt stays counted, because the server may have applied the edit.
       if !counts { record.attempts = max(1, record.attempts - 1) }
     case .release:
-      // Another forwarder may send the entry at once.
+      // The signal lets another forwarder send the entry at once.
       context.signalOnSave(OutboxChannel.entries)
       release(record, .pending, error: record.lastError)
       record.attempts = Int64(flight.step.head.attempts)
@@ -59,7 +59,7 @@ struct ForwardSettlementWriter: Sendable {
     record.lastError = error
   }
 
-  /// Gives an edit a new idempotency key: a server may answer the old one with its first decision for ever.
+  /// Gives an edit a new idempotency key. A server may repeat its first decision for the old key.
   private func renewKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
     let key = flight.content.idempotencyKey
     let ids = flight.step.entries.map(\.id)
@@ -70,7 +70,7 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Conflicts
 
-  /// Keeps the server's values as a conflict for the user.
+  /// Writes the server's values as a conflict for the user.
   private func keepConflict(
     _ values: [String: AttributeValue], of flight: ForwardFlight, _ record: OutboxEntryRecord,
     in context: ManagedObjectContext
@@ -81,7 +81,7 @@ struct ForwardSettlementWriter: Sendable {
       over: id, serverValues: values, keys: Set(flight.step.identity.keys), in: context, now: outbox.options.now)
   }
 
-  /// Gives a new record the key of the server's record with which it is in conflict.
+  /// Writes the key of the server's record to a new record in conflict with it.
   private func applyKeys(
     _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID,
     in context: ManagedObjectContext
@@ -96,7 +96,8 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Values of the server
 
-  /// Writes the server's values to the record, except for properties with a later edit, and new keys to later entries.
+  /// Writes the server's values to the record, except for properties with a later edit, and assigned keys to the later
+  /// entries.
   ///
   /// - Parameter entries: All entries of the record.
   /// - Returns: The former values of the changed attributes.

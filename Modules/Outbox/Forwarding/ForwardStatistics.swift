@@ -1,22 +1,23 @@
-/// The counts of a forwarder since the outbox was made.
+/// The counts of an outbox's forwarding since the outbox was made.
 public struct ForwardStatistics: Sendable, Hashable {
-  /// The number of calls of handlers, by edit: an edit in a batch counts by itself.
+  /// The number of edits given to handlers. Each edit of a batch counts.
   public var attempts = 0
   /// The number of edits that the server has accepted.
   public var accepted = 0
-  /// The number of failed attempts after which another one follows.
+  /// The number of failed attempts that another attempt follows.
   public var retried = 0
-  /// The number of edits that were parked.
+  /// The number of times that an edit was parked.
   public var parked = 0
   /// The number of conflicts that the server reported.
   public var conflicts = 0
-  /// The number of entries that became a part of an earlier entry's edit.
+  /// The number of entries that an attempt sent as a part of an earlier entry's edit.
   public var coalesced = 0
-  /// The number of edits that another forwarder took over, because the lease had expired.
+  /// The number of results that were ignored, because another forwarder had taken over the edit after the end of its
+  /// lease.
   public var lost = 0
   /// The number of searches for entries to send. An idle forwarder does not search.
   public var scans = 0
-  /// The number of edits that are being sent now.
+  /// The number of edits that handlers are sending now.
   public var inFlight = 0
 
   /// Makes counts of zero.

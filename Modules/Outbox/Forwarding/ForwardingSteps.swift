@@ -6,9 +6,9 @@ package enum ForwardingStep: String, Sendable, CaseIterable {
   case claimed
   /// The handler is about to be called.
   case sent
-  /// The handler has returned an answer or an error.
+  /// The handler has returned a decision of the server, or thrown an error.
   case answered
-  /// The answer is applied, and the entries are removed.
+  /// The decision is written to the store.
   case acknowledged
 }
 

@@ -19,11 +19,11 @@ extension Outbox {
   /// }
   /// try outbox.start()
   /// ```
-  /// An edit without a handler for its kind is parked. The handlers of a subentity are preferred to those of its
-  /// ancestors.
+  /// An edit without a handler for its kind is parked. The handlers of a subentity take precedence over the handlers of
+  /// its ancestors.
   ///
   /// - Throws: ``ErrorCode/unknownEntity`` when the model does not have the entity; ``ErrorCode/unmanagedEntity`` when
-  ///   the outbox does not record its changes.
+  ///   the outbox does not record the changes of the entity.
   public func forward<Object: DeclaredEntity>(
     _ type: Object.Type, _ register: (inout ForwardHandlers<Object>) -> Void
   ) throws {
@@ -32,7 +32,8 @@ extension Outbox {
     try forward(handlers.route, Object.entityName)
   }
 
-  /// Registers the handlers of an entity by its name; see ``forward(_:_:)-(Object.Type,_)``.
+  /// Registers the handlers of an entity by its name; see ``forward(_:_:)-(Object.Type,_)``. For an entity without a
+  /// declared class.
   public func forward(
     _ entityName: String, _ register: (inout ForwardHandlers<ManagedObject>) -> Void
   ) throws {
@@ -52,19 +53,19 @@ extension Outbox {
     desk.register(route, for: entity)
   }
 
-  /// The part of the outbox that forwards.
+  /// The state of the forwarding, made at the first use.
   var desk: ForwardDesk { attached(ForwardDesk.self) { ForwardDesk(container as? any WorkEventPublishing) } }
 }
 
 // MARK: - Running
 
 extension Outbox {
-  /// Starts to send the entries of the outbox: the entries of earlier processes, and new entries as they are saved.
-  /// Does nothing while the outbox is started.
+  /// Starts to send the entries of the outbox: the entries of earlier processes, and new entries after each save. Does
+  /// nothing while the outbox is started.
   ///
-  /// Each edit is sent at least once, in the order of the edits of its record, after the inserts of records that it
-  /// refers to, and before the deletes of records that it referred to. Several processes may forward one outbox: a
-  /// claim with a lease gives each edit to one process. A started outbox is retained until it is stopped.
+  /// Each edit is sent at least once: after the earlier edits of its record, after the inserts of the records to which
+  /// it refers, and before the deletes of the records to which its record referred. Several processes may forward the
+  /// same store: a claim with a lease gives each edit to one process. A started outbox is retained until it is stopped.
   ///
   /// - Throws: ``ErrorCode/illegalState`` without handlers.
   public func start(_ options: ForwardOptions = ForwardOptions()) throws {
@@ -79,11 +80,11 @@ extension Outbox {
     }
   }
 
-  /// Stops sending. Does nothing while the outbox is stopped.
+  /// Stops sending, and returns after the end of all handler calls. Does nothing while the outbox is stopped.
   ///
-  /// - Parameter mode: The treatment of edits that are being sent. After `.drain` their answers are awaited and
-  ///   applied. After `.cancel` their tasks are canceled; the next start sends an edit without an answer again, with the
-  ///   same idempotency key.
+  /// - Parameter mode: The treatment of the running handler calls. `.drain` waits for their results and writes them to
+  ///   the store. `.cancel` cancels their tasks; the next start sends an edit without a decision again, with the same
+  ///   idempotency key.
   public func stop(_ mode: StopMode = .drain) async {
     guard let runner = desk.runner else { return }
     runner.inbox.stop(mode)
@@ -93,33 +94,34 @@ extension Outbox {
   /// Whether the outbox is started.
   public var isStarted: Bool { desk.runner != nil }
 
-  /// Whether nothing new is sent. Edits that are being sent continue. May be set from any thread, before the start too.
+  /// Whether the outbox starts no new handler calls. Running calls continue. May be set from any thread, and before
+  /// ``start(_:)``.
   public var isPaused: Bool {
     get { desk.isPaused }
     set { desk.isPaused = newValue }
   }
 
-  /// Sends nothing new until ``resume()``.
+  /// Starts no new handler calls until ``resume()``.
   public func pause() { isPaused = true }
   /// Continues after ``pause()``.
   public func resume() { isPaused = false }
 
-  /// Waits until every edit that this outbox can send is accepted or parked, edits between two attempts included. While
-  /// the server is down the call takes as long as all attempts.
+  /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
+  /// attempt. While the server is down, the call lasts until all attempts are used up.
   ///
-  /// An edit that another process has claimed is that process's to send. The call returns without it, unless it is asked to
-  /// wait: such entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``. When the
-  /// other process has crashed, a started outbox takes the edit over at the end of the lease, see
+  /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
+  /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.
+  /// When the other process has crashed, a started outbox takes its edits over at the end of their leases, see
   /// ``ForwardOptions/leaseDuration``.
   ///
-  /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns as soon as nothing
-  /// is being sent.
+  /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns after the end of
+  /// the running handler calls.
   ///
-  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other processes have claimed: until the
-  ///   end of each lease, at which this outbox looks again, and takes the edit of a crashed process over.
-  /// - Returns: The number of entries that are left: parked ones, those of other processes, entries that wait for such
-  ///   entries, and all entries that a pause holds back.
-  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops before.
+  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other processes have claimed. At the
+  ///   end of a lease this outbox searches again, and takes over the edit of a crashed process.
+  /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
+  ///   for such entries, and during a pause all unsent entries.
+  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
     guard let runner = desk.runner else { throw Self.notStarted }
@@ -127,8 +129,8 @@ extension Outbox {
     return try await counts().total
   }
 
-  /// A new stream of the events from now on, in order. The stream keeps every event until it is read. The events of an
-  /// outbox of a Connect are in the stream `Connect.events` too, as `ConnectEvent.work`.
+  /// A new stream of the forwarding's events from now on, in their order. The stream keeps each event until the reader
+  /// takes it. The stream `Connect.events` of the outbox's Connect has the same events, as `ConnectEvent.work`.
   public var events: AsyncStream<OutboxEvent> { desk.events }
 
   /// The counts of the forwarding since the outbox was made. May be read from any thread.

@@ -5,20 +5,20 @@ public import CoherenceCore
 public enum OutboxEvent: Sendable {
   /// The forwarding has started.
   case started
-  /// The forwarding has stopped: nothing is being sent.
+  /// The forwarding has stopped, and no handler is running.
   case stopped
-  /// Nothing is sent until ``resumed``, because the outbox is paused, its Connect is suspended, or the network is
-  /// offline.
+  /// No new handler calls start until ``resumed``, because the outbox is paused, its Connect is suspended, or the
+  /// network is offline.
   case paused
   /// The forwarding continues after ``paused``.
   case resumed
-  /// An edit is sent to its handler.
+  /// An edit is given to its handler.
   case sending(ForwardRequest<ManagedObject>)
-  /// The server has accepted an edit, its answer is applied, and the entries are removed.
+  /// The server has accepted an edit. The server's values are written to the record, and the entries are deleted.
   case accepted(ForwardRequest<ManagedObject>)
-  /// An attempt has failed, and another one follows after the delay.
+  /// An attempt has failed, and another attempt follows after the delay.
   case willRetry(ForwardRequest<ManagedObject>, error: any Error, delay: Duration)
-  /// An edit is parked with its error. Later edits of its record wait, and other edits go on.
+  /// An edit is parked with its error. Later edits of its record wait; edits of other records are still sent.
   case parked(ForwardRequest<ManagedObject>, error: any Error)
   /// The server has reported a conflict, with the values of its record.
   case conflict(
@@ -26,7 +26,7 @@ public enum OutboxEvent: Sendable {
     resolution: ForwardConflictPolicy.Resolution)
   /// The store failed while entries were read or written. The forwarding continues after a delay.
   case failed(any Error)
-  /// Nothing is left to be sent now.
+  /// No edit can be sent now, and no handler is running.
   case idle
 }
 

@@ -1,11 +1,11 @@
 import CoherenceCore
 
-/// The entries of settlements, read together inside of the context that writes the settlements.
+/// The entries that settlements change, read together in the context that writes the settlements.
 struct SettledEntries {
-  /// The entries with the claims of the forwarder. An entry that another forwarder has taken over is missing.
+  /// The entries that the forwarder has claimed. An entry that another forwarder has taken over is missing.
   let heads: [ManagedObjectID: OutboxEntryRecord]
-  /// The entries of the records that get values of the server, in the order of each record's saves, with those that the log
-  /// has: in the state of the stores in which the records are read.
+  /// The entries of the records that get values of the server, in the order of each record's saves, logged changes
+  /// included. They are read in the same state of the stores as the records.
   let entries: [ManagedObjectID: [OutboxEntryRecord]]
 
   init(of settlements: [ForwardSettlement], _ claim: ForwardClaim, in context: ManagedObjectContext) throws {

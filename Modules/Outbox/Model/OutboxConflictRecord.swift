@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// The record of one conflict: a changed record has at most one.
+/// The record of one conflict. A changed record has at most one conflict.
 final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()
@@ -27,7 +27,7 @@ final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
     }
   }
 
-  /// The present name of the record's entity at the time of the conflict.
+  /// The name that the record's entity had in the model at the time of the conflict.
   var entityName: String {
     get { self[Properties.table.entityName] }
     set { self[Properties.table.entityName] = newValue }
@@ -46,12 +46,12 @@ final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.kind] }
     set { self[Properties.table.kind] = newValue }
   }
-  /// The time of the first merge that found the conflict.
+  /// The time at which a merge or a reply of the server first showed the conflict.
   var detected: Date {
     get { self[Properties.table.detected] }
     set { self[Properties.table.detected] = newValue }
   }
-  /// The names of the properties in conflict, one a line.
+  /// The names of the properties in conflict, separated by line feeds.
   var names: String {
     get { self[Properties.table.names] }
     set { self[Properties.table.names] = newValue }

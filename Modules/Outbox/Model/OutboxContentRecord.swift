@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// The whole payload of an entry with large values, apart from the entry so that lists of entries do not read it.
+/// The whole payload of an entry with large values. It is a record of its own, so that lists of entries do not read it.
 final class OutboxContentRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()

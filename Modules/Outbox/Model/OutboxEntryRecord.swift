@@ -3,9 +3,9 @@ import Foundation
 
 /// The record of one entry: the change of one record by one save.
 ///
-/// The values that describe the change are written once, by the save. The state of sending changes on the first entry
-/// of a record only: ``state``, ``attempts``, ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease``
-/// and ``claimant``.
+/// The values that describe the change are written once, when the entry is made from the log; merges and the user may
+/// rewrite them. The state of sending changes on the first entry of a record only: ``state``, ``attempts``,
+/// ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease`` and ``claimant``.
 final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()
@@ -66,25 +66,28 @@ final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
     }
   }
 
-  /// The store of an entry that was made in this context and is not saved.
+  /// The store of an unsaved entry of this context, which will receive it.
   var assignedStore: StoreIdentifier?
 
   /// The store of the entry.
   var storeIdentifier: StoreIdentifier? { objectID.storeIdentifier ?? assignedStore }
 
-  /// The date of an attempt that may begin at any time. Not the present: the clock may be set back afterwards.
+  /// The value of ``nextAttempt`` for an attempt that may begin at any time. The present time would not do: the clock
+  /// may be set back later.
   static let atOnce = Date(timeIntervalSince1970: 0)
 }
 
 // MARK: - The change
 
 extension OutboxEntryRecord {
-  /// The order among all entries: microseconds since 1970, raised where the clock stands still or is set back.
+  /// The position in the order of all entries: microseconds since 1970, raised where the clock stands still or is set
+  /// back.
   var sequence: Int64 {
     get { self[Properties.table.sequence] }
     set { self[Properties.table.sequence] = newValue }
   }
-  /// The greatest sequence that the same save reserved: entries up to it include all entries of the save.
+  /// The greatest sequence that the save reserved. A reader of all entries up to this sequence has all entries of the
+  /// save.
   var transaction: Int64 {
     get { self[Properties.table.transaction] }
     set { self[Properties.table.transaction] = newValue }
@@ -104,7 +107,7 @@ extension OutboxEntryRecord {
     get { self[Properties.table.recordKey] }
     set { self[Properties.table.recordKey] = newValue }
   }
-  /// The version of the record after the save. Saves of one record have ascending versions, whichever process saves.
+  /// The version of the record after the save. The versions of a record ascend with its saves, in all processes.
   var recordVersion: Int64 {
     get { self[Properties.table.recordVersion] }
     set { self[Properties.table.recordVersion] = newValue }
@@ -137,7 +140,7 @@ extension OutboxEntryRecord {
     get { self[Properties.table.references] }
     set { self[Properties.table.references] = newValue }
   }
-  /// The changes, in the format of ``EntryWriter``; large values by their size only.
+  /// The changes, in the format of ``EntryWriter``, with only the sizes of large values.
   var payload: Data {
     get { self[Properties.table.payload] }
     set { self[Properties.table.payload] = newValue }
@@ -158,7 +161,8 @@ extension OutboxEntryRecord {
     get { self[Properties.table.state] }
     set { self[Properties.table.state] = newValue }
   }
-  /// The number of claims so far: each is followed by a request, unless the process ended first.
+  /// The number of claims that count as attempts, since the last retry by the user. A request follows each claim,
+  /// unless the process ends first.
   var attempts: Int64 {
     get { self[Properties.table.attempts] }
     set { self[Properties.table.attempts] = newValue }
@@ -173,7 +177,7 @@ extension OutboxEntryRecord {
     get { self[Properties.table.lastError] }
     set { self[Properties.table.lastError] = newValue }
   }
-  /// Whether the server refused the entry, so that the change is certainly not applied there.
+  /// Whether the server refused the entry. The server has certainly not applied a refused change.
   var isRejected: Bool {
     get { self[Properties.table.isRejected] }
     set { self[Properties.table.isRejected] = newValue }
@@ -184,12 +188,12 @@ extension OutboxEntryRecord {
     get { self[Properties.table.groupEnd] }
     set { self[Properties.table.groupEnd] = newValue }
   }
-  /// The end of the claim.
+  /// The time until which no other forwarder sends the entry.
   var lease: Date? {
     get { self[Properties.table.lease] }
     set { self[Properties.table.lease] = newValue }
   }
-  /// The name of the forwarder that has the claim.
+  /// The name of the forwarder that sends the entry.
   var claimant: String? {
     get { self[Properties.table.claimant] }
     set { self[Properties.table.claimant] = newValue }

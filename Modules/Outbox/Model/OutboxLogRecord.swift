@@ -1,10 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// The changes of one save whose entries were not made yet, or a part of the changes of a large save.
+/// The changes of one save from which no entries are made yet. A large save has several such records.
 ///
-/// A save writes this record only: one row without an index beside its key costs a small part of what a row with the
-/// indexes of ``OutboxEntryRecord`` costs for each change. The first reader makes the entries, see
+/// A save writes only this record: one row without indexes beside its key costs much less than a row with the indexes
+/// of ``OutboxEntryRecord`` for each change. The first reader makes the entries, see
 /// `ManagedObjectContext.makeEntries(of:)`, and deletes the record in the same transaction.
 final class OutboxLogRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
@@ -27,7 +27,7 @@ final class OutboxLogRecord: ManagedObject, DeclaredEntity {
     }
   }
 
-  /// The least sequence of the changes.
+  /// The sequence of the first change.
   var sequence: Int64 { self[Properties.table.sequence] }
   /// See ``OutboxEntryRecord/transaction``.
   var transaction: Int64 { self[Properties.table.transaction] }

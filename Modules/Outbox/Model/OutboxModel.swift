@@ -1,6 +1,6 @@
 public import CoherenceCore
 
-/// The entities that an outbox adds to a model.
+/// The entities of the records that an outbox keeps: entries, large contents, conflicts and the log.
 enum OutboxModel {
   static var entities: [Entity] {
     [
@@ -26,13 +26,13 @@ extension ManagedObjectModel {
   /// Returns the model with the entities of an outbox, in every configuration.
   ///
   /// The entries of an ``Outbox`` are records of these entities, in the stores of the application: a save writes them
-  /// in its own transaction. A store that has no tables for them yet gets them when it is attached; its other records
-  /// stay as they are. Calling the function on its result returns the same model.
+  /// in its own transaction. A store without tables for these entities gets the tables when it is attached; its other
+  /// records stay as they are. Calling the function on its result returns the same model.
   ///
   /// ```swift
   /// let model = try ManagedObjectModel(ToDo.self, Person.self, name: "ToDos").addingOutbox()
   /// ```
-  /// Use only the result: its descriptions are not those of the receiver.
+  /// Use only the result: it has descriptions of its own, which differ from the descriptions of the receiver.
   ///
   /// - Throws: ``ErrorCode/invalidModel`` when the model has entities of its own with the names of the outbox.
   public func addingOutbox() throws -> ManagedObjectModel { try adding(OutboxModel.entities) }

@@ -1,22 +1,22 @@
 import CoherenceCore
 import Foundation
 
-/// Reads the entries of all stores from the oldest on, without their values.
+/// Reads entries of all stores in pages from the oldest on, without their values.
 struct NodeReader {
   private let context: ManagedObjectContext
   private(set) var nodes: [OutboxNode] = []
   /// The sequence up to which all entries were read.
   private(set) var end = Int64.min
-  /// Whether the newest entry was read.
+  /// Whether all entries of the stores were read.
   private(set) var isAtEnd = false
 
-  /// The greatest number of entries that one statement reads, whatever their states. An outbox that empties itself rarely
-  /// has more, and a longer one costs that many entries more.
+  /// The greatest number of entries that the first statement reads at once, in all states. An outbox whose server is
+  /// reachable rarely has more entries. A longer outbox reads these entries in vain, before it reads pages by state.
   private static let fewEntries = 128
 
   init(in context: ManagedObjectContext) { self.context = context }
 
-  /// The entries of the saves whose entries were all read, by store.
+  /// The entries of the completely read saves, by store.
   var completeNodes: [StoreIdentifier: [OutboxNode]] {
     let end = end
     var result: [StoreIdentifier: [OutboxNode]] = [:]
@@ -36,7 +36,7 @@ struct NodeReader {
     }
   }
 
-  /// Reads further entries, at most the given number in each state.
+  /// Reads the next entries, at most the given number in each state.
   mutating func read(_ count: Int) throws {
     guard !isAtEnd else { return }
     if end == .min, try readFewEntries() { return }
@@ -45,8 +45,8 @@ struct NodeReader {
     for state in OutboxEntryState.allCases {
       let page = try page(of: state, count)
       pages += page
-      // Beyond the last entry of a full page the entries of the state are not known, and perhaps not all with its
-      // sequence.
+      // A full page ends before the last entry of its state. Further entries may have the sequence of the page's last
+      // entry, so that the entries are known only below this sequence.
       if page.count == count, let last = page.last { next = min(next, last.sequence - 1) }
     }
     nodes += pages.filter { $0.sequence <= next }
@@ -54,8 +54,8 @@ struct NodeReader {
     end = isAtEnd ? nodes.reduce(end) { max($0, $1.transaction) } : max(end, next)
   }
 
-  /// Reads all entries, if they are few. The order is that of the primary key, so that the limit ends the read whatever the
-  /// number of entries.
+  /// Reads all entries if the stores have at most ``fewEntries``. Without a sort order the stores read by the primary
+  /// key and stop at the limit.
   ///
   /// - Returns: Whether all entries were read.
   private mutating func readFewEntries() throws -> Bool {
@@ -80,7 +80,7 @@ struct NodeReader {
   }
 }
 
-/// Makes nodes of the values of entries.
+/// Collects the nodes of entries.
 private final class NodeSink: ValueSink {
   let slots: [Int]
   private(set) var nodes: [OutboxNode] = []
@@ -114,7 +114,7 @@ private final class NodeSink: ValueSink {
         facts: EntryGroup.Facts(
           kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
         nextAttempt: value(10), lease: value(11), claimant: value(13),
-        // An entry whose related records cannot be read waits for none of them.
+        // Unreadable references are left out, so that the entry waits for no other record.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
           EntryFormat.Reference(role: $0.role, record: present($0.record))
         }))

@@ -2,13 +2,13 @@ import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// Removes the entries of a request that the server has accepted, in a context that the caller saves: together with
-  /// the values of the server's answer, in one transaction.
+  /// Deletes the entries of an accepted request, in a context that the caller saves together with the values of the
+  /// server's reply.
   ///
-  /// References that the request left out, because their records were not sent yet, become a new entry: an update that
-  /// waits for these records.
+  /// References that the request left out, because the server did not have their records yet, become a new entry: an
+  /// update that waits for these records.
   ///
-  /// Called inside of the context. Entries that were removed meanwhile are passed over.
+  /// Called inside of the context. Entries that no longer exist are skipped.
   func acknowledge(_ step: OutboxStep, in context: ManagedObjectContext) throws {
     let records = try records(step.entries.map(\.id), in: context)
     if !step.deferredReferences.isEmpty, let head = records.first { try addFollowUp(of: step, like: head, in: context) }
@@ -41,7 +41,7 @@ extension Outbox {
     entry.entityName = head.entityName
     entry.rootName = head.rootName
     entry.recordKey = head.recordKey
-    // Before the later entries of the record, which have greater versions.
+    // The version orders the new entry before the later entries of the record.
     entry.recordVersion = step.entries[step.entries.count - 1].recordVersion
     entry.kind = .update
     entry.idempotencyKey = UUID()
@@ -51,12 +51,12 @@ extension Outbox {
     try write(changes, members, to: entry, in: context, store: store)
   }
 
-  /// Replaces the identifying values in the entries of a record, when the server has given the record other values.
-  /// Later requests name the record by them, also when the record was deleted meanwhile.
+  /// Replaces the identifying values in the entries of a record after the server has assigned other values. Later
+  /// requests name the record by the new values, even if the local record is already deleted.
   ///
   /// Called inside of a context that the caller saves.
   ///
-  /// - Parameter values: The values by the names of attributes.
+  /// - Parameter values: The new values by the names of attributes.
   func renameIdentity(
     of id: ManagedObjectID, to values: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {

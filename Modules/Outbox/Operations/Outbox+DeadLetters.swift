@@ -2,17 +2,18 @@ public import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// Has an entry sent again as soon as its turn comes: a parked entry, or one that waits for its next attempt.
+  /// Makes an entry due at once: a parked entry, or an entry that waits for its next attempt. A started outbox sends
+  /// the entry after the entries on which it depends.
   ///
   /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the
-  /// record, which may correct the refused values. An entry whose fate is not known is sent as before, with its old
-  /// key: a server that has applied the entry recognizes the key.
+  /// record, which may correct the refused values. An entry whose attempts have an unknown result is sent as before,
+  /// with its old key: a server that has applied the entry recognizes the key.
   ///
-  /// A conflict that the entry waits for leaves ``conflicts(in:limit:after:)``: the user has decided. So it does when the
-  /// entry is edited or dropped.
+  /// A retry decides the conflict for which the entry waits: the call deletes the conflict. ``edit(_:_:)`` and
+  /// ``drop(_:)`` delete it too.
   ///
-  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile, `ErrorCode.illegalState` while
-  ///   a process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
+  /// - Throws: `ErrorCode.objectNotFound` when the entry is already sent or dropped, `ErrorCode.illegalState` while a
+  ///   process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
   ///   and errors of the store.
   public func retry(_ id: OutboxEntry.ID) async throws {
     try await change { context in
@@ -23,12 +24,13 @@ extension Outbox {
     }
   }
 
-  /// Has all parked entries sent again, as ``retry(_:)`` does for one.
+  /// Makes all parked entries due at once, as ``retry(_:)`` does for a single entry. Each transaction changes at most
+  /// 500 entries.
   ///
   /// - Parameter entityName: As in ``entries(in:state:limit:after:)``.
   /// - Returns: The number of entries.
   /// - Throws: `ErrorCode.versionConflict` when another process changes one of the entries at the same time, and errors
-  ///   of the store. Some entries may be retried then.
+  ///   of the store. Earlier transactions of the call stay committed.
   @discardableResult
   public func retryAll(in entityName: String? = nil) async throws -> Int {
     try await changePages(of: entityName, [.parked]) { records, context in
@@ -37,10 +39,11 @@ extension Outbox {
     }
   }
 
-  /// Keeps an entry from being sent until it is retried. The later entries of its record wait, and so do the records
-  /// that refer to a parked insert; all others are sent.
+  /// Parks an entry: it is not sent until it is retried. The later entries of its record wait, and so do the records
+  /// that refer to a parked insert. All other entries are sent.
   ///
-  /// - Parameter error: The reason, for lists; without values.
+  /// - Parameter error: The reason, which becomes ``OutboxEntry/lastError``. The reason must not contain values of the
+  ///   record. `nil` keeps the former error.
   /// - Throws: As ``retry(_:)``.
   public func park(_ id: OutboxEntry.ID, error: String? = nil) async throws {
     try await change { context in
@@ -51,15 +54,15 @@ extension Outbox {
     }
   }
 
-  /// Removes an entry without sending it. The record in the store keeps its values: it differs from the server's until
-  /// the server's are merged.
+  /// Removes an entry without sending it. The record in the store keeps its values, which differ from the values of the
+  /// server until a merge brings these.
   ///
-  /// The insert of a record is dropped with all entries of the record, because the server cannot take them without the
-  /// insert. An entry that was attempted together with later entries is dropped with these.
+  /// The insert of a record is dropped with all entries of the record, because the server cannot accept them without
+  /// the insert. An entry is also dropped with the later entries that its attempted request includes.
   ///
   /// - Returns: The number of removed entries.
-  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that an earlier entry was attempted
-  ///   together with.
+  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that the attempted request of an earlier
+  ///   entry includes.
   @discardableResult
   public func drop(_ id: OutboxEntry.ID) async throws -> Int {
     try await change { context in
@@ -81,9 +84,13 @@ extension Outbox {
   /// try await outbox.edit(entry.id) { try $0.set("title", to: "Milk") }
   /// try await outbox.retry(entry.id)
   /// ```
-  /// The record in the store keeps its values. To correct these too, change the object, which adds an entry of its own.
+  /// The record in the store keeps its values. To correct the record too, change the object, which adds an entry of its
+  /// own.
   ///
-  /// - Parameter change: Called once. A block that sets no value leaves the entry as it is.
+  /// - Parameters:
+  ///   - id: The identifier of the entry.
+  ///   - change: Sets the new values. Called once, on the thread of a context. A block that sets no value leaves the
+  ///     entry as it is.
   /// - Throws: As ``retry(_:)``; errors of the block.
   public func edit(_ id: OutboxEntry.ID, _ change: @escaping @Sendable (inout OutboxEdit) throws -> Void) async throws {
     try await self.change { context in
@@ -100,11 +107,11 @@ extension Outbox {
     }
   }
 
-  /// Gives all entries new idempotency keys.
+  /// Gives all entries new idempotency keys. Each transaction changes at most 500 entries.
   ///
-  /// A copy of a store has the entries of the original with the same keys: a server that both send to applies each
-  /// change once. That is right for a backup that takes the place of the original. Call this function before anything
-  /// is sent from a copy that lives on beside the original as a store of its own, with records of its own.
+  /// A copy of a store has the entries of the original with the same keys. A server that receives the entries of both
+  /// stores applies each change once, which is right for a backup that replaces the original. When the copy and the
+  /// original are used side by side as different stores, call this function on the copy before its outbox starts.
   ///
   /// - Returns: The number of entries.
   /// - Throws: As ``retryAll(in:)``.
@@ -119,7 +126,7 @@ extension Outbox {
 // MARK: - Inside of a context
 
 extension Outbox {
-  /// Changes entries in a context of their own, saves, and wakes the forwarders of the store.
+  /// Makes the entries of the log, changes entries in a new context, saves, and wakes the forwarders of the store.
   private func change<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = newContext()
     return try await context.perform {
@@ -131,7 +138,9 @@ extension Outbox {
     }
   }
 
-  /// Changes all entries of some states, a page in a save.
+  /// Changes all entries in some states, with one save for each page.
+  ///
+  /// - Returns: The number of entries.
   private func changePages(
     of entityName: String?, _ states: [OutboxEntryState],
     _ body: @escaping @Sendable ([OutboxEntryRecord], ManagedObjectContext) throws -> Void
@@ -163,10 +172,10 @@ extension Outbox {
       isRetryable: true)
   }
 
-  /// Makes an entry due.
+  /// Makes an entry pending and due, without attempts. A refused entry gets a new idempotency key.
   private func reset(_ record: OutboxEntryRecord, in context: ManagedObjectContext) throws {
     if record.isRejected {
-      // The refused request may have had the key of the delete that ends the group.
+      // A refused request that ended with a delete had the key of the delete, so that this key is renewed too.
       if let end = record.groupEnd, end != record.sequence {
         let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
         for last in try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
@@ -184,12 +193,13 @@ extension Outbox {
     record.claimant = nil
   }
 
-  /// Gives an entry a new key, under which no request was sent.
+  /// Gives an entry an idempotency key that no request has had.
   private func renewKey(of record: OutboxEntryRecord) {
     record.idempotencyKey = UUID()
     record.groupEnd = nil
   }
 
+  /// The entries to drop together with an entry, see ``drop(_:)``.
   private func entriesToDrop(
     with record: OutboxEntryRecord, in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
@@ -205,8 +215,8 @@ extension Outbox {
     guard head === record else {
       throw CoherenceError(
         .illegalState,
-        "The entry of '\(record.entityName)' was attempted together with an earlier entry of its record; drop that "
-          + "entry, which drops both.")
+        "An attempt has sent the entry of '\(record.entityName)' together with an earlier entry of its record; drop "
+          + "the earlier entry, which drops both.")
     }
     return Array(all[...last])
   }

@@ -1,7 +1,7 @@
 public import CoherenceCore
 
 extension Outbox {
-  /// Returns entries in their order, the oldest first.
+  /// Returns a page of entries in the order of their sequences, the oldest first.
   ///
   /// ```swift
   /// var page = try await outbox.entries(limit: 50)
@@ -10,20 +10,21 @@ extension Outbox {
   ///   page = try await outbox.entries(limit: 50, after: last.cursor)
   /// }
   /// ```
-  /// Values over 32 KB are left out, see ``OutboxEntry/hasOmittedValues``. A page costs some indexed reads of at most
-  /// `limit` entries, whatever the number of entries before it.
+  /// Values over 32 KB are left out, see ``OutboxEntry/hasOmittedValues``. A page costs indexed reads of at most
+  /// `limit` entries for each state and entity name; earlier pages add no cost.
   ///
   /// - Parameters:
-  ///   - entityName: The present name of an entity, whose entries and those of its subentities are returned. A name
-  ///     that the model does not have finds the entries that were recorded by the name. `nil` for all entities.
+  ///   - entityName: The name of an entity in the present model: the entries of its records and of its subentities'
+  ///     records are returned. Another name finds the entries recorded under the name. `nil` returns the entries of all
+  ///     entities.
   ///   - state: The state of the entries; `nil` for every state.
   ///   - limit: The greatest number of entries.
-  ///   - cursor: The position behind which the page begins; `nil` for the beginning.
+  ///   - cursor: The ``OutboxEntry/cursor`` of the previous page's last entry; `nil` for the first page.
   /// - Throws: `ErrorCode.invalidFetchRequest` for a negative limit; errors of the store.
   public func entries(
     in entityName: String? = nil, state: OutboxEntry.State? = nil, limit: Int = 100, after cursor: OutboxCursor? = nil
   ) async throws -> [OutboxEntry] {
-    // New entries are pending.
+    // Entries made from the log are pending, so that the loop ends at once for other states.
     while true {
       let context = newContext()
       let page = try await context.perform {
@@ -35,7 +36,7 @@ extension Outbox {
         return try objects.map { try decoder.entry($0) }
       }
       guard state == nil || state == .pending else { return page }
-      // Only the beginning of a long log belongs to the page.
+      // A long log is made into entries only as far as the page reaches.
       let last = page.count == limit ? page.last?.sequence ?? .min : .max
       guard try await newContext().perform({ try self.makeEntries(through: last, limit: 8) }) else { return page }
     }
@@ -56,7 +57,7 @@ extension Outbox {
 
   /// Returns an entry with all its values, those over 32 KB too.
   ///
-  /// - Throws: `ErrorCode.objectNotFound` when the entry was sent or dropped meanwhile; errors of the store.
+  /// - Throws: `ErrorCode.objectNotFound` when the entry is already sent or dropped; errors of the store.
   public func entry(_ id: OutboxEntry.ID) async throws -> OutboxEntry {
     let context = newContext()
     return try await context.perform {
@@ -86,7 +87,7 @@ extension Outbox {
 // MARK: - Inside of a context
 
 extension Outbox {
-  /// The names by which the entries of an entity and its subentities may be recorded; `nil` for all entities.
+  /// The names under which the entries of an entity and its subentities may be recorded; `nil` for all entities.
   func recordedNames(of entityName: String?) -> [String]? {
     guard let entityName else { return nil }
     guard let entity = coordinator.managedObjectModel.entity(recordedAs: entityName) else { return [entityName] }
@@ -97,8 +98,8 @@ extension Outbox {
     .membership(.path(PropertyPath(names: ["entityName"])), in: names.map(AttributeValue.string))
   }
 
-  /// The entries of some names and states behind a position, in their order. Each pair of name and state is read by its
-  /// index, and the results are merged.
+  /// The first entries after a position with some entity names and states, in the order of all entries. Each pair of
+  /// name and state is read by the index, and the results are sorted together.
   func page(
     of names: [String]?, _ states: [OutboxEntryState], limit: Int, after cursor: OutboxCursor?,
     in context: ManagedObjectContext
@@ -119,7 +120,7 @@ extension Outbox {
     in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
     guard let cursor else { return try context.fetch(request.sort(\.sequence).limit(limit)) }
-    // Few entries have the sequence of the cursor: those of other processes.
+    // Only entries of other processes can share the sequence of the cursor, so that they are few.
     let sequence = cursor.sequence
     let equal = try context.fetch(request.filter { $0.sequence == sequence }).filter { $0.cursor > cursor }
     return equal + (try context.fetch(request.filter { $0.sequence > sequence }.sort(\.sequence).limit(limit)))
@@ -132,29 +133,32 @@ extension Outbox {
   func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
     guard let record = try records([id], in: context).first else {
       throw CoherenceError(
-        .objectNotFound, "The outbox has no such entry any more: it was sent or dropped meanwhile. Read the list again."
-      )
+        .objectNotFound, "The outbox no longer has the entry: it is already sent or dropped. Read the list again.")
     }
     return record
   }
 
-  /// The records of entries that still exist, in the order of the identifiers.
+  /// The records of the entries that still exist, in the order of the identifiers. Identifiers of other entities are
+  /// skipped.
   func records(_ ids: [ManagedObjectID], in context: ManagedObjectContext) throws -> [OutboxEntryRecord] {
     try context.objects(
       for: ids.filter { $0.entity.name == OutboxEntryRecord.entityName }, as: OutboxEntryRecord.self)
   }
 
-  /// The records of all entries of records of a hierarchy, in no order.
+  /// All entries of some records of a hierarchy, in no order.
   ///
-  /// - Parameter rootNames: The names of the root of the hierarchy.
+  /// - Parameters:
+  ///   - keys: The keys of the records.
+  ///   - rootNames: The present and former names of the hierarchy's root.
   func records(
     ofKeys keys: [Int64], rootNames: [String], in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
     try context.entryRecords(ofKeys: keys, rootNames: rootNames)
   }
 
-  /// The entries of records of a hierarchy, by the keys of the records, each list in the order of the record's saves.
-  /// Reads many records with one statement. Records of two stores with one key are in one list.
+  /// The entries of some records of a hierarchy, by the keys of the records, each list in the order of the record's
+  /// saves. One statement reads the entries of up to a thousand records. Records of two stores with the same key share
+  /// a list.
   func entries(
     ofKeys keys: [Int64], root: EntityDescription, in context: ManagedObjectContext
   ) throws -> [Int64: [OutboxEntry]] {

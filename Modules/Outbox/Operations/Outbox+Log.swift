@@ -1,18 +1,18 @@
 import CoherenceCore
 
 extension Outbox {
-  /// The greatest number of records of the log whose entries one transaction makes.
+  /// The greatest number of the log's records that one transaction turns into entries.
   private static let batch = 256
 
-  /// Makes the entries of the log, in transactions of their own. Called before the first read of a context that reads
-  /// entries; saves that commit afterwards count as later.
+  /// Turns the log into entries, in transactions of its own. Called before a context reads entries for the first time;
+  /// later saves do not appear in the context.
   ///
-  /// Costs one read of an empty table when the log is empty. The log of a store that cannot be written stays; see
+  /// Costs one read of an empty table when the log is empty. The log of a read-only store stays; see
   /// ``makeReadOnlyEntries(in:)``.
   ///
   /// - Parameters:
-  ///   - last: The greatest sequence of interest.
-  ///   - limit: The greatest number of records of the log whose entries are made.
+  ///   - last: The greatest sequence of the caller's interest: records of the log with greater sequences stay.
+  ///   - limit: The greatest number of the log's records to turn into entries.
   /// - Returns: Whether entries were made.
   @discardableResult
   func makeEntries(through last: Int64 = .max, limit: Int = .max) throws -> Bool {
@@ -26,7 +26,8 @@ extension Outbox {
     return rest < limit
   }
 
-  /// - Returns: The number of records of the log whose entries were made, by this context or meanwhile by another one.
+  /// - Returns: The number of the log's records that were turned into entries, by this context or at the same time by
+  ///   another context.
   private func makeEntryBatch(through last: Int64, _ size: Int) throws -> Int {
     let entity = try coordinator.managedObjectModel.entity(named: OutboxLogRecord.entityName)
     let context = newContext()
@@ -46,7 +47,7 @@ extension Outbox {
     }
   }
 
-  /// The first records of the log in stores that can be written.
+  /// The first records of the log in writable stores.
   private func logs(through last: Int64, _ limit: Int, in context: ManagedObjectContext) throws -> [OutboxLogRecord] {
     var request = FetchRequest(OutboxLogRecord.self).sort(\.sequence)
     if last < .max { request = request.filter { $0.sequence <= last } }
@@ -61,7 +62,7 @@ extension Outbox {
 
   var hasReadOnlyStores: Bool { coordinator.persistentStores.contains { $0.environment.isReadOnly } }
 
-  /// Makes the entries of logs in stores that cannot be written, as unsaved objects of a context that lists them.
+  /// Turns the logs of read-only stores into unsaved entries of a context, so that the context can list them.
   func makeReadOnlyEntries(in context: ManagedObjectContext) throws {
     let readOnly = readOnlyStores
     guard !readOnly.isEmpty else { return }

@@ -2,22 +2,23 @@ import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// The requests that can be sent, in the order of their first entries: no two of one record, each after everything
-  /// that it waits for. Removes entries without an effect, with a save of the context.
+  /// Returns the requests that can be sent now, in the order of their first entries: at most one request for each
+  /// record, and none before a request on which it depends. Deletes entries without an effect, with a save of the
+  /// context.
   ///
-  /// The entries are read from the oldest on, until enough requests are found. The read entries are a beginning of the
-  /// history, up to the end of a save, so that the requests are in causal order whatever follows; later entries of a
-  /// record wait for the next call. The cost grows with the number of entries that wait before the first ones that can
-  /// be sent.
+  /// The function reads entries from the oldest on until it has found enough requests. The read entries are the
+  /// complete history up to some save, so that later entries cannot change the causal order of the requests. Later
+  /// entries of the same records wait for the next call. The cost grows with the number of waiting entries before the
+  /// sendable ones.
   ///
   /// Called inside of the context. Values over 32 KB are left out, see ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.
   ///   - limit: The greatest number of requests.
-  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A longer wait
-  ///     means that the clock was set back, and is ignored.
-  ///   - validity: The validity of a claim. Asked for entries that are claimed.
+  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A date further
+  ///     in the future means that the clock was set back, and is ignored.
+  ///   - validity: Returns the validity of a claim. Called for claimed entries.
   func selection(
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil,
     validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
@@ -46,17 +47,18 @@ extension Outbox {
           selection.isComplete = reader.isAtEnd
           return selection
         }
-        // Entries without an effect took the places of others.
+        // Entries without an effect counted against the limit, so that the search begins again without them.
         if isChanged { (reader, size) = (NodeReader(in: context), 512) }
       }
-      // Doubled, so that all graphs together cost as much as the last one.
+      // The size doubles, so that all graphs together cost at most twice as much as the last graph.
       size *= 2
     }
   }
 
-  /// The next request of each record, and the entries without an effect.
+  /// The next request of each ready record, and the entries without an effect.
   ///
-  /// - Parameter end: The end of the saves that count.
+  /// - Parameter end: The ``OutboxNode/transaction`` of the last completely read save. Entries of later saves are
+  ///   ignored.
   private func plan(
     _ ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64, in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
@@ -68,7 +70,7 @@ extension Outbox {
         let known = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
         let plan = OutboxPlan(entries: Array(known))
         cancelled += plan.cancelled
-        // A step behind a parked entry waits.
+        // A parked first step blocks the record until the user decides.
         guard var step = plan.steps.first, step.head.state != .parked else { continue }
         step.deferredReferences = ready.deferred.intersection(step.newReferences)
         selection.steps.append(step)
@@ -77,8 +79,8 @@ extension Outbox {
     return (selection, cancelled)
   }
 
-  /// Removes the requests that refer to records whose inserts were not read. A clock that was set back between two runs of
-  /// the program gives a later entry a smaller sequence than the insert that it refers to.
+  /// Removes the requests that refer to a record whose insert is stored behind the read entries. A clock set back
+  /// between two runs of the program gives such an insert a greater sequence than a later entry that refers to it.
   private func removeStepsBeforeInserts(
     from steps: inout [OutboxStep], known reader: NodeReader, in context: ManagedObjectContext
   ) throws {
@@ -127,15 +129,16 @@ extension Outbox {
       try context.save()
       return true
     } catch ErrorCode.versionConflict {
-      // Another process removes or changes the entries; the next selection sees them as they are then.
+      // Another process has deleted or changed the entries at the same time; the next search reads their new state.
       context.rollback()
       return false
     }
   }
 
-  /// The request with values over 32 KB. A property without a value in the request stays without.
+  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:isAbandoned:)`` leaves
+  /// out. A property that the request does not send stays out.
   ///
-  /// - Throws: ``ErrorCode/objectNotFound`` when an entry was removed meanwhile; errors of the store.
+  /// - Throws: ``ErrorCode/objectNotFound`` when an entry of the request no longer exists; errors of the store.
   func loaded(_ step: OutboxStep, in context: ManagedObjectContext) throws -> OutboxStep {
     guard step.changes.contains(where: \.hasOmittedValue) else { return step }
     let decoder = EntryDecoder(coordinator: coordinator)
@@ -145,7 +148,7 @@ extension Outbox {
 }
 
 extension OutboxStep {
-  /// The records that the request makes related.
+  /// The records that the request relates to its record: new targets and added members.
   var newReferences: Set<OutboxRecord> {
     guard kind != .delete else { return [] }
     return Set(changes.compactMap { $0.value?.record } + members.flatMap(\.added))

@@ -1,8 +1,8 @@
 import CoherenceCore
 
 extension Outbox {
-  /// Deletes the conflicts that an entry waits for, because the user has decided over the entry itself. Only the first
-  /// entry of a record waits for a conflict.
+  /// Deletes the conflict of an entry's record after the user has retried, edited or dropped the entry. Only the first
+  /// entry of a record waits for a conflict: for a later entry the conflict stays.
   ///
   /// Called inside of a context that the caller saves.
   func removeConflict(of record: OutboxEntryRecord, in context: ManagedObjectContext) throws {
@@ -15,7 +15,7 @@ extension Outbox {
     if isFirst { try removeConflicts(over: [record], in: context) }
   }
 
-  /// Deletes the conflicts over the records of entries.
+  /// Deletes the conflicts of the entries' records.
   ///
   /// Called inside of a context that the caller saves.
   func removeConflicts(over entries: [OutboxEntryRecord], in context: ManagedObjectContext) throws {

@@ -2,10 +2,10 @@ public import CoherenceCore
 public import CoherenceStrategies
 import Synchronization
 
-/// Keeps the changes of records until a server has them.
+/// Records the changes of records in the store, and keeps them until a server has accepted them.
 ///
 /// An outbox adds an entry for each changed record to the save that changes the record: in the same transaction, in the
-/// same store. Either both are saved or neither is, whenever the process ends.
+/// same store. The store has either the change and its entry or neither, even after a crash.
 ///
 /// ```swift
 /// let model = try ManagedObjectModel(ToDo.self, name: "ToDos").addingOutbox()
@@ -13,13 +13,14 @@ import Synchronization
 /// let outbox = try Outbox(connect, forwarding: ToDo.self)
 /// ```
 ///
-/// Make the outbox before the first save of the application. Saves of all contexts of the container count, whatever the
-/// strategy, but those of an `ActionContext` do not: the data of a server does not return to the server. Saves of other
-/// programs with the store count in these programs.
+/// Make the outbox before the first save of the application: it records the saves that begin after its initializer. It
+/// records the saves of all contexts of the container under every strategy, except the saves of an `ActionContext`,
+/// because the data of a server must not return to the server. The saves of another program with the same store are
+/// recorded only by an outbox of that program.
 ///
-/// May be used from any thread. The functions that read or change entries do so in a context of their own.
+/// May be used from any thread. Each function that reads or changes entries uses a new context.
 public final class Outbox: Sendable {
-  /// The container whose changes are kept.
+  /// The container whose changes the outbox records.
   public let container: any PersistentContainer
   /// The coordinator of the container.
   public let coordinator: PersistentStoreCoordinator
@@ -31,20 +32,22 @@ public final class Outbox: Sendable {
   private let recorder: OutboxRecorder
   private let attachments = Mutex<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
-  /// The setting in `EntityDescription.userInfo` that has an outbox forward the entity and its subentities: `"true"`.
+  /// The key in `EntityDescription.userInfo` whose value `"true"` makes an outbox forward the entity and its
+  /// subentities.
   public static let entitySetting = "logTransactions"
 
-  /// Makes an outbox and begins to keep changes.
+  /// Makes an outbox, and begins to record changes.
   ///
-  /// A second outbox for the same coordinator and entities continues the first.
+  /// A second outbox for the same coordinator and entities shares the recorder of the first: a change gets one entry.
   ///
   /// - Parameters:
   ///   - container: A container or a Connect whose model is the result of `addingOutbox()`. Stores may be attached
   ///     later.
-  ///   - entities: The names of entities to forward with their subentities, in addition to the entities with the
-  ///     setting ``entitySetting``.
+  ///   - entities: The names of entities to forward with their subentities, in addition to the entities with
+  ///     ``entitySetting``.
+  ///   - options: The settings of the outbox.
   /// - Throws: `ErrorCode.invalidModel` for a model without the entities of an outbox, `ErrorCode.unknownEntity`, and
-  ///   `ErrorCode.illegalState` when the coordinator has an outbox for other entities that was not closed.
+  ///   `ErrorCode.illegalState` when the coordinator has an open outbox for other entities.
   public init(
     _ container: any PersistentContainer, entities: [String] = [], options: OutboxOptions = OutboxOptions()
   ) throws {
@@ -73,19 +76,19 @@ public final class Outbox: Sendable {
     try self.init(container, entities: types.map { $0.entityName }, options: options)
   }
 
-  /// Whether changes of the entity's records are kept.
+  /// Whether the outbox records the changes of the entity's records.
   public func forwards(_ entity: EntityDescription) -> Bool { entityNames.contains(entity.name) }
 
-  /// Ends the keeping of changes: saves that begin afterwards add no entries. The entries in the stores stay.
+  /// Ends the recording of changes: saves that begin after the call add no entries. The entries in the stores stay.
   ///
-  /// Without a call, changes are kept as long as the coordinator lives, so that no edit is lost by the release of an
-  /// outbox.
+  /// Without this call, changes are recorded as long as the coordinator lives, so that the release of an outbox loses
+  /// no edit.
   public func close() {
     coordinator.removeSaveParticipant(recorder)
     OutboxRecorders.shared.remove(recorder, of: coordinator)
   }
 
-  /// The object of a type that lives as long as the outbox; made at the first call for the type.
+  /// Returns the object of a type that the outbox retains. The first call for the type makes the object.
   func attached<T: AnyObject & Sendable>(_ type: T.Type, make: () -> T) -> T {
     attachments.withLock { attachments in
       if let known = attachments[ObjectIdentifier(type)] as? T { return known }
@@ -95,7 +98,7 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Makes a context on the stores, whatever the strategy of the container. Its saves are not recorded.
+  /// Makes a context directly on the stores, under every strategy of the container. Its saves are not recorded.
   func newContext() -> ManagedObjectContext {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.name = "outbox"

@@ -1,13 +1,13 @@
 /// The numbers of entries of an outbox by state.
 public struct OutboxCounts: Sendable, Hashable {
-  /// The entries that wait to be sent, or for an earlier entry of their record.
+  /// The number of entries that wait to be sent, or for an earlier entry of their record.
   public var pending = 0
-  /// The entries that a process sends.
+  /// The number of entries that a process has claimed to send them.
   public var sending = 0
-  /// The entries that are not sent any more until they are retried.
+  /// The number of parked entries, which are not sent until they are retried.
   public var parked = 0
 
-  /// All entries.
+  /// The number of all entries.
   public var total: Int { pending + sending + parked }
 
   /// Makes numbers of entries.

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// The position of an entry in the order of all entries, from which a list continues.
+/// The position of an entry in the order of all entries. A list of entries continues after a cursor.
 public struct OutboxCursor: Sendable, Hashable, Codable {
   /// The sequence of the entry.
   let sequence: Int64

@@ -1,6 +1,6 @@
 public import CoherenceCore
 
-/// The values of an entry, for ``Outbox/edit(_:_:)``.
+/// The values that an entry sends, which a block of ``Outbox/edit(_:_:)`` changes.
 public struct OutboxEdit: Sendable {
   /// The entry, with its large values.
   public let entry: OutboxEntry

@@ -1,14 +1,14 @@
 import CoherenceCore
 
-/// The requests that a search has found, with the entries that the search has read.
+/// The requests that a search has found, and the entries that the search has read.
 ///
 /// Used inside of the context of the search.
 struct OutboxSelection {
-  /// The requests that can be sent.
+  /// The requests to send, in the order of their first entries.
   var steps: [OutboxStep] = []
   /// The objects of the requests' entries, as the search has read them.
   var objects: [ManagedObjectID: OutboxEntryRecord] = [:]
-  /// The entries that the search has read, without those that it has removed.
+  /// The entries that the search has read and not deleted.
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores.
   var isComplete = false

@@ -4,31 +4,31 @@ import Foundation
 /// The order in which the records of an outbox can be sent.
 ///
 /// A record waits
-/// - for the decision about its first entry when that entry is parked, for the process that sends it, and for the time
-///   of its next attempt;
+/// - while its first entry is parked, while a process sends its first entry, and until the time of the next attempt;
 /// - for the insert of each record that its first request refers to;
-/// - with a delete, for every record whose entries refer to the deleted record before or after their change: members
-///   leave a parent before the parent is deleted.
+/// - if its first request is a delete, for every record whose entries refer to the deleted record before or after their
+///   change: members leave a parent before the parent is deleted.
 ///
-/// Records that wait for each other in a circle go in the order of their first entries. The first record goes without
-/// its references to records of the circle that the server does not have yet.
+/// Records that wait for each other form a circle, a strongly connected component. The record with the oldest first
+/// entry breaks the circle: it is sent first, without its references to records that the server does not have yet.
 struct CausalGraph: Sendable {
-  /// A record that can be sent.
+  /// A record whose first request can be sent now.
   struct Ready: Sendable {
     let record: OutboxRecord
-    /// The records that the request refers to although their inserts were not sent.
+    /// The records that the request refers to although the server does not have them yet. The request leaves these
+    /// references out.
     let deferred: Set<OutboxRecord>
   }
 
-  /// The reason why a record cannot be sent.
+  /// The reason why the first request of a record cannot be sent now.
   enum Waiting: Equatable, Sendable {
     /// The first entry is parked.
     case parked
     /// A process sends the first entry.
     case sending
-    /// The time of the next attempt has not come.
+    /// The time of the next attempt is in the future.
     case notDue(Date)
-    /// Other records go first.
+    /// Other records are sent first.
     case records(Set<OutboxRecord>)
   }
 
@@ -38,18 +38,19 @@ struct CausalGraph: Sendable {
     let firstGroup: EntryGroup
 
     var head: OutboxNode { nodes[0] }
-    /// Whether the server gets the record by an entry that was not acknowledged yet. A record that is deleted again is
-    /// not waited for.
+    /// Whether the server does not have the record yet and will get it. A record that a later entry deletes does not
+    /// count, so that no other record waits for it.
     var isUnsentInsert: Bool { head.facts.kind == .insert && !nodes.contains { $0.facts.kind == .delete } }
+    /// Whether the first request deletes the record.
     var deletes: Bool { firstGroup.outcome == .delete || firstGroup.outcome == .deleteOfUncertainInsert }
   }
 
   private let runs: [OutboxRecord: Run]
   /// The records in the order of their first entries.
   private let order: [OutboxRecord]
-  /// For each record, the records that go before it.
+  /// For each record, the records to send before it.
   private let predecessors: [OutboxRecord: Set<OutboxRecord>]
-  /// The records of each circle, by member.
+  /// The circle of each record in a circle.
   private let circles: [OutboxRecord: Circle]
 
   /// Records that wait for each other.
@@ -63,7 +64,7 @@ struct CausalGraph: Sendable {
     }
   }
 
-  /// Makes the graph of all entries from the beginning of an outbox up to some save, in any order.
+  /// Makes the graph of all entries from the oldest up to some save, given in any order.
   ///
   /// The cost grows with the number of entries and references.
   init(_ nodes: [OutboxNode]) {
@@ -106,13 +107,13 @@ struct CausalGraph: Sendable {
     return result
   }
 
-  /// The records that can be sent, in the order of their first entries.
+  /// Returns the records whose first requests can be sent, in the order of their first entries.
   ///
   /// - Parameters:
   ///   - date: The present time.
   ///   - limit: The greatest number of records.
-  ///   - longestWait: The longest time for which a process postpones an attempt or claims an entry. A longer wait means
-  ///     that the clock was set back, and is ignored.
+  ///   - longestWait: The longest time for which a process postpones an attempt or claims an entry. A date further in
+  ///     the future means that the clock was set back, and is ignored.
   func ready(at date: Date, limit: Int, longestWait: Duration? = nil) -> [Ready] {
     var result: [Ready] = []
     for record in order {
@@ -124,11 +125,12 @@ struct CausalGraph: Sendable {
     return result
   }
 
-  /// The reason why a record cannot be sent; `nil` for a record that can be sent, and for one without entries.
+  /// Returns the reason why a record cannot be sent; `nil` for a sendable record, and for a record without entries.
   func waiting(_ record: OutboxRecord, at date: Date, longestWait: Duration? = nil) -> Waiting? {
     guard let run = runs[record] else { return nil }
     let latest = longestWait.map { date.addingTimeInterval($0 / .seconds(1)) } ?? .distantFuture
-    // A record that the server never had is removed whatever the state of its entries.
+    // A record inserted and deleted without an attempt needs no request, so that its entries are deleted in every
+    // state.
     if run.firstGroup.outcome == .nothing { return nil }
     switch run.head.facts.state {
     case .parked: return .parked

@@ -1,39 +1,39 @@
-/// Entries of one record that one request stands for.
+/// Consecutive entries of one record that one request sends.
 struct EntryGroup: Equatable {
-  /// What remains to be sent.
+  /// The common effect of the entries, which the request sends.
   enum Outcome: Equatable, Sendable {
     case insert, update, delete
-    /// A delete of a record whose insert was attempted, so that the server may or may not have the record.
+    /// A delete of a record whose insert was attempted with an unknown result: the server may or may not have the
+    /// record.
     case deleteOfUncertainInsert
-    /// Nothing: the record was inserted and deleted, and the server never had it.
+    /// No request: the record was inserted and deleted, and the server never had the record.
     case nothing
   }
 
-  /// The properties of an entry that decide about groups.
+  /// The properties of an entry that determine its group.
   struct Facts: Equatable {
     var kind: OutboxEntryKind
     var state: OutboxEntryState
-    /// Whether a request with the entry may have reached the server: the entry was claimed, and the server did not
-    /// refuse it.
+    /// Whether the server may have applied the entry: the entry was claimed, and the server did not refuse it.
     var isAttempted: Bool
     var sequence: Int64
     var groupEnd: Int64?
   }
 
-  /// The positions of the entries in the record's order.
+  /// The indices of the entries in the order of the record.
   var range: Range<Int>
   var outcome: Outcome
 }
 
 extension EntryGroup {
-  /// Divides the entries of one record into groups, each of which one request stands for.
+  /// Divides the entries of one record into groups, one for each request.
   ///
-  /// - An insert takes in the updates that follow, an update takes in updates, and a delete takes in everything before
-  ///   it.
-  /// - An insert that was never attempted and its delete leave nothing.
-  /// - A group that was claimed has an end: its request is repeated with the same entries and the same key, so that
-  ///   later entries begin a group of their own. Only a delete takes in such a group.
-  /// - A parked entry begins a group of its own, because it waits for a decision.
+  /// - An insert absorbs the updates after it, an update absorbs the updates after it, and a delete absorbs the inserts
+  ///   and updates before it.
+  /// - An insert without an attempt and the delete of the same record form a group without a request.
+  /// - A claimed group keeps its entries: its request is repeated with the same entries and the same key, and later
+  ///   entries begin a new group. Only a delete absorbs a claimed group.
+  /// - A parked entry begins a new group, because it waits for a decision of the user.
   ///
   /// - Parameter entries: All entries of the record, in the record's order.
   static func groups(of entries: [Facts]) -> [EntryGroup] {
@@ -41,7 +41,7 @@ extension EntryGroup {
     var index = 0
     while index < entries.count {
       var group = group(at: index, of: entries)
-      // A delete takes in the claimed group before it too.
+      // A delete absorbs the claimed groups before it too.
       while group.outcome == .delete, let last = groups.last, canTakeIn(last, before: group, of: entries) {
         groups.removeLast()
         group.range = last.range.lowerBound..<group.range.upperBound
@@ -53,13 +53,13 @@ extension EntryGroup {
     return groups
   }
 
-  /// Whether a delete takes in the group before it.
+  /// Whether a delete absorbs the group before it: no entry of either group is parked.
   private static func canTakeIn(_ group: EntryGroup, before delete: EntryGroup, of entries: [Facts]) -> Bool {
     guard group.outcome == .insert || group.outcome == .update else { return false }
     return entries[group.range.lowerBound..<delete.range.upperBound].allSatisfy { $0.state != .parked }
   }
 
-  /// The group that begins with an entry.
+  /// Returns the group whose first entry has an index.
   private static func group(at first: Int, of entries: [Facts]) -> EntryGroup {
     let end = claimedEnd(at: first, of: entries)
     var outcome = Outcome(entries[first].kind)
@@ -83,7 +83,7 @@ extension EntryGroup {
     return EntryGroup(range: first..<index, outcome: outcome)
   }
 
-  /// The end of the claimed group that begins with an entry; `nil` when the entry was not claimed.
+  /// The index behind the claimed group that begins with an entry; `nil` for an unclaimed entry.
   private static func claimedEnd(at first: Int, of entries: [Facts]) -> Int? {
     guard let groupEnd = entries[first].groupEnd else { return nil }
     if let last = entries[first...].firstIndex(where: { $0.sequence == groupEnd }) { return last + 1 }
@@ -93,8 +93,8 @@ extension EntryGroup {
 }
 
 extension EntryGroup.Facts {
-  /// The properties of an entry. The server does not have the content of a refused entry, so that the entry counts as
-  /// never attempted, and its group has no end yet.
+  /// Makes the properties of an entry. The server has certainly not applied a refused entry, so that the entry counts
+  /// as never attempted, and its group can grow again.
   init(kind: OutboxEntryKind, state: OutboxEntryState, isRejected: Bool, sequence: Int64, groupEnd: Int64?) {
     self.init(
       kind: kind, state: state, isAttempted: groupEnd != nil && !isRejected, sequence: sequence,
@@ -113,7 +113,7 @@ extension EntryGroup.Outcome {
 }
 
 extension OutboxEntry {
-  /// The properties that decide about groups.
+  /// The properties that determine the group of the entry.
   var facts: EntryGroup.Facts {
     EntryGroup.Facts(
       kind: kind, state: state, isRejected: isRejected, sequence: sequence, groupEnd: groupEnd)

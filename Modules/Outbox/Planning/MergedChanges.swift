@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// The changes of several entries of one record as one change.
+/// Combines the changes of consecutive entries of one record into one change for each property.
 struct MergedChanges {
   private let first: OutboxEntry
   private var last: OutboxEntry
@@ -48,7 +48,8 @@ struct MergedChanges {
     records.sorted { ($0.rootName, $0.key) < ($1.rootName, $1.key) }
   }
 
-  /// The changes as those of one request.
+  /// The combined changes in the form for a request of a kind: an insert has no bases, a delete no values, and an
+  /// update no property that regained its first value.
   func changes(of kind: OutboxEntryKind) -> [OutboxChange] {
     switch kind {
     case .insert:
@@ -67,11 +68,11 @@ struct MergedChanges {
     }
   }
 
-  /// The values by which the server knows the record.
+  /// The identifying values that the server has for the record; for an insert, the values that the request sends.
   func identity(of kind: OutboxEntryKind) -> [String: AttributeValue] {
     var identity = first.identity
     guard first.kind == .insert else { return identity }
-    // The server learns the latest values by the insert. The delete of an attempted insert has the latest values too.
+    // The insert sends the latest values. The delete of an attempted insert has the latest values too.
     if kind == .delete { return last.identity }
     for name in identity.keys {
       if let index = indices[name], let value = fields[index].value?.attributeValue { identity[name] = value }
@@ -81,6 +82,6 @@ struct MergedChanges {
 }
 
 extension OutboxChange {
-  /// Whether the last value equals the first base. Values that are left out are never known to be equal.
+  /// Whether the last value equals the first base. False for omitted values, which cannot be compared.
   fileprivate var isUndone: Bool { base != nil && base == value && !hasOmittedValue }
 }

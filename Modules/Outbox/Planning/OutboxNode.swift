@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// The properties of an entry that decide whether the entry can be sent, without its values.
+/// The properties of an entry that determine when the entry can be sent, without its values.
 struct OutboxNode: Sendable {
   let id: ManagedObjectID
   let record: OutboxRecord
@@ -11,15 +11,15 @@ struct OutboxNode: Sendable {
   let recordVersion: Int64
   let facts: EntryGroup.Facts
   let nextAttempt: Date
-  /// The end of the claim; `nil` without a claim.
+  /// The time until which no other forwarder sends the entry; `nil` without a claim.
   let lease: Date?
-  /// The name of the forwarder that has the claim.
+  /// The name of the forwarder that sends the entry.
   let claimant: String?
   /// The validity of the claim, as far as the forwarder knows that reads the entry.
   var validity = ClaimValidity.untilLeaseEnds
   let references: [EntryFormat.Reference]
 
-  /// Orders the entries of one record as the record's saves followed each other.
+  /// Orders the entries of one record by the record's saves.
   func precedes(_ other: OutboxNode) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)
   }

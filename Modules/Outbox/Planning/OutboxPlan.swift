@@ -1,15 +1,16 @@
-/// The requests that the entries of one record stand for.
+/// The requests that send the entries of one record.
 ///
-/// The plan is a pure function of the entries: each forwarder makes the same plan of the same entries.
+/// The plan is a pure function of the entries: all forwarders make the same plan for the same entries.
 struct OutboxPlan: Sendable {
-  /// The requests in their order. Each waits for the one before.
+  /// The requests in their order. Each request waits until the server has decided on the previous request.
   let steps: [OutboxStep]
-  /// The entries without an effect, such as the insert and the delete of a record that the server never had.
+  /// The entries without an effect, which can be deleted, such as the insert and the delete of a record that the server
+  /// never had.
   let cancelled: [OutboxEntry]
 
   /// Plans the entries of one record.
   ///
-  /// - Parameter entries: All entries of the record, or the first of them, in any order.
+  /// - Parameter entries: The entries of the record, in any order: all of them, or those up to some save.
   init(entries: [OutboxEntry]) {
     let entries = entries.sorted { $0.precedes($1) }
     var steps: [OutboxStep] = []
@@ -21,7 +22,7 @@ struct OutboxPlan: Sendable {
         continue
       }
       let step = OutboxStep(part, outcome: group.outcome)
-      // Only edits that no request had before are known to be without an effect.
+      // Only an update that no request has contained certainly has no effect on the server.
       if step.isEmptyUpdate,
         part.allSatisfy({ $0.isReadable && !$0.facts.isAttempted && $0.state == .pending })
       {

@@ -1,26 +1,28 @@
 import CoherenceCore
 import Foundation
 
-/// One request to send: the entries of a record that it stands for, and their common effect.
+/// One request to send: consecutive entries of a record, and their common effect.
 struct OutboxStep: Sendable {
   /// The kind of the request.
   let kind: OutboxEntryKind
-  /// The key of the request: that of the first entry, and that of the delete for a delete.
+  /// The key of the request: the key of the first entry, or of the last entry for a delete.
   let idempotencyKey: UUID
-  /// The entries in the order of the record. The first is claimed; all are removed when the server has accepted the
-  /// request. Never empty.
+  /// The entries in the order of the record. The claim is written to the first entry; all entries are deleted when the
+  /// server has accepted the request. Never empty.
   let entries: [OutboxEntry]
-  /// The attributes and to-one relationships, each with its first base and its last value. A change that was undone is
-  /// left out.
+  /// The attributes and to-one relationships, each with its first base and its last value. An update leaves out a
+  /// property that regained its first value.
   private(set) var changes: [OutboxChange]
-  /// The to-many relationships, with the members that are added and removed in the end.
+  /// The to-many relationships, with the members added and removed by all entries together.
   let members: [OutboxMembers]
-  /// The values by which the server knows the record; for an insert, the identifying values of the new record.
+  /// The identifying values that the server has for the record; for an insert, the identifying values of the new
+  /// record.
   let identity: [String: AttributeValue]
-  /// Whether the request deletes a record whose insert was attempted, so that "not found" is a success.
+  /// Whether the request deletes a record whose insert was attempted with an unknown result: the server may or may not
+  /// have the record.
   let mayBeUnknownToServer: Bool
-  /// The related records that the server has not got yet although the request names them, because their inserts name
-  /// this record too. The request sends no value for them, and a later update does.
+  /// The related records that the server does not have yet although the request refers to them, because their inserts
+  /// wait for this record. The request leaves these references out, and a later update sends them.
   var deferredReferences: Set<OutboxRecord> = []
 
   /// The entry that a forwarder claims.
@@ -32,7 +34,7 @@ struct OutboxStep: Sendable {
 }
 
 extension OutboxStep {
-  /// The common effect of the entries of a group.
+  /// Makes the request of a group of entries.
   ///
   /// - Parameters:
   ///   - entries: The entries of the group, in the order of the record.
@@ -53,8 +55,8 @@ extension OutboxStep {
     identity = merged.identity(of: kind)
   }
 
-  /// The same request of other copies of its entries, which have the large values. A property that the request leaves
-  /// out stays out.
+  /// Returns the same request, made from copies of its entries that have the large values. A property that the request
+  /// leaves out stays out.
   func replacing(_ entries: [OutboxEntry]) -> OutboxStep {
     let outcome: EntryGroup.Outcome =
       switch kind {
@@ -69,10 +71,10 @@ extension OutboxStep {
     return step
   }
 
-  /// Whether an update has nothing to send, because later edits undid the earlier ones.
+  /// Whether an update has no change to send, because its later entries undo the earlier ones.
   var isEmptyUpdate: Bool { kind == .update && changes.isEmpty && members.isEmpty }
 
-  /// The changes to send: references to records that the server does not have yet are null.
+  /// The changes to send, with null for the ``deferredReferences``.
   var changesToSend: [OutboxChange] {
     guard !deferredReferences.isEmpty else { return changes }
     return changes.map { change in
@@ -83,7 +85,7 @@ extension OutboxStep {
     }
   }
 
-  /// The changes of members to send, without members that the server does not have yet.
+  /// The changes of members to send, without the ``deferredReferences``.
   var membersToSend: [OutboxMembers] {
     guard !deferredReferences.isEmpty else { return members }
     return members.map { change in

@@ -1,5 +1,5 @@
-/// The strongly connected components of a directed graph: Tarjan's algorithm with a stack of its own, because a chain
-/// of records may be longer than the stack of a thread allows calls.
+/// The strongly connected components of a directed graph, found by Tarjan's algorithm. The algorithm has an explicit
+/// stack, because recursion over a long chain of records would overflow the stack of the thread.
 struct StrongComponents<Node: Hashable> {
   /// The nodes of each component. Every node is in one component.
   private(set) var components: [[Node]] = []
@@ -9,14 +9,13 @@ struct StrongComponents<Node: Hashable> {
   private var path: [Node] = []
   private var onPath: Set<Node> = []
 
-  /// A node in the middle of its visit.
+  /// A node whose successors are being visited.
   private struct Visit {
     let node: Node
     var rest: [Node]
   }
 
-  /// - Parameter successors: Returns the nodes that edges of a node lead to, which may be other nodes than the given
-  ///   ones.
+  /// - Parameter successors: Returns the targets of a node's edges. A target need not be one of the given nodes.
   init(of nodes: [Node], successors: (Node) -> Set<Node>) {
     for node in nodes where indices[node] == nil { visit(node, successors) }
   }
@@ -49,7 +48,7 @@ struct StrongComponents<Node: Hashable> {
 
   private mutating func lower(_ node: Node, to index: Int) { lowest[node] = min(lowest[node]!, index) }
 
-  /// Ends the visit of a node. The first visited node of a component takes the component off the path.
+  /// Ends the visit of a node. The first visited node of a component removes the whole component from the path.
   private mutating func finish(_ node: Node) {
     guard lowest[node] == indices[node] else { return }
     var component: [Node] = []

@@ -1,25 +1,26 @@
 import CoherenceCore
 import Foundation
 
-/// The values of a recorded change in the form in which an entry keeps them.
+/// The encoded values of an entry.
 struct EntryContent {
-  /// The changes; large values by their size only.
+  /// The changes, with only the sizes of large values.
   private(set) var payload: Data
-  /// The changes with all values; `nil` when ``payload`` has them.
+  /// The changes with all values; `nil` when ``payload`` has all values.
   private(set) var whole: Data?
   /// The related records; `nil` without any.
   private(set) var references: Data?
 
-  /// The content of changes, without identifying values.
+  /// Encodes changes. The identifying values are encoded separately.
   ///
-  /// - Parameter keepsLargeValues: Whether ``whole`` has the values that are too large for ``payload``.
+  /// - Parameter keepsLargeValues: Whether ``whole`` is made for values too large for ``payload``. Otherwise only their
+  ///   sizes are kept.
   init(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members], keepsLargeValues: Bool) {
     whole = keepsLargeValues && fields.contains(where: \.isLarge) ? EntryWriter.payload(fields, members) : nil
     payload = EntryWriter.payload(fields.map(\.withoutLargeValues), members)
     references = Self.references(fields, members)
   }
 
-  /// The changes of members that the entry of a change has.
+  /// The changes of members that belong into the entry of a change.
   static func members(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Members] {
     change.members.filter(entity.records).map { change in
       EntryFormat.Members(
@@ -28,7 +29,7 @@ struct EntryContent {
     }
   }
 
-  /// The values that the entry of a change has.
+  /// The values that belong into the entry of a change: all for an insert and a delete, the changed ones for an update.
   static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
     entity.fields.compactMap { field in
       guard change.kind != .updated || change.changedSlots.contains(field.slot) else { return nil }
@@ -38,7 +39,7 @@ struct EntryContent {
     }
   }
 
-  /// The records that an entry relates to, each once in each role; `nil` without any.
+  /// Encodes the related records of an entry, each once in each role; `nil` without related records.
   static func references(_ fields: [EntryFormat.Field], _ members: [EntryFormat.Members]) -> Data? {
     var references: [EntryFormat.Reference] = []
     for field in fields {
@@ -57,7 +58,7 @@ struct EntryContent {
 }
 
 extension OutboxValue {
-  /// The value of a slot. The target of a relationship is kept without its model.
+  /// Makes the value of a row's slot. The target of a relationship becomes an ``OutboxRecord``, which needs no model.
   init(recording value: AttributeValue) {
     if case .reference(let id) = value { self = .record(OutboxRecord(id)) } else { self = .value(value) }
   }

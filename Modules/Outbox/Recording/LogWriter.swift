@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Writes the changes of a save as the log has them, directly from the rows of the save.
+/// Writes the changes of a save in the format of the log, directly from the rows of the save.
 struct LogWriter: ~Copyable {
   /// The sequence of the first change; `nil` without a change.
   private(set) var firstSequence: Int64?
@@ -10,21 +10,22 @@ struct LogWriter: ~Copyable {
   /// The indices of the names of the last change's entity, so that a run of changes of one entity compares no texts.
   private var last: (entity: ObjectIdentifier, name: Int, root: Int)?
 
-  /// The number of bytes after which another record of the log begins: the entries of a record are made in one go.
+  /// The number of bytes after which another record of the log begins. One transaction makes all entries of a record of
+  /// the log, so that this limits the size of a transaction.
   private static let limit = 65_536
 
   var isFull: Bool { writer.count >= Self.limit }
   var payload: Data { writer.data }
 
   init() {
-    // A `UUID` of Foundation opens and closes a file.
+    // The key is made from the system's generator, because `UUID()` of Foundation opens and closes a file.
     var generator = SystemRandomNumberGenerator()
     // The version and the variant of random UUIDs.
     writer.write(word: generator.next() & ~0xF000 | 0x4000)
     writer.write(word: generator.next() & (.max >> 2) | 1 << 63)
   }
 
-  /// Adds a change; an update that the entries of other records stand for is left out.
+  /// Adds a change. An update is left out if only the entries of other records describe it.
   mutating func add(_ change: RecordedChange, _ entity: RecordedEntity, sequence: Int64) {
     let members = change.members.isEmpty ? [] : EntryContent.members(of: change, entity)
     let (count, isLarge) = entity.extent(of: change)
@@ -107,7 +108,7 @@ struct LogWriter: ~Copyable {
 }
 
 extension RecordedEntity {
-  /// The number of the values that the entry of a change has, and whether one of them is too large for its payload.
+  /// The number of values in the entry of a change, and whether a value is too large for its payload.
   fileprivate func extent(of change: RecordedChange) -> (count: Int, isLarge: Bool) {
     let isUpdate = change.kind == .updated
     var count = 0

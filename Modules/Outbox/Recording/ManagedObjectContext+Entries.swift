@@ -1,9 +1,10 @@
 import CoherenceCore
 
 extension ManagedObjectContext {
-  /// The entries of records, in the order of each record's saves. Makes those that the log has; the caller saves.
+  /// Returns the entries of some records, in the order of each record's saves. Turns logged changes of the records into
+  /// entries; the caller saves.
   ///
-  /// Reads the log with one statement, and the entries with one for each hierarchy.
+  /// Reads the log with one statement, and the entries with one statement for a thousand records of a hierarchy.
   func entryRecords(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
     guard !ids.isEmpty else { return [:] }
     try makeLoggedEntries(of: ids)
@@ -18,16 +19,19 @@ extension ManagedObjectContext {
     return result.mapValues { $0.sorted { $0.precedes($1) } }
   }
 
-  /// The records of all entries of records of a hierarchy, in no order.
+  /// Returns all entries of some records of a hierarchy, in no order.
   ///
-  /// - Parameter rootNames: The names of the root of the hierarchy.
+  /// - Parameters:
+  ///   - keys: The keys of the records.
+  ///   - rootNames: The present and former names of the hierarchy's root.
   func entryRecords(ofKeys keys: [Int64], rootNames: [String]) throws -> [OutboxEntryRecord] {
     var found: [OutboxEntryRecord] = []
     try forEachEntryRequest(ofKeys: keys, rootNames: rootNames) { found += try fetch($0) }
     return found
   }
 
-  /// Calls a block with requests that together find all entries of records of a hierarchy, a thousand records each.
+  /// Calls a block with requests that together find all entries of some records of a hierarchy. Each request covers at
+  /// most a thousand records.
   func forEachEntryRequest(
     ofKeys keys: [Int64], rootNames: [String], _ body: (FetchRequest<OutboxEntryRecord>) throws -> Void
   ) throws {

@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 extension ManagedObjectContext {
-  /// Calls a block with each change in the log, in no order. Makes no objects.
+  /// Calls a block with each change in the log, in no order. Registers no objects in the context.
   func forEachLoggedChange(_ body: (LogChange, LoggedSave) throws -> Void) throws {
     guard let model = persistentStoreCoordinator?.managedObjectModel else { return }
     let sink = try LogSink(model)
@@ -13,11 +13,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes the entries of the records of the log that have changes of some records.
+  /// Turns those records of the log into entries that contain changes of some records.
   ///
-  /// The entries and the rest of the context see one state of the stores: a record that is read with a user's edit has
-  /// the entry of the edit. The caller saves; when another context makes the entries first, the save meets a version
-  /// conflict.
+  /// The log is read in the same state of the stores as the other records of the context: a record read with a user's
+  /// edit also has the entry of the edit. The caller saves. When another context makes the same entries first, the save
+  /// throws a version conflict.
   func makeLoggedEntries(of records: [ManagedObjectID]) throws {
     var wanted: Set<OutboxRecord> = []
     for id in records {
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     try makeEntries(of: try objects(for: ids.sorted { $0.key < $1.key }, as: OutboxLogRecord.self))
   }
 
-  /// Makes the entries of records of the log, and deletes the records. The caller saves.
+  /// Turns records of the log into entries, and deletes the records of the log. The caller saves.
   func makeEntries(of logs: [OutboxLogRecord]) throws {
     for log in logs {
       let store = log.objectID.storeIdentifier.flatMap { persistentStoreCoordinator?.persistentStore(with: $0) }
@@ -68,7 +68,7 @@ extension OutboxEntryRecord {
   }
 }
 
-/// Reads records of the log without objects.
+/// Collects the values of the log's records without objects.
 private final class LogSink: ValueSink {
   let slots: [Int]
   private(set) var saves: [(save: LoggedSave, payload: Data)] = []

@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 extension OutboxEntryRecord {
-  /// Writes the values of the entry. Called inside of the context.
+  /// Replaces the changes of the entry, with its related records and its large values. Called inside of the context.
   ///
   /// - Parameter store: The store of the entry.
   func write(_ changes: [OutboxChange], _ members: [OutboxMembers], store: (any PersistentStore)?) throws {
@@ -32,7 +32,7 @@ extension OutboxEntryRecord {
     (new as? OutboxContentRecord)?.entry = self
   }
 
-  /// Orders the entries of one record as the record's saves followed each other.
+  /// Orders the entries of one record by the record's saves.
   func precedes(_ other: OutboxEntryRecord) -> Bool {
     (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)
   }

@@ -1,10 +1,11 @@
 import CoherenceCore
 import Foundation
 
-/// Adds a record of the log with all changes of forwarded records to the save that makes the changes.
+/// Adds a record of the log to each save that changes forwarded records. The record has all these changes.
 ///
-/// Nothing is read, and the entries are made later, see ``OutboxLogRecord``. The cost is that of one more record for each
-/// save, of the copies of the changed values, and of a signal, which wakes the forwarders of the store in all processes.
+/// The recorder reads nothing from the stores, and entries are made later, see ``OutboxLogRecord``. The cost of a save
+/// is one more record, a copy of each changed value, and a signal, which wakes the forwarders of the store in all
+/// processes.
 final class OutboxRecorder: SaveParticipant {
   private let entities: [ObjectIdentifier: RecordedEntity]
   private let slots: LogSlots
@@ -71,7 +72,7 @@ private struct LogSlots {
   init(_ entity: EntityDescription) {
     self.entity = entity
     let table = OutboxLogRecord.Properties.table
-    // The entity is declared by this module, with all of these attributes.
+    // This module declares the entity with all of these attributes, so that the lookup cannot fail.
     func slot(_ name: String) -> Int { entity.attribute(named: name)!.slot }
     sequence = slot(table.sequence.name)
     transaction = slot(table.transaction.name)

@@ -1,9 +1,9 @@
 import CoherenceCore
 import Synchronization
 
-/// The recorders in use, so that a coordinator never has two, which would write each entry twice.
+/// The recorders in use. A coordinator never has two recorders, which would record each change twice.
 final class OutboxRecorders: Sendable {
-  /// A recorder, with the coordinator that retains it.
+  /// A recorder and its coordinator, which retains the recorder.
   private struct Registration {
     weak var coordinator: PersistentStoreCoordinator?
     weak var recorder: OutboxRecorder?
@@ -13,7 +13,8 @@ final class OutboxRecorders: Sendable {
   static let shared = OutboxRecorders()
   private let registrations = Mutex<[ObjectIdentifier: Registration]>([:])
 
-  /// The recorder of a coordinator: the present one when it records the same entities.
+  /// Returns the recorder of a coordinator. The known recorder is returned if it records the same entities; otherwise
+  /// `make` makes the recorder.
   ///
   /// - Throws: ``ErrorCode/illegalState`` when the coordinator has a recorder of other entities; errors of `make`.
   func recorder(
@@ -37,7 +38,7 @@ final class OutboxRecorders: Sendable {
     }
   }
 
-  /// Forgets a recorder.
+  /// Removes a recorder, so that the coordinator can get another one.
   func remove(_ recorder: OutboxRecorder, of coordinator: PersistentStoreCoordinator) {
     registrations.withLock { registrations in
       let key = ObjectIdentifier(coordinator)

@@ -2,17 +2,18 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The sequences of the entries that this process records: microseconds since 1970, each greater than all before.
+/// The generator of the sequences of the entries that this process records: microseconds since 1970, strictly
+/// ascending.
 ///
-/// The clock gives new processes greater sequences than earlier processes without a read of the store. A clock that
-/// stands still or is set back does not lower the sequences of a process, and ``raise(to:)`` keeps them above those of
-/// an earlier process.
+/// The clock gives a new process greater sequences than earlier processes had, without a read of the store. A clock
+/// that stands still or is set back does not lower the sequences of a process, and ``raise(to:)`` keeps them above
+/// those of an earlier process.
 final class OutboxSequence: Sendable {
-  /// The sequences of this process.
+  /// The only generator of this process, for all its outboxes.
   static let shared = OutboxSequence()
 
   private let last = Atomic<Int64>(0)
-  /// In the year 128,000; sequences below never overflow.
+  /// A time in the year 128,000. Sequences below this limit cannot overflow.
   private static let limit: Int64 = 4_000_000_000_000_000_000
 
   /// Reserves consecutive sequences.
@@ -31,8 +32,8 @@ final class OutboxSequence: Sendable {
     }
   }
 
-  /// Makes all further sequences greater than one that a store has. A sequence beyond all dates is damaged and passed
-  /// over.
+  /// Makes all further sequences greater than a sequence that a store has. A sequence above the limit is damaged data,
+  /// and is ignored.
   func raise(to sequence: Int64) {
     guard sequence < Self.limit else { return }
     var known = last.load(ordering: .relaxed)

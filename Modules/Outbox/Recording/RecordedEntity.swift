@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// The properties of a forwarded entity that its entries have, found once for each model.
+/// The properties of a forwarded entity that its entries record, determined once for each model.
 final class RecordedEntity: Sendable {
   /// A property with a slot.
   struct Field: Sendable {
@@ -9,7 +9,8 @@ final class RecordedEntity: Sendable {
     let slot: Int
   }
 
-  /// A property with a slot, for the recording of many changes: copies of the value count no references.
+  /// A property with a slot, for the recording of many changes. The range instead of the name avoids reference counting
+  /// at each copy.
   struct EncodedField: Sendable {
     let slot: Int
     /// The range of the name in ``encodedNames``.
@@ -22,14 +23,14 @@ final class RecordedEntity: Sendable {
   let fields: [Field]
   /// The attributes and to-one relationships, as ``fields``.
   let encodedFields: [EncodedField]
-  /// The names of ``encodedFields`` in the ``EntryFormat``, one after the other.
+  /// The encoded names of ``encodedFields``, one after the other.
   let encodedNames: Data
   /// The attributes that identify a record.
   let identity: [Field]
   /// Whether some of ``fields`` are relationships.
   let hasReferences: Bool
-  /// The to-many relationships that other records' to-one relationships, or the other side, stand for: the entries of
-  /// those records have their changes.
+  /// The to-many relationships whose links the entries of other records describe: by a to-one relationship, or by the
+  /// other side of a many-to-many relationship.
   private let representedElsewhere: Set<RelationshipDescription>
 
   /// - Parameter names: The names of the forwarded entities.
@@ -40,7 +41,8 @@ final class RecordedEntity: Sendable {
     for slot in entity.slots.indices {
       switch entity.slots[slot] {
       case .attribute, .reference: fields.append(Field(name: entity.slots[slot].name, slot: slot))
-      // The list of the relationship has the order.
+      // The position of a member is no value of its own: a reordering is recorded as a change of the ordered
+      // relationship.
       case .position: continue
       }
       let start = encodedNames.count
@@ -60,14 +62,14 @@ final class RecordedEntity: Sendable {
       })
   }
 
-  /// Whether the entry of a record has a change of members.
+  /// Whether a change of members belongs into the entry of its record.
   func records(_ change: RecordedMembers) -> Bool {
     change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
   }
 }
 
 extension Slot {
-  /// Whether the values may be texts or data.
+  /// Whether the values may be larger than ``EntryFormat/largestInlineValue``.
   fileprivate var admitsLargeValues: Bool {
     guard case .attribute(let attribute) = self else { return false }
     return switch attribute.type {
@@ -78,7 +80,8 @@ extension Slot {
 }
 
 extension EntityDescription {
-  /// The attributes of the entity's key, or else of the first of its shortest uniqueness constraints over attributes.
+  /// The attributes that identify a record for a server: the entity's key, or else its shortest uniqueness constraint
+  /// over attributes, the first one among equally short ones.
   var identifyingAttributes: [AttributeDescription] {
     if let key = keyAttributes { return key }
     let constraints = uniquenessConstraints.compactMap { constraint -> [AttributeDescription]? in

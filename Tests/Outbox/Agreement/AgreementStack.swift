@@ -13,7 +13,7 @@ struct AgreementStack {
   let outbox: Outbox
   private let configuration: StoreConfiguration
 
-  /// A stack with tasks that the server has too.
+  /// A stack with tasks that the server already has.
   ///
   /// - Parameter titles: The titles by identifier.
   init(_ backend: Backend, titles: [Int: String] = [:]) throws {
@@ -30,10 +30,10 @@ struct AgreementStack {
     try connect.start()
   }
 
-  /// A second stack on the same store, as a program has it that starts again, or another program.
+  /// A second stack on the same store, such as the stack of a restarted program or of another program.
   func another() throws -> AgreementStack { try AgreementStack(directory, configuration) }
 
-  /// The configuration of a program with a part of the model.
+  /// The configuration of a program with a smaller model.
   var partialConfiguration: StoreConfiguration {
     var configuration = configuration
     configuration.options[StoreOption.partialModel] = true

@@ -30,7 +30,7 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a deletion by the server is skipped for a record with a logged update, and the user is told`(
+  func `a deletion by the server is skipped for a record with a logged update, and becomes a conflict`(
     backend: Backend
   ) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
@@ -44,7 +44,7 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `without the outbox the server wins`(backend: Backend) throws {
+  func `a merge without an outbox replaces edited values by the server's`(backend: Backend) throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     try stack.set("edited", of: 1)
     stack.connect.pendingEdits = nil
@@ -55,7 +55,7 @@ struct AgreementTests {
   // MARK: Properties and entries
 
   @Test(arguments: Backend.available)
-  func `a merge is not recorded, and takes the properties that the user did not edit`(backend: Backend) async throws {
+  func `a merge updates the properties that the user did not edit, and adds no entry`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old"])
     #expect(try await stack.entries().isEmpty)
     try stack.set("edited", of: 1)
@@ -67,7 +67,9 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `with the policy server, a property that lost is not sent any more`(backend: Backend) async throws {
+  func `the policy server removes a property with another value of the server from the entries`(backend: Backend)
+    async throws
+  {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     try stack.set("edited", of: 1)
     try stack.set("again", of: 1)
@@ -82,7 +84,7 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `with the policy server, a deletion by the server removes the entries of the record`(
+  func `the policy server deletes the entries of a record that the server has deleted`(
     backend: Backend
   ) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
@@ -93,7 +95,7 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an entry that is being sent, and its record, are left alone`(backend: Backend) async throws {
+  func `a merge changes neither an entry that a forwarder sends, nor its record`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     try stack.set("edited", of: 1)
     try stack.set("edited", of: 2)
@@ -115,7 +117,7 @@ struct AgreementTests {
     stack.connect.persistentStoreCoordinator.observer = SaveInterference(reportingTo: { Issue.record($0) }) {
       try user.set("two", of: 1)
     }
-    // The page has the answer to the first edit, and another note.
+    // The page has the server's values after the first edit: the edited title, and a new note.
     let page = [MergeRecord(["id": 1, "title": "one", "note": "a note"]), MergeRecord(["id": 2, "title": "new"])]
     #expect(try stack.merge(page, .server).updated == 2)
     #expect(try stack.titles() == [1: "two", 2: "new"])
@@ -125,7 +127,9 @@ struct AgreementTests {
   // MARK: Inserts and deletions
 
   @Test(arguments: Backend.available)
-  func `one key inserted on both sides becomes an update of the server's record`(backend: Backend) async throws {
+  func `the insert of a key that the server has too becomes an update of the server's record`(backend: Backend)
+    async throws
+  {
     let stack = try AgreementStack(backend)
     try stack.insert(1, "mine")
     try stack.insert(2, "both")
@@ -150,7 +154,9 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record inserted and deleted here does not keep the server's record away`(backend: Backend) async throws {
+  func `a merge inserts the server's record after a local insert and delete of the same key`(backend: Backend)
+    async throws
+  {
     let stack = try AgreementStack(backend)
     try stack.insert(1, "mine")
     try stack.delete(1)
@@ -159,7 +165,7 @@ struct AgreementTests {
   }
 
   @Test(arguments: Backend.available)
-  func `whole pages in sequence keep pending inserts, updates and deletions, and delete the rest`(
+  func `a merge of several whole pages keeps pending edits, and deletes the other missing records`(
     backend: Backend
   ) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old", 4: "old", 5: "old"])
@@ -181,7 +187,7 @@ struct AgreementTests {
   // MARK: Members
 
   @Test(arguments: Backend.available)
-  func `members that the user added stay beside the server's`(backend: Backend) async throws {
+  func `members added by the user stay beside the members of the server`(backend: Backend) async throws {
     let stack = try AgreementStack(backend)
     try stack.merge(["home", "work", "later"].map { MergeRecord(["name": $0]) }, into: "Label")
     try stack.merge([MergeRecord(["id": 1], links: ["labels": .many(["home"])])])

@@ -17,7 +17,8 @@ struct ConflictTests {
   // MARK: Listing
 
   @Test(arguments: Backend.available)
-  func `a conflict has the values of both sides and their base, and its entry waits`(backend: Backend) async throws {
+  func `a conflict has the values of both sides and their base, and its entry is parked`(backend: Backend) async throws
+  {
     let (stack, conflict) = try await bothChanged(backend)
     #expect(conflict.kind == .bothChanged && conflict.entityName == "Task")
     #expect(conflict.properties.map(\.name) == ["title"])
@@ -29,7 +30,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record has one conflict, which a repeated merge does not write and a newer one updates`(
+  func `a record has one conflict, which an equal page does not write and a newer page updates`(
     backend: Backend
   ) async throws {
     let (stack, conflict) = try await bothChanged(backend)
@@ -58,7 +59,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the number of conflicts is observed`(backend: Backend) async throws {
+  func `the stream of conflict counts has each new count`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old"])
     var counts = stack.outbox.conflictCounts().makeAsyncIterator()
     #expect(try await counts.next() == 0)
@@ -73,7 +74,7 @@ struct ConflictTests {
   // MARK: Both sides changed the record
 
   @Test(arguments: Backend.available)
-  func `keeping the edit sends it on top of the server's value`(backend: Backend) async throws {
+  func `keeping the edit replaces the base of its entry by the server's value`(backend: Backend) async throws {
     let (stack, conflict) = try await bothChanged(backend)
     try await stack.outbox.resolve(conflict.id, keeping: .local)
     #expect(try stack.titles()[1] == "edited")
@@ -104,7 +105,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a conflict over a record inserted on both sides is resolved like any other`(backend: Backend) async throws {
+  func `keeping the edit of a record inserted on both sides sends an update`(backend: Backend) async throws {
     let stack = try AgreementStack(backend)
     try stack.insert(1, "mine")
     #expect(try stack.merge(AgreementStack.page([1: "theirs"]), .conflict).pendingConflicts == 1)
@@ -176,7 +177,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `chosen values restore a record that was deleted, and are sent`(backend: Backend) async throws {
+  func `chosen values restore a locally deleted record, and are sent`(backend: Backend) async throws {
     let (stack, conflict) = try await deletedLocally(backend)
     try await stack.outbox.resolve(conflict.id, keeping: .values(["title": "both"]))
     #expect(try stack.titles() == [1: "both", 2: "old"])
@@ -200,7 +201,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a conflict is resolved once, and not while its entry is sent`(backend: Backend) async throws {
+  func `a conflict is resolved only once, and not while a process sends its entry`(backend: Backend) async throws {
     let (stack, conflict) = try await bothChanged(backend)
     try stack.setState(.sending)
     await #expect { try await stack.outbox.resolve(conflict.id, keeping: .local) } throws: {
@@ -214,7 +215,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a resolution with a value that does not fit changes nothing`(backend: Backend) async throws {
+  func `a resolution with an unknown property changes nothing`(backend: Backend) async throws {
     let (stack, conflict) = try await bothChanged(backend)
     await #expect { try await stack.outbox.resolve(conflict.id, keeping: .values(["titel": "both"])) } throws: {
       ErrorCode.unknownProperty ~= $0

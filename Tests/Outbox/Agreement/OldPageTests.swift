@@ -8,7 +8,7 @@ import Testing
 /// Merges of pages whose requests began before the server confirmed an edit.
 @Suite("Pages older than an acknowledgement")
 struct OldPageTests {
-  /// A started Connect with notes that the server has.
+  /// A started Connect whose notes the server already has.
   private struct Stage {
     let stack: NoteStack
     private let note: EntityDescription
@@ -28,7 +28,7 @@ struct OldPageTests {
       }
     }
 
-    /// The page that the server has now.
+    /// The page with the present notes of the server.
     func page() async -> [MergeRecord] {
       await stack.server.records.filter { $0.value.entityName == Note.entityName }.sorted { $0.key < $1.key }
         .map { id, record in
@@ -52,7 +52,7 @@ struct OldPageTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a page older than an acknowledgement neither puts back a value, nor deletes or inserts a record`(
+  func `a page older than an acknowledgement restores no value, and deletes or inserts no record`(
     _ backend: Backend
   ) async throws {
     for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
@@ -70,14 +70,14 @@ struct OldPageTests {
       #expect(result.keptEdits == 3 && result.pendingConflicts == 0)
       #expect(try stage.titles() == titles)
       #expect(try await stage.stack.outbox.counts().total == 0)
-      // The page of a later request is merged as it is.
+      // A page requested after the acknowledgements is merged without protection.
       #expect(try stage.merge(old, policy, requestedAt: .now).deleted == 1)
       #expect(try stage.titles() == ["s1": "A", "s2": "B"])
     }
   }
 
   @Test(arguments: Backend.available)
-  func `the context of an action knows the beginning of its request`(_ backend: Backend) async throws {
+  func `a merge dates the request of its page by the creation of its context`(_ backend: Backend) async throws {
     let stage = try await Stage(backend, "A")
     let context = stage.stack.connect.newActionContext()
     let old = await stage.page()
@@ -92,7 +92,7 @@ struct OldPageTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a value that the server did not have before the edit is merged from an old page`(
+  func `an old page with a value of another client replaces a confirmed edit`(
     _ backend: Backend
   ) async throws {
     let stage = try await Stage(backend, "A")
@@ -106,7 +106,7 @@ struct OldPageTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a pending edit on top of a confirmed one is kept, and no conflict with an old page`(
+  func `an old page neither replaces a pending edit based on a confirmed edit, nor conflicts with it`(
     _ backend: Backend
   ) async throws {
     let stage = try await Stage(backend, "A")
@@ -137,8 +137,7 @@ struct OldPageTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a value of the server's answer is not replaced by the value before the answer`(_ backend: Backend) async throws
-  {
+  func `an old page does not replace a value from the server's reply`(_ backend: Backend) async throws {
     let stage = try await Stage(backend, "A")
     let requestedAt = ContinuousClock.now
     try stage.stack.change("A") { $0.title = "A1" }
@@ -151,7 +150,7 @@ struct OldPageTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a note that was moved stays in its new folder when an old page has the former one`(
+  func `a moved note stays in its new folder when an old page has the former folder`(
     _ backend: Backend
   ) async throws {
     let stage = try await Stage(backend)

@@ -27,7 +27,7 @@ struct ForwardingBatchTests {
   }
 
   @Test(arguments: Backend.available)
-  func `ready edits of several records go in batches up to the limit`(_ backend: Backend) async throws {
+  func `ready edits of several records are sent in batches up to the limit`(_ backend: Backend) async throws {
     let (stack, sizes) = try stack(backend, limit: 2)
     #expect(try await stack.forwardAll() == 0)
     #expect(sizes.all == [2, 1])
@@ -35,7 +35,9 @@ struct ForwardingBatchTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an edit without an answer is sent again, and the others are acknowledged`(_ backend: Backend) async throws {
+  func `an edit without a decision is sent again, and the other edits of the batch are acknowledged`(_ backend: Backend)
+    async throws
+  {
     let (stack, sizes) = try stack(backend, limit: 10)
     await stack.server.script(.answer(.accepted(["id": "x"])), .loseAnswer, .answer(.rejected(ServerRefusal())))
     #expect(try await stack.forwardAll() == 1)
@@ -46,7 +48,7 @@ struct ForwardingBatchTests {
     #expect(try stack.ids() == ["A": "x", "B": "s1", "C": "local-C"])
   }
 
-  @Test func `an error of a batch concerns all its edits`() async throws {
+  @Test func `all edits of a batch are sent again after an error of the handler`() async throws {
     let (stack, sizes) = try stack(.inMemory, limit: 10)
     try stack.outbox.forward(Note.entityName) { [server = stack.server] handlers in
       handlers.batch { requests in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Conflicts that a server reports")
 struct ForwardingConflictTests {
-  /// A note with the rank 5, which the server has with the rank 0. The server reports a conflict with the rank 9.
+  /// A stack with an edit of a note's rank from 0 to 5. The server will report a conflict with the rank 9.
   private func stack(_ backend: Backend) async throws -> NoteStack {
     let stack = try NoteStack(backend)
     try stack.insertNote("A")
@@ -30,7 +30,7 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the values of the server replace the edit`(_ backend: Backend) async throws {
+  func `the policy acceptServer replaces the edit by the server's values`(_ backend: Backend) async throws {
     let stack = try await stack(backend)
     #expect(try await stack.forwardAll(stack.options(conflictPolicy: .acceptServer)) == 0)
     #expect(try rank(stack) == 9)
@@ -38,7 +38,9 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the edit is sent again over the values of the server, under another key`(_ backend: Backend) async throws {
+  func `the policy sendAgain bases the edit on the server's values, and sends the edit under another key`(
+    _ backend: Backend
+  ) async throws {
     let stack = try await stack(backend)
     #expect(try await stack.forwardAll(stack.options(conflictPolicy: .sendAgain)) == 0)
     let calls = await stack.server.calls
@@ -48,7 +50,7 @@ struct ForwardingConflictTests {
     #expect(try rank(stack) == 5)
   }
 
-  @Test func `a program decides for each conflict`() async throws {
+  @Test func `a custom policy decides about each conflict`() async throws {
     let stack = try await stack(.inMemory)
     let policy = ForwardConflictPolicy.custom { request, values in
       values["rank"] == .int(9) && request["rank"] == .int(5) ? .acceptServer : .park
@@ -101,7 +103,7 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the server's values are dropped with an edit whose properties the answer does not name`(
+  func `keeping the server's values drops an edit whose properties the server's reply does not name`(
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
@@ -143,7 +145,9 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available, Decision.allCases)
-  func `a decision over the entry removes its conflict`(_ backend: Backend, _ decision: Decision) async throws {
+  func `retrying, editing or dropping the parked entry deletes its conflict`(_ backend: Backend, _ decision: Decision)
+    async throws
+  {
     let (stack, _) = try await parked(backend)
     let entry = try #require(try await stack.outbox.entries(state: .parked).first)
     switch decision {
@@ -156,7 +160,7 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a decision over a later entry of the record keeps the conflict`(_ backend: Backend) async throws {
+  func `parking, retrying or dropping a later entry of the record keeps the conflict`(_ backend: Backend) async throws {
     let (stack, _) = try await parked(backend)
     try stack.change("A") { $0.rank = 6 }
     let later = try #require(try await stack.outbox.entries(state: .pending).first)

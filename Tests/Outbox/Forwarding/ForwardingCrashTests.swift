@@ -6,7 +6,7 @@ import Testing
 @Suite("Forwarding after a crash")
 struct ForwardingCrashTests {
   @Test(arguments: Backend.available, ForwardingStep.allCases)
-  func `a crash after any step loses no edit, and the server applies none twice`(
+  func `a crash after any step loses no edit, and the server applies no edit twice`(
     _ backend: Backend, _ step: ForwardingStep
   ) async throws {
     let stack = try NoteStack(backend)
@@ -21,7 +21,7 @@ struct ForwardingCrashTests {
   }
 
   @Test(arguments: Backend.available, ForwardingStep.allCases)
-  func `an edit after a crash waits behind the repeated request, whose content stays`(
+  func `an edit after a crash is sent after the repeated request, whose contents stay the same`(
     _ backend: Backend, _ step: ForwardingStep
   ) async throws {
     let stack = try NoteStack(backend)
@@ -37,7 +37,7 @@ struct ForwardingCrashTests {
   }
 
   @Test(arguments: Backend.available, ForwardingStep.allCases)
-  func `a server that ignores keys applies an edit again after a crash between its answer and the acknowledgement`(
+  func `a server that ignores keys applies an edit again after a crash between its reply and the acknowledgement`(
     _ backend: Backend, _ step: ForwardingStep
   ) async throws {
     let stack = try NoteStack(backend)
@@ -49,11 +49,11 @@ struct ForwardingCrashTests {
     let applied = await stack.server.applied
     #expect(applied.count == (step == .answered ? 2 : 1))
     #expect(Set(applied.map(\.key)).count == 1)
-    // A second record for an insert, and the store has the key of the last one.
+    // Such a server makes a second record for a repeated insert. The local record has the key of the last reply.
     #expect(await stack.server.records.count == applied.count)
     #expect(try stack.ids() == ["A": "s\(applied.count)"])
 
-    // An update is applied twice without harm, and nothing is lost.
+    // A repeated update sets the same values again, and no edit is lost.
     try stack.change("A") { $0.title = "B" }
     try await crash(stack, at: step)
     stack.time.advance(by: .seconds(61))
@@ -63,7 +63,7 @@ struct ForwardingCrashTests {
   }
 
   @Test(arguments: ForwardingStep.allCases)
-  func `a crash between the edits of several records loses none`(_ step: ForwardingStep) async throws {
+  func `a crash between the edits of several records loses no edit`(_ step: ForwardingStep) async throws {
     let stack = try NoteStack()
     for title in ["A", "B", "C", "D"] { try stack.insertNote(title) }
     for count in 1...4 {
@@ -79,11 +79,11 @@ struct ForwardingCrashTests {
     #expect(try stack.ids().values.allSatisfy { $0.hasPrefix("s") })
   }
 
-  /// Starts, and waits until the forwarder has ended at a step.
+  /// Starts a forwarder, and waits until it has ended after a step as a crash would.
   private func crash(_ stack: NoteStack, at step: ForwardingStep) async throws {
     stack.outbox.forwardingSteps = CrashPlan(at: step)
     try stack.outbox.start(stack.options())
-    // The flush ends with an error when the forwarder ends.
+    // The end of the forwarder ends the flush with an error.
     await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
     await stack.outbox.stop()
     stack.outbox.forwardingSteps = nil

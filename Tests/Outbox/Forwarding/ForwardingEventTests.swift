@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Events of forwarding in a Connect")
 struct ForwardingEventTests {
-  /// The events of other work, up to one of a name.
+  /// Returns the next `work` events of a Connect, up to and including the event with a name.
   private func work(_ events: AsyncStream<ConnectEvent>, upTo name: String) async -> [any ConnectWorkEvent] {
     var work: [any ConnectWorkEvent] = []
     for await case .work(let event) in events {

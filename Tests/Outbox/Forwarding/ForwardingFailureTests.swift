@@ -31,7 +31,7 @@ struct ForwardingFailureTests {
     await stack.server.script(.fail(Busy()))
     try stack.insertNote("A")
     try stack.outbox.start(stack.options())
-    // A part of the hundred seconds, so that a date that is set forward is noticed.
+    // The forwarder sleeps at most 60 of the 100 seconds at once, to notice a date set forward.
     await stack.time.untilSleeping(for: .seconds(60))
     stack.time.advance(by: .seconds(60))
     await stack.time.untilSleeping(for: .seconds(40))
@@ -41,7 +41,7 @@ struct ForwardingFailureTests {
     await stack.outbox.stop()
   }
 
-  @Test func `the next attempt waits as long as the answer says`() async throws {
+  @Test func `the next attempt waits for the delay that the server has asked for`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.answer(.retry(after: .seconds(30))))
     try stack.insertNote("A")
@@ -62,7 +62,7 @@ struct ForwardingFailureTests {
     #expect(entry.lastError == "LostAnswer" && entry.attempts == 2 && !entry.isRejected)
   }
 
-  @Test func `an edit is parked at once after an error that is not retryable`() async throws {
+  @Test func `an edit is parked at once after an error without a retry`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(CoherenceError(.invalidValue, "The service refuses the value.")))
     try stack.insertNote("A")
@@ -72,7 +72,7 @@ struct ForwardingFailureTests {
   }
 
   @Test(arguments: Backend.available)
-  func `later edits of a refused record wait, and other records go on`(_ backend: Backend) async throws {
+  func `later edits of a refused record wait, and edits of other records are sent`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     await stack.server.script(.answer(.rejected(ServerRefusal())))
     try stack.insertNote("A")
@@ -104,7 +104,7 @@ struct ForwardingFailureTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an accepted edit whose answer does not fit the model is parked`(_ backend: Backend) async throws {
+  func `an accepted edit is parked when the server's reply has an unknown property`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     await stack.server.script(.answer(.accepted(["color": "red"])))
     try stack.insertNote("A")
@@ -116,7 +116,9 @@ struct ForwardingFailureTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record whose insert got no answer is deleted under the key of the server`(_ backend: Backend) async throws {
+  func `the delete after an insert without a reply repeats the insert, and uses the key of the server`(
+    _ backend: Backend
+  ) async throws {
     let stack = try NoteStack(backend)
     await stack.server.script(.loseAnswer)
     try stack.insertNote("A")

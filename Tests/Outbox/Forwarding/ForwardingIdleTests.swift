@@ -4,11 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The work of a forwarder without anything to send.
+/// The cost of a forwarder that has nothing to send, and of a single edit.
 @Suite("Idle forwarders")
 struct ForwardingIdleTests {
   @Test(arguments: Backend.available)
-  func `the time that passes does not make an idle forwarder read or save`(_ backend: Backend) async throws {
+  func `an idle forwarder neither reads nor saves while time passes`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     let operations = OperationCount()
     stack.outbox.coordinator.observer = operations
@@ -20,7 +20,8 @@ struct ForwardingIdleTests {
       #expect(stack.time.sleeperCount == 0)
       stack.time.advance(by: .seconds(3600))
     }
-    // The searches of both flushes, and those at the beginning of listening, for which the first flush may be too early.
+    // Each flush searches once. The two listeners ask for a search when they begin to listen, which may be after the
+    // first flush.
     for _ in 0..<2 { #expect(try await stack.outbox.flush() == 0) }
     let searches = stack.outbox.statistics.scans - scans
     #expect((2...4).contains(searches))
@@ -44,12 +45,13 @@ struct ForwardingIdleTests {
       try stack.insertNote("\(number)")
       while let event = await events.next() { if case .idle = event { break } }
     }
-    // The stream and the store may begin to listen after the flush, and each asks for a search then.
+    // The two listeners may begin to listen after the flush, and each asks for a search at its beginning.
     let searches = stack.outbox.statistics.scans - scans
     #expect((edits...edits + 2).contains(searches))
-    // A search reads the log and the entries; an edit, its values; a new key, the log, the entries, and copies with the key.
+    // A search reads the log and the entries. An edit reads its values. A new key reads the log, the entries, and the
+    // copies with the key.
     #expect(operations.count(.fetch) - fetches <= 2 * searches + 4 * edits)
-    // The save of the user, that of the entry, the claim, and the acknowledgement.
+    // Each edit has four saves: by the user, to make the entry, for the claim, and for the acknowledgement.
     #expect(operations.count(.save) - saves == 4 * edits)
     await stack.outbox.stop()
   }

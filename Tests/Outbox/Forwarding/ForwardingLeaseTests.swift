@@ -8,7 +8,7 @@ import Testing
 @Suite("Several forwarders of one outbox")
 struct ForwardingLeaseTests {
   @Test(arguments: Backend.available)
-  func `an edit that a forwarder sends is not sent by another one`(_ backend: Backend) async throws {
+  func `a forwarder does not send an edit that another forwarder has claimed`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()
     let gate = ServerGate()
@@ -17,7 +17,7 @@ struct ForwardingLeaseTests {
     try stack.outbox.start(stack.options())
     await stack.server.untilCalled(1)
     try other.outbox.start(other.options())
-    // The other forwarder waits for the end of the lease.
+    // At this sleep the other forwarder has searched, and waits for the end of the lease.
     await stack.time.untilSleeping(for: .seconds(60))
     #expect(await stack.server.calls.count == 1)
     gate.open()
@@ -29,7 +29,7 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a flush waits neither for an edit that another process sends, nor for the lease of a process that ended`(
+  func `a flush waits only on request for edits of other processes and for leases of crashed processes`(
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
@@ -112,7 +112,7 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an edit of a forwarder that ended is sent by another one after the end of the lease`(
+  func `another forwarder sends the edit of a crashed forwarder after the end of the lease`(
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
@@ -129,7 +129,8 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a clock that is set forward lets two forwarders send one edit, under one key`(_ backend: Backend) async throws {
+  func `two forwarders send the same edit under one key after the clock is set forward`(_ backend: Backend) async throws
+  {
     let stack = try NoteStack(backend)
     let other = try stack.other()
     let gate = ServerGate()
@@ -149,7 +150,7 @@ struct ForwardingLeaseTests {
     #expect(try stack.ids() == ["A": "s1"])
   }
 
-  @Test func `an attempt that waits is due within a minute after the date was set forward`() async throws {
+  @Test func `a waiting attempt is due within a minute after the date is set forward`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(LostAnswer()))
     try stack.insertNote("A")
@@ -162,7 +163,7 @@ struct ForwardingLeaseTests {
     await stack.outbox.stop()
   }
 
-  @Test func `a lease from before the clock was set back is taken over`() async throws {
+  @Test func `a lease from before the clock was set back does not block the entry`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")
     try await crash(stack)
@@ -171,7 +172,7 @@ struct ForwardingLeaseTests {
     #expect(await stack.server.applied.count == 1)
   }
 
-  @Test func `a next attempt from before the clock was set back is due`() async throws {
+  @Test func `an attempt postponed before the clock was set back is due at once`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(LostAnswer()))
     try stack.insertNote("A")
@@ -184,7 +185,7 @@ struct ForwardingLeaseTests {
     #expect(await stack.server.calls.count == 2)
   }
 
-  /// Ends the forwarder after its claim, as a crash does.
+  /// Starts a forwarder, and ends it after its first claim as a crash would.
   private func crash(_ stack: NoteStack) async throws {
     stack.outbox.forwardingSteps = CrashPlan(at: .claimed)
     try stack.outbox.start(stack.options())

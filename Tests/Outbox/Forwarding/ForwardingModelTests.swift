@@ -4,8 +4,8 @@ import TestRandom
 import TestSupport
 import Testing
 
-/// Random edits of several clients, a server with edits of its own, cuts and crashes. In the end all have the same
-/// records.
+/// Random edits of several clients and of their server, with lost requests and crashes. At the end, all clients and the
+/// server have the same records.
 ///
 /// Settings of the environment:
 ///

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Pauses and the end of forwarding")
 struct ForwardingPauseTests {
-  @Test func `nothing is sent while the network is offline`() async throws {
+  @Test func `an outbox sends nothing while the network is offline`() async throws {
     let stack = try NoteStack()
     let network = ManualConnectivity(isOnline: false)
     try stack.insertNote("A")
@@ -18,7 +18,7 @@ struct ForwardingPauseTests {
     await stack.outbox.stop()
   }
 
-  @Test func `edits are sent by themselves when the network comes back`() async throws {
+  @Test func `a started outbox sends its edits when the network comes back`() async throws {
     let stack = try NoteStack()
     let network = ManualConnectivity(isOnline: false)
     try stack.insertNote("A")
@@ -30,7 +30,7 @@ struct ForwardingPauseTests {
     #expect(try await stack.outbox.counts().total == 0)
   }
 
-  @Test func `an attempt that fails while the network is offline does not end the attempts`() async throws {
+  @Test func `a failed attempt does not count while the network is offline`() async throws {
     let stack = try NoteStack()
     let network = ManualConnectivity()
     let gate = ServerGate()
@@ -59,7 +59,7 @@ struct ForwardingPauseTests {
     await stack.outbox.stop()
   }
 
-  @Test func `the edits that were claimed ahead are given back by a pause`() async throws {
+  @Test func `a pause releases the edits claimed ahead`() async throws {
     let stack = try NoteStack()
     let gate = ServerGate()
     await stack.server.hold(at: gate)
@@ -89,7 +89,7 @@ struct ForwardingPauseTests {
     await stack.outbox.stop()
   }
 
-  @Test func `new edits are sent by themselves`() async throws {
+  @Test func `a started outbox sends new edits without a further call`() async throws {
     let stack = try NoteStack()
     try stack.outbox.start(stack.options())
     #expect(try await stack.outbox.flush() == 0)
@@ -99,7 +99,7 @@ struct ForwardingPauseTests {
     #expect(try stack.ids() == ["A": "s1"])
   }
 
-  @Test func `a draining stop applies the answer of the edit that is being sent`() async throws {
+  @Test func `a draining stop writes the reply to the running request to the record`() async throws {
     let stack = try NoteStack()
     let gate = ServerGate()
     await stack.server.hold(at: gate)
@@ -117,7 +117,7 @@ struct ForwardingPauseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an edit whose sending was canceled is sent again under the same key`(_ backend: Backend) async throws {
+  func `an edit whose request was canceled is sent again under the same key`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     await stack.server.hold(at: ServerGate())
     try stack.insertNote("A")
@@ -137,7 +137,7 @@ struct ForwardingPauseTests {
     await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
   }
 
-  @Test func `an idle outbox waits for no time`() async throws {
+  @Test func `an idle outbox runs no timer`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")
     try stack.outbox.start(stack.options())
@@ -147,7 +147,7 @@ struct ForwardingPauseTests {
     await stack.outbox.stop()
   }
 
-  @Test func `events tell the course of an edit`() async throws {
+  @Test func `events report each attempt of an edit and its acceptance`() async throws {
     let stack = try NoteStack()
     var events = stack.outbox.events.makeAsyncIterator()
     await stack.server.script(.fail(LostAnswer()))

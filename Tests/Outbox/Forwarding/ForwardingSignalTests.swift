@@ -37,7 +37,7 @@ struct ForwardingSignalTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the edits that a paused forwarder gives back are sent by another one at once`(
+  func `another forwarder sends the edits released by a paused forwarder at once`(
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
@@ -48,7 +48,7 @@ struct ForwardingSignalTests {
     try stack.outbox.start(stack.options(lookahead: 8))
     await stack.server.untilCalled(1)
     try other.outbox.start(other.options())
-    // The other forwarder waits for the end of the leases.
+    // At this sleep the other forwarder has searched, and waits for the end of the leases.
     await stack.time.untilSleeping(for: .seconds(60))
     stack.outbox.pause()
     await stack.server.untilCalled(3)
@@ -61,7 +61,7 @@ struct ForwardingSignalTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an idle forwarder sends the edit that waited for an entry which a merge of another process removes`(
+  func `an idle forwarder sends a blocked edit after a merge of another process deletes the blocking entry`(
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
@@ -80,7 +80,7 @@ struct ForwardingSignalTests {
       for folder in try context.fetch(FetchRequest(NoteFolder.self)) { context.delete(folder) }
     }
     try other.outbox.start(other.options())
-    // The folder is deleted after the note has left it.
+    // The delete of the folder waits for the parked edit, by which the note leaves the folder.
     #expect(try await other.outbox.flush() == 2)
     let calls = await stack.server.calls.count
     try mergeEmptyPage(in: stack)
@@ -90,7 +90,7 @@ struct ForwardingSignalTests {
     await other.outbox.stop()
   }
 
-  /// Merges a page of the server that has no notes.
+  /// Merges a whole page without notes, which deletes the local notes and their entries.
   private func mergeEmptyPage(in stack: NoteStack) throws {
     try stack.connect.start()
     let entity = try stack.connect.managedObjectModel.entity(named: Note.entityName)
@@ -98,7 +98,7 @@ struct ForwardingSignalTests {
     try stack.connect.newActionContext().merge(records: [MergeRecord](), for: entity, options: options)
   }
 
-  @Test func `a save signals for a new entry alone`() throws {
+  @Test func `a save sends a signal only if it adds an entry`() throws {
     let stack = try NoteStack()
     let store = try #require(stack.connect.persistentStoreCoordinator.persistentStores.first as? any StoreSignaling)
     let count = SignalCount()
@@ -115,7 +115,7 @@ struct ForwardingSignalTests {
     withExtendedLifetime(listening) {}
   }
 
-  /// Counts the calls of a listener.
+  /// A count of the calls of a listener.
   private final class SignalCount: Sendable {
     private let calls = Atomic<Int>(0)
     var value: Int { calls.load(ordering: .relaxed) }

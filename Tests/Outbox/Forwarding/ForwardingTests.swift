@@ -31,7 +31,7 @@ struct ForwardingTests {
     #expect(stack.outbox.statistics.coalesced == 2)
   }
 
-  @Test func `a record that is deleted before its insert was sent is never sent`() async throws {
+  @Test func `a record inserted and deleted before the first request is never sent`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")
     try stack.delete("A")
@@ -40,7 +40,8 @@ struct ForwardingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `edits of a record that is being sent wait, and go under the key of the server`(_ backend: Backend) async throws
+  func `edits during the request of a record wait, and are sent under the key of the server`(_ backend: Backend)
+    async throws
   {
     let stack = try NoteStack(backend)
     let gate = ServerGate()
@@ -99,7 +100,7 @@ struct ForwardingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the edits of an earlier process are sent at the start`(_ backend: Backend) async throws {
+  func `a starting outbox sends the edits of an earlier process`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     try stack.insertNote("A")
     let later = try stack.other()
@@ -125,7 +126,7 @@ struct ForwardingTests {
     #expect(try stack.read { try NoteStack.note("Mine", in: $0).revision } == 7)
   }
 
-  @Test func `an edit of a record that another process deleted is sent by its own values`() async throws {
+  @Test func `an edit of a record that a merge has deleted is sent with its recorded values`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")
     try await stack.forwardAll()

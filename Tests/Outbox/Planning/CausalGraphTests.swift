@@ -42,7 +42,7 @@ struct CausalGraphTests {
     #expect(ready(chain.reversed()) == [1])
   }
 
-  @Test func `a reference in a later request does not hold the first one up`() {
+  @Test func `a reference in a later request does not delay the first request of the record`() {
     #expect(
       ready([
         SampleEntries.node(.update, 1, of: 1, groupEnd: 1), SampleEntries.node(.insert, 2, of: 2),
@@ -50,7 +50,7 @@ struct CausalGraphTests {
       ]) == [1, 2])
   }
 
-  @Test func `a delete waits for the entries of records that refer to the deleted one`() {
+  @Test func `a delete waits for the entries of records that refer to the deleted record`() {
     let moved = SampleEntries.node(.update, 1, of: 2, to: [3], from: [1])
     let removed = SampleEntries.node(.delete, 2, of: 4, from: [1])
     let parent = SampleEntries.node(.delete, 3, of: 1)
@@ -58,7 +58,7 @@ struct CausalGraphTests {
     #expect(ready([parent]) == [1])
   }
 
-  @Test func `a parked entry holds up its record and records that refer to its insert, and no others`() {
+  @Test func `a parked insert blocks its record and the records that refer to it, and no other records`() {
     let parked = SampleEntries.node(.insert, 1, of: 1, state: .parked)
     let nodes = [
       parked, SampleEntries.node(.update, 2, of: 1), SampleEntries.node(.insert, 3, of: 2, to: [1]),
@@ -84,7 +84,7 @@ struct CausalGraphTests {
     #expect(CausalGraph(nodes).ready(at: later, limit: 1).count == 1)
   }
 
-  @Test func `inserts that refer to each other begin with the first, without its reference`() throws {
+  @Test func `the oldest of several inserts that refer to each other is sent first, without its reference`() throws {
     let nodes = [SampleEntries.node(.insert, 1, of: 1, to: [2]), SampleEntries.node(.insert, 2, of: 2, to: [1])]
     let ready = CausalGraph(nodes).ready(at: now, limit: 10)
     #expect(ready.map(\.record.key) == [1])
@@ -92,7 +92,7 @@ struct CausalGraphTests {
     #expect(self.ready([nodes[1]]) == [2])
   }
 
-  @Test func `deletes of records that refer to each other begin with the first`() {
+  @Test func `the oldest of several deletes of records that refer to each other is sent first`() {
     let nodes = [SampleEntries.node(.delete, 1, of: 1, from: [2]), SampleEntries.node(.delete, 2, of: 2, from: [1])]
     let ready = CausalGraph(nodes).ready(at: now, limit: 10)
     #expect(ready.map(\.record.key) == [1] && ready.first?.deferred == [])
@@ -102,7 +102,7 @@ struct CausalGraphTests {
     #expect(ready([SampleEntries.node(.insert, 1, of: 1, to: [1])]) == [1])
   }
 
-  @Test func `nobody waits for a record that was inserted and deleted again`() {
+  @Test func `no record waits for a record that a later entry deletes before its insert is sent`() {
     let nodes = [
       SampleEntries.node(.insert, 1, of: 1), SampleEntries.node(.update, 2, of: 2, to: [1]),
       SampleEntries.node(.delete, 3, of: 1), SampleEntries.node(.update, 4, of: 2, from: [1]),
@@ -115,7 +115,7 @@ struct CausalGraphTests {
     #expect(CausalGraph(nodes).ready(at: now, limit: 3).map(\.record.key) == [10, 9, 8])
   }
 
-  /// Sends random graphs of inserts and deletes until nothing is left.
+  /// Removes the ready records of random graphs again and again, until all records are removed.
   @Test(arguments: SeededRandom.seeds)
   func `every outbox without parked entries is sent to its end, each record after the records that it refers to`(
     seed: UInt64

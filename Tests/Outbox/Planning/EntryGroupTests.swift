@@ -5,8 +5,8 @@ import Testing
 /// The division of a record's entries into requests.
 @Suite("Requests for the entries of a record")
 struct EntryGroupTests {
-  /// An entry in short form: `i`, `u` or `d`. A capital letter is an entry that was claimed alone, `*` before a letter
-  /// parks the entry, and `!` before a letter parks it as refused.
+  /// The entries of a short form: a letter `i`, `u` or `d` is an insert, an update or a delete. A capital letter is an
+  /// entry with a claim of its own. `*` before a letter parks the entry, and `!` parks it as refused.
   private static func entries(_ text: String) -> [EntryGroup.Facts] {
     var result: [EntryGroup.Facts] = []
     var state = OutboxEntryState.pending
@@ -33,7 +33,7 @@ struct EntryGroupTests {
     return result
   }
 
-  /// The groups in short form: the number of entries and the outcome of each.
+  /// The groups of a short form, each as the number of its entries and its outcome.
   private static func outcome(_ text: String) -> String {
     EntryGroup.groups(of: entries(text)).map { group in
       let name =
@@ -54,7 +54,7 @@ struct EntryGroupTests {
       ("iu", "2 insert"), ("iuuu", "4 insert"), ("uu", "2 update"), ("uuu", "3 update"),
       ("ud", "2 delete"), ("uud", "3 delete"), ("id", "2 nothing"), ("iud", "3 nothing"), ("iuud", "4 nothing"),
     ])
-  func `entries that were never attempted become the fewest requests`(entries: String, expected: String) {
+  func `unattempted entries become as few requests as possible`(entries: String, expected: String) {
     #expect(Self.outcome(entries) == expected)
   }
 
@@ -63,7 +63,7 @@ struct EntryGroupTests {
       ("I", "1 insert"), ("Iu", "1 insert, 1 update"), ("Iuu", "1 insert, 2 update"), ("Uu", "1 update, 1 update"),
       ("Uuu", "1 update, 2 update"),
     ])
-  func `a request that may have reached the server is repeated as it was`(entries: String, expected: String) {
+  func `an attempted request is repeated with the same entries`(entries: String, expected: String) {
     #expect(Self.outcome(entries) == expected)
   }
 
@@ -72,7 +72,7 @@ struct EntryGroupTests {
       ("Id", "2 uncertain delete"), ("Iud", "3 uncertain delete"), ("Ud", "2 delete"), ("Uud", "3 delete"),
       ("UD", "2 delete"),
     ])
-  func `a delete takes the place of requests that may have reached the server`(entries: String, expected: String) {
+  func `a delete absorbs attempted requests`(entries: String, expected: String) {
     #expect(Self.outcome(entries) == expected)
   }
 
@@ -81,7 +81,7 @@ struct EntryGroupTests {
       ("*iu", "2 insert"), ("i*u", "1 insert, 1 update"), ("u*u", "1 update, 1 update"), ("u*d", "1 update, 1 delete"),
       ("U*d", "1 update, 1 delete"), ("*Ud", "1 update, 1 delete"), ("*Id", "1 insert, 1 delete"),
     ])
-  func `a parked entry waits apart from the requests before it`(entries: String, expected: String) {
+  func `a parked entry begins a request of its own`(entries: String, expected: String) {
     #expect(Self.outcome(entries) == expected)
   }
 
@@ -103,7 +103,7 @@ struct EntryGroupTests {
       EntryGroup.groups(of: entries) == [
         EntryGroup(range: 0..<3, outcome: .insert), EntryGroup(range: 3..<4, outcome: .update),
       ])
-    // Without its last entry, which was dropped.
+    // The last entry of the claimed group is dropped.
     entries.remove(at: 2)
     #expect(
       EntryGroup.groups(of: entries) == [
@@ -111,8 +111,8 @@ struct EntryGroupTests {
       ])
   }
 
-  /// Every history of up to six entries that saves can record, with every prefix of it claimed as one request.
-  @Test func `groups divide every history into all its entries in order`() {
+  /// Checks every history of up to six entries that saves can record, with every prefix claimed as one request.
+  @Test func `the groups of every history have all its entries in order`() {
     for history in Self.histories(length: 6) {
       for claimed in 0...history.count {
         var entries = Self.entries(history)
@@ -128,7 +128,7 @@ struct EntryGroupTests {
     }
   }
 
-  /// Checks the outcome of one history against the meaning of its entries.
+  /// Checks that the requests of one history have the effect of its entries.
   private static func check(_ groups: [EntryGroup], of entries: [EntryGroup.Facts], claimed: Int, _ history: String) {
     let isDeleted = entries.last?.kind == .delete
     let isInserted = entries.first?.kind == .insert

@@ -44,7 +44,7 @@ struct OutboxPlanTests {
     #expect(plan.steps.map(\.changes) == [[change("b", 1, 2)]])
   }
 
-  @Test func `updates that undo each other leave nothing, unless a request was attempted`() {
+  @Test func `updates that undo each other need no request, unless an attempt has contained them`() {
     let undone = [
       SampleEntries.entry(.update, 1, changes: [change("a", 1, 2)]),
       SampleEntries.entry(.update, 2, changes: [change("a", 2, 1)]),
@@ -57,7 +57,7 @@ struct OutboxPlanTests {
     #expect(attempted.cancelled.isEmpty && attempted.steps.count == 1)
   }
 
-  @Test func `values that the plan does not have are never taken for equal`() throws {
+  @Test func `omitted values never count as equal`() throws {
     let large = OutboxValue.omitted(byteCount: 40_000)
     let plan = OutboxPlan(entries: [
       SampleEntries.entry(.update, 1, changes: [OutboxChange("photo", base: large, value: .value(.null))]),
@@ -71,7 +71,7 @@ struct OutboxPlanTests {
     #expect(plan.cancelled.isEmpty && plan.steps.count == 1)
   }
 
-  @Test func `the insert and the delete of a record that was never sent leave nothing`() {
+  @Test func `the insert and the delete of an unsent record need no request`() {
     let plan = OutboxPlan(entries: [
       SampleEntries.entry(.insert, 1, changes: [change("a", nil, 1)]),
       SampleEntries.entry(.update, 2, changes: [change("a", 1, 2)]),
@@ -80,7 +80,7 @@ struct OutboxPlanTests {
     #expect(plan.steps.isEmpty && plan.cancelled.map(\.sequence) == [1, 2, 3])
   }
 
-  @Test func `the delete of a record whose insert was attempted is sent, and may find nothing`() throws {
+  @Test func `the delete after an attempted insert is sent, and the server may not have the record`() throws {
     let plan = OutboxPlan(entries: [
       SampleEntries.entry(.insert, 1, changes: [change("a", nil, 1)], groupEnd: 1),
       SampleEntries.entry(.delete, 2, changes: [change("a", 1, nil)], identity: ["a": .int(1)]),
@@ -110,7 +110,7 @@ struct OutboxPlanTests {
     #expect(plan.steps.first?.identity == ["a": .int(2)])
   }
 
-  @Test func `members that come and go are not sent`() throws {
+  @Test func `members added and removed again are not sent`() throws {
     let (one, two, three) = (SampleEntries.item(1), SampleEntries.item(2), SampleEntries.item(3))
     let plan = OutboxPlan(entries: [
       SampleEntries.entry(.update, 1, members: [OutboxMembers("tags", added: [one, two], removed: [three])]),
@@ -124,7 +124,7 @@ struct OutboxPlanTests {
     #expect(undone.steps.isEmpty && undone.cancelled.count == 2)
   }
 
-  @Test func `the entries of a record are ordered by the versions of its saves, whatever the clocks`() {
+  @Test func `the entries of a record are ordered by the versions of its saves, not by their sequences`() {
     let plan = OutboxPlan(entries: [
       SampleEntries.entry(.update, 1, version: 3, changes: [change("a", 2, 3)]),
       SampleEntries.entry(.update, 9, version: 2, changes: [change("a", 1, 2)]),

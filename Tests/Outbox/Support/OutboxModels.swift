@@ -6,7 +6,7 @@ import Foundation
 enum OutboxModels {
   static let main = model()
 
-  /// A model of its own with other declarations of the items, as another version of a program has it.
+  /// The model of another version of the program, which declares the items differently.
   static func model(item: Entity? = TestItem.entityDescription()) -> ManagedObjectModel {
     let items = item.map { [$0] } ?? []
     do {

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A container with one store of its own, and an outbox for lists, items and tags beside the entities with the setting.
+/// A container with one store, and an outbox that forwards lists, items, tags, and the entities with the setting.
 struct OutboxStack {
   let directory: TemporaryDirectory
   let container: any PersistentContainer
@@ -35,13 +35,13 @@ struct OutboxStack {
     outbox = try Outbox(container, entities: entities, options: OutboxOptions(now: { clock.now }))
   }
 
-  /// A second stack on the same store, as another program has it.
+  /// A second stack on the same store, in the place of another program.
   func another() throws -> OutboxStack {
     try OutboxStack(
       directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
   }
 
-  /// A second stack that only reads the store.
+  /// A second stack with the same store, opened for reading only.
   func readOnly() throws -> OutboxStack {
     var configuration = configuration
     configuration.options[StoreOption.readOnly] = .bool(true)
@@ -49,7 +49,7 @@ struct OutboxStack {
       directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
   }
 
-  /// The stack of the next version of the program: the store is closed here and opened with another model.
+  /// The stack of the next version of the program. The function closes the store here, and opens it with another model.
   func next(model: ManagedObjectModel, entities: [String] = ["TestList", "TestTag"]) throws -> OutboxStack {
     try container.detach(persistentStore: store)
     var configuration = configuration
@@ -109,7 +109,7 @@ struct OutboxStack {
   }
 }
 
-/// A clock that stands still until it is set.
+/// A clock with a settable time that does not advance by itself.
 final class TestClock: Sendable {
   private let time = Mutex(Date(timeIntervalSince1970: 1_700_000_000))
 

@@ -11,10 +11,10 @@ enum SampleEntries {
     return spaces[OutboxModels.main.entitiesByName["CoherenceOutboxEntry"]!]
   }()
 
-  /// A record of the items.
+  /// The record of an item with a key.
   static func item(_ key: Int64) -> OutboxRecord { OutboxRecord(rootName: "TestItem", key: key) }
 
-  /// The key of the entry with a sequence.
+  /// The idempotency key of the sample entry with a sequence.
   static func key(_ sequence: Int64) -> UUID {
     UUID(uuidString: "00000000-0000-0000-0000-\(100_000_000_000 + sequence)")!
   }
@@ -33,11 +33,11 @@ enum SampleEntries {
       members: members, isReadable: isReadable)
   }
 
-  /// A node of an entry.
+  /// The node of a sample entry.
   ///
   /// - Parameters:
-  ///   - new: The keys of items that are related after the change.
-  ///   - base: The keys of items that were related before the change.
+  ///   - new: The keys of the related items after the change.
+  ///   - base: The keys of the related items before the change.
   static func node(
     _ kind: OutboxEntryKind, _ sequence: Int64, of key: Int64, to new: [Int64] = [], from base: [Int64] = [],
     state: OutboxEntryState = .pending, isRejected: Bool = false, groupEnd: Int64? = nil,

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The state of an aggregate function after some values, none of which is missing.
+/// The state of an aggregate function after some values. Missing values are never added.
 ///
-/// Results of parts are combined by adding them as values; only the results of ``AggregateFunction/countDistinct`` cannot
-/// be combined.
+/// The results of parts of the records are combined by ``add(part:)``. Only the results of
+/// ``AggregateFunction/countDistinct`` cannot be combined.
 enum Accumulator {
   case count(Int64)
   case distinct(DistinctValues)
@@ -43,7 +43,7 @@ enum Accumulator {
     case .count(let number): self = .count(number + 1)
     case .distinct(let distinct): distinct.values.insert(value)
     case .integers(let sum):
-      // Each value has 64 bits: the sum of 2^63 records fits.
+      // Each value has 64 bits, so that 128 bits hold the sum of 2^63 records.
       if case .int(let number) = value { self = .integers(sum + Int128(number)) }
     case .doubles(let sum):
       if case .double(let number) = value { self = .doubles(sum + number) }
@@ -55,20 +55,20 @@ enum Accumulator {
     }
   }
 
-  /// Adds the result of a part of the records, which the type of the values can hold.
+  /// Adds the result of a part of the records. The type of the values must be able to represent the result.
   mutating func add(part value: AttributeValue) {
     switch self {
     case .count(let number):
       if case .int(let other) = value { self = .count(number + other) }
     case .doubles where value.isNull:
-      // Infinities of both signs have no sum.
+      // A missing sum stands for infinities of both signs, which have no sum.
       self = .doubles(.nan)
     default:
       if !value.isNull { add(value) }
     }
   }
 
-  /// The result. A sum of integers or decimals that its type cannot hold is the nearest double.
+  /// The result. A sum of integers or decimals out of the range of its type is the nearest double.
   var result: AttributeValue {
     switch self {
     case .count(let number): .int(number)
@@ -82,7 +82,7 @@ enum Accumulator {
 }
 
 extension AttributeValue {
-  /// The average of values with a sum and a count. Null without values, and without a sum.
+  /// The average of values, from their sum and count. Null without values, and for a missing sum.
   static func average(sum: AttributeValue, count: AttributeValue) -> AttributeValue {
     guard case .int(let count) = count, count > 0 else { return .null }
     switch sum {

@@ -1,7 +1,7 @@
 /// A function that computes one value from the values of many records: of the records of a group, or of the members of
 /// a to-many relationship.
 ///
-/// Missing values do not take part. The results are the same on every store:
+/// Missing values are ignored. The results are the same on every store:
 ///
 /// | function | values | result |
 /// |---|---|---|
@@ -13,11 +13,12 @@
 /// | ``average`` | decimals | a decimal: the exact sum divided by the count; none for no values |
 /// | ``minimum``, ``maximum`` | any with an order | a value of the same type; none for no values |
 ///
-/// A sum of integers or decimals does not depend on the order of the records. If no value of its type can hold it, the
-/// fetch throws ``ErrorCode/arithmeticOverflow``. A sum of floating-point numbers is added up in the order of the store,
-/// so that its last digits may differ between stores. Infinities of both signs have no sum.
+/// A sum of integers or decimals does not depend on the order of the records. If the sum is out of the range of its
+/// type, the fetch throws ``ErrorCode/arithmeticOverflow``. The store determines the order in which floating-point
+/// numbers are added, so that the last digits of their sum may differ between stores. Infinities of both signs have no
+/// sum.
 public enum AggregateFunction: String, Sendable, Hashable, CaseIterable {
-  /// The number of values, or of records where no property is named.
+  /// The number of values of a property; without a property, the number of records.
   case count
   /// The number of different values. Texts differ by their UTF-8 bytes; `-0.0` equals `0.0`.
   case countDistinct
@@ -44,14 +45,14 @@ extension AggregateFunction {
     }
   }
 
-  /// The function with a name in paths; `nil` for any other name.
+  /// The function with a name in paths, such as `@sum`; `nil` for an unknown name.
   init?(pathOperator name: String) {
     guard name.utf8.first == UInt8(ascii: "@"), let function = Self.allCases.first(where: { $0.pathOperator == name })
     else { return nil }
     self = function
   }
 
-  /// The representation of the results for values of a representation; `nil` when the function is not defined for them.
+  /// The representation of the results for values of a representation; `nil` for values without the function.
   package func result(for storage: StorageType) -> StorageType? {
     switch self {
     case .count, .countDistinct: .int64
@@ -69,7 +70,7 @@ extension AggregateFunction {
   /// The representation of the results for the values at the end of a path.
   ///
   /// - Parameter path: The path as the user wrote it, for the message.
-  /// - Throws: ``ErrorCode/invalidFetchRequest`` naming the property that the function is not defined for.
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` naming the property, if the function is not defined for its values.
   func result(for operand: ResolvedPath, at path: String) throws(CoherenceError) -> StorageType {
     guard let storage = operand.storage else {
       throw CoherenceError(
@@ -93,7 +94,7 @@ public struct Aggregate: Sendable, Hashable {
   /// records.
   public var path: PropertyPath?
 
-  /// Makes an aggregate of the values of a property; of the records themselves for `nil`.
+  /// Makes an aggregate of the values of a property; `nil` stands for the records themselves.
   public init(_ function: AggregateFunction, of path: PropertyPath? = nil) {
     self.function = function
     self.path = path

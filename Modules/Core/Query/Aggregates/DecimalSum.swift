@@ -2,8 +2,8 @@ package import Foundation
 
 /// An exact sum of decimal numbers, which does not depend on their order.
 ///
-/// Each word holds nine digits at a fixed place. Words are added without a carry: 64 bits take the sums of more than
-/// nine thousand million numbers. The carries are made up when the sum is read.
+/// Each word has nine digits at a fixed place. Words are added without a carry, because 64 bits hold the sum of more
+/// than nine thousand million words. The carries are computed when the sum is read.
 package final class DecimalSum {
   /// The place of the first digit of the first word.
   private static let lowest = -135
@@ -14,7 +14,7 @@ package final class DecimalSum {
   private static let powers: [Int64] = (0..<9).reduce(into: [1]) { powers, _ in powers.append(powers.last! * 10) }
 
   private var words = [Int64](repeating: 0, count: DecimalSum.wordCount)
-  /// Whether a digit of every number had a place.
+  /// Whether all digits of all numbers were in the range of the words.
   private var isExact = true
 
   package init() {}
@@ -46,7 +46,7 @@ package final class DecimalSum {
     }
   }
 
-  /// The sum as a decimal; as the nearest double if a decimal has not enough digits for it.
+  /// The sum as a decimal, or as the nearest double if a decimal does not have enough digits.
   package var value: AttributeValue {
     let (digits, exponent, isNegative) = significantDigits()
     if digits.isEmpty { return .decimal(0) }
@@ -65,7 +65,7 @@ package final class DecimalSum {
     return .double(Double(number) ?? 0)
   }
 
-  /// The digits of every decimal number.
+  /// The number of significant digits of a decimal.
   private static let greatestDigitCount = 38
   private static let greatestExponent = 127
 
@@ -88,7 +88,9 @@ package final class DecimalSum {
     return (String(decoding: kept, as: UTF8.self), exponent, isNegative)
   }
 
-  /// Brings every word into the range of nine digits. Returns the carry of the last word, negative for a negative sum.
+  /// Reduces every word to nine digits, and adds the carry to the next word.
+  ///
+  /// - Returns: The carry of the last word, negative for a negative sum.
   private static func carry(_ words: inout [Int64]) -> Int64 {
     var carry: Int64 = 0
     for index in words.indices {

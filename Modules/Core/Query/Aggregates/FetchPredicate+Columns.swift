@@ -1,8 +1,8 @@
 extension FetchPredicate {
-  /// Returns the condition with other paths: those of the columns of grouped rows.
+  /// Returns the condition with each path replaced by the path of a column of grouped rows.
   ///
-  /// - Throws: ``ErrorCode/invalidFetchRequest`` for a condition on members, which groups do not have; what the block
-  ///   throws.
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` for a condition on members, because groups have no members; errors of
+  ///   the block.
   func mappingPaths(
     _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
   ) throws(CoherenceError) -> FetchPredicate {

@@ -1,4 +1,4 @@
-/// The source of a column of a row that is computed from a group of records.
+/// The source of a column's value in a row computed from a group of records.
 public enum GroupColumnSource: Sendable, Hashable {
   /// A group key, by its number.
   case key(Int)
@@ -8,8 +8,8 @@ public enum GroupColumnSource: Sendable, Hashable {
   case average(sum: Int, count: Int)
 }
 
-/// The columns of grouped rows: those that a request fetches, and those that only its having predicate or its order
-/// reads.
+/// The columns of grouped rows: the columns that a request fetches, and the columns that only its having predicate or
+/// its order reads.
 ///
 /// Averages are resolved to a sum and a count, so that the results of several stores, and of unsaved records, can be
 /// combined.
@@ -18,9 +18,9 @@ struct GroupColumns {
     let source: GroupColumnSource
     /// The representation of the column's values.
     let storage: StorageType
-    /// For objects: the hierarchy that they belong to.
+    /// The root of the hierarchy of the objects, for a column of objects; `nil` for other columns.
     let root: EntityDescription?
-    /// The column in the words of the request, for messages.
+    /// The column as the request names it, for error sentences.
     let label: String
   }
 
@@ -40,7 +40,7 @@ struct GroupColumns {
   /// The columns by the names that the request gives them.
   private var names: [String: Int] = [:]
 
-  /// Begins with the group keys as the first columns.
+  /// Makes the columns of the group keys, which come first.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a path to many
   ///   members.
@@ -68,10 +68,10 @@ struct GroupColumns {
   mutating func name(_ index: Int, _ name: String) { if names[name] == nil { names[name] = index } }
 
   /// The index of the column with a name or an expression, such as `album.title`, `@count` or `@sum.length`. An
-  /// aggregate that is no column yet becomes one.
+  /// aggregate without a column gets a new column.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a property that
-  ///   is no group key, and for a function that is not defined for the values.
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a property
+  ///   outside of the group keys, and for a function that is undefined for the values.
   mutating func index(of path: PropertyPath) throws(CoherenceError) -> Int {
     try path.checkNames()
     if let index = names[path.description] { return index }
@@ -135,7 +135,7 @@ struct GroupColumns {
   ///
   /// - Parameters:
   ///   - values: The keys and aggregates of groups, one group after the other.
-  ///   - start: The place of the group's first key.
+  ///   - start: The index of the group's first key in `values`.
   func value(of column: Int, in values: [AttributeValue], at start: Int) -> AttributeValue {
     switch columns[column].source {
     case .key(let index): values[start + index].withoutSignOfZero
@@ -145,7 +145,9 @@ struct GroupColumns {
     }
   }
 
-  /// Refuses a value that stands for a sum out of the range of its type.
+  /// Checks that a sum is in the range of its type.
+  ///
+  /// - Throws: ``ErrorCode/arithmeticOverflow`` for a rounded sum.
   func check(_ value: AttributeValue, of column: Int) throws(CoherenceError) {
     let column = columns[column]
     guard case .double = value, column.storage == .int64 || column.storage == .decimal else { return }
@@ -157,13 +159,13 @@ struct GroupColumns {
 
   // MARK: Predicates
 
-  /// The kind of a column's values, by the path that a resolved having predicate has for the column.
+  /// The kind of a column's values. A resolved having predicate names the column by a path.
   func kind(at path: PropertyPath) throws(CoherenceError) -> OperandKind {
     let column = columns[try slot(at: path)]
     return column.root.map(OperandKind.reference) ?? OperandKind(column.storage)
   }
 
-  /// The index of a column, by the path that a resolved having predicate has for the column.
+  /// The index of a column. A resolved having predicate names the column by a path.
   func slot(at path: PropertyPath) throws(CoherenceError) -> Int {
     guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else {
       throw CoherenceError(
@@ -174,7 +176,7 @@ struct GroupColumns {
 }
 
 extension AttributeValue {
-  /// Zero for a negative zero, which equals it.
+  /// The value, with zero instead of negative zero, because both are equal group keys.
   fileprivate var withoutSignOfZero: AttributeValue {
     if case .double(0) = self { return .double(0) }
     return self

@@ -2,13 +2,15 @@
 public struct MemberAggregate: Sendable, Hashable {
   /// The function.
   public let function: AggregateFunction
-  /// The relationship whose members take part.
+  /// The relationship whose members are aggregated.
   public let relationship: RelationshipDescription
   /// The path from a member to the value; `nil` for the number of members.
   public let operand: ResolvedPath?
   /// The representation of the result.
   public let storage: StorageType
 
+  /// Resolves an aggregate of the members of a relationship.
+  ///
   /// - Parameters:
   ///   - rest: The names after the function.
   ///   - path: The whole path, for messages.
@@ -40,11 +42,11 @@ public struct MemberAggregate: Sendable, Hashable {
 @usableFromInline final class MemberFold: Sendable {
   private let function: AggregateFunction
   private let relationship: RelationshipDescription
-  /// The entity that a record must belong to for having the relationship; `nil` if every record has it.
+  /// The entity with the relationship; `nil` if every record has the relationship.
   @usableFromInline let required: EntityDescription?
   private let operand: Operand
   private let storage: StorageType
-  /// The result for a record without members.
+  /// The value for a record without members.
   @usableFromInline let valueOfNothing: AttributeValue
 
   /// - Parameter operandStorage: The representation of the members' values.

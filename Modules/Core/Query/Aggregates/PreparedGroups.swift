@@ -1,12 +1,12 @@
 /// The keys and aggregates of groups compiled for an entity, to be computed from many records. For stores that keep
 /// their records in memory.
 ///
-/// The results are those of every other store. May be used on several threads at the same time; a ``GroupTable`` may
-/// not.
+/// The results equal the results of every other store. May be used on several threads at the same time; a
+/// ``GroupTable`` may not.
 public struct PreparedGroups: Sendable {
   struct Operation: Sendable {
     let function: AggregateFunction
-    /// The value that takes part; `nil` for the record itself.
+    /// The aggregated value; `nil` for the record itself.
     let operand: Operand?
     let storage: StorageType
   }
@@ -19,7 +19,7 @@ public struct PreparedGroups: Sendable {
   ///   - keys: The paths of the group keys.
   ///   - aggregates: The aggregates, without averages: an average is a sum divided by a count.
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidFetchRequest`` for a function that is not defined for the values.
+  ///   ``ErrorCode/invalidFetchRequest`` for a function that is undefined for the values.
   public init(
     keys: [PropertyPath], aggregates: [Aggregate], for entity: EntityDescription
   ) throws(CoherenceError) {
@@ -39,8 +39,8 @@ public struct PreparedGroups: Sendable {
   /// Whether the results of parts of the records can be combined.
   var areCombinable: Bool { operations.allSatisfy { $0.function != .countDistinct } }
 
-  /// Whether the results of a part of the records have a sum of integers or decimals that its type cannot hold: such a sum
-  /// is rounded, and cannot be combined.
+  /// Whether the results of a part of the records have a sum of integers or decimals out of the range of its type. Such
+  /// a sum is rounded and cannot be combined with other results.
   ///
   /// - Parameter values: The keys and the results of each group.
   func haveRoundedSum(_ values: [AttributeValue]) -> Bool {
@@ -56,12 +56,12 @@ public struct PreparedGroups: Sendable {
   }
 }
 
-/// Groups that records are added to one after the other. Used by one thread at a time.
+/// Groups of records, filled record by record. Used by one thread at a time.
 public final class GroupTable {
   private let prepared: PreparedGroups
   private var indices: [[AttributeValue]: Int] = [:]
   private var keys: [[AttributeValue]] = []
-  /// The states of the first group, then those of the second, and so on.
+  /// The states of the first group's aggregates, then the states of the second group, and so on.
   private var accumulators: [Accumulator] = []
   private var latest: Int?
 
@@ -76,7 +76,7 @@ public final class GroupTable {
 
   /// Adds a record to its group.
   ///
-  /// - Throws: What the source throws. The record may then be counted by some of the aggregates.
+  /// - Throws: Errors of the source. Some of the aggregates may then have counted the record.
   public func add<S: RecordSource>(_ record: S.Record, in source: S) throws {
     var key: [AttributeValue] = []
     if !prepared.keys.isEmpty {
@@ -109,7 +109,7 @@ public final class GroupTable {
   }
 
   private func group(of key: [AttributeValue]) -> Int {
-    // Records of one group often follow each other.
+    // Consecutive records often belong to the same group.
     if let latest, keys[latest] == key { return latest }
     let index = indices[key] ?? addGroup(key)
     latest = index

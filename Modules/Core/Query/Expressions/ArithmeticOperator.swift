@@ -9,8 +9,8 @@ import Foundation
 /// - An integer and a floating-point number give a double; an integer and a decimal give a decimal, with 38 digits,
 ///   rounded half away from zero. A floating-point number and a decimal have no common type: the fetch throws
 ///   ``ErrorCode/invalidPredicate``. A floating-point constant beside a decimal becomes a decimal.
-/// - The result is missing if an operand is missing, if the divisor is zero, and if the type of the result cannot hold the
-///   result: an overflow, an infinity. A missing result compares as a missing value does.
+/// - The result is missing if an operand is missing, if the divisor is zero, and if the result is out of the range of
+///   its type: an overflow or an infinity. A missing result is compared as a missing value.
 public enum ArithmeticOperator: Int, Sendable, Hashable, CaseIterable {
   /// The sum: `a + b`.
   case add
@@ -39,7 +39,7 @@ extension ArithmeticOperator {
 
 /// The calculation of an ``ArithmeticOperator`` with operands of known types. Defines the results for all stores.
 package struct Arithmetic: Sendable, Hashable {
-  /// The types of numbers that are calculated with. Narrower types are widened.
+  /// The types of numbers in calculations. Narrower types are widened.
   package enum Number: Int, Sendable, Hashable, CaseIterable {
     case integer, double, decimal
   }
@@ -48,7 +48,8 @@ package struct Arithmetic: Sendable, Hashable {
   package let left: Number
   package let right: Number
 
-  /// Makes a calculation; `nil` for a decimal with a floating-point number, and for a remainder other than of integers.
+  /// Makes a calculation; `nil` for a decimal with a floating-point number, and for the remainder of numbers other than
+  /// integers.
   package init?(_ operation: ArithmeticOperator, _ left: Number, _ right: Number) {
     guard left == right || left == .integer || right == .integer else { return nil }
     guard operation != .remainder || (left == .integer && right == .integer) else { return nil }
@@ -60,7 +61,7 @@ package struct Arithmetic: Sendable, Hashable {
   /// The type of the results.
   package var result: Number { left == .integer ? right : left }
 
-  /// The result for two values; null for a result that is missing.
+  /// Calculates the result for two values; null for a missing result.
   package func value(_ first: AttributeValue, _ second: AttributeValue) -> AttributeValue {
     switch result {
     case .integer:
@@ -77,7 +78,7 @@ package struct Arithmetic: Sendable, Hashable {
 
   private func integer(_ a: Int64, _ b: Int64) -> Int64? {
     if b == 0, operation == .divide || operation == .remainder { return nil }
-    // The remainder of a division by -1 is zero, also where the quotient overflows.
+    // The remainder of a division by -1 is zero, even if the quotient overflows.
     if b == -1, operation == .remainder { return 0 }
     let (result, isBeyond) =
       switch operation {
@@ -116,7 +117,7 @@ package struct Arithmetic: Sendable, Hashable {
     return result
   }
 
-  // A sum of members out of the range of its type is a double; it is no number of the operand's type.
+  // A sum of members out of the range of its type is a double instead of a number of the operand's type.
 
   private static func double(_ value: AttributeValue, _ number: Number) -> Double? {
     switch (number, value) {

@@ -21,7 +21,7 @@
 @usableFromInline final class FilteredCount: Sendable {
   private let relationship: RelationshipDescription
   private let condition: Condition
-  /// The entity that a record must belong to for having the relationship; `nil` if every record has it.
+  /// The entity with the relationship; `nil` if every record has the relationship.
   @usableFromInline let required: EntityDescription?
 
   init(_ relationship: RelationshipDescription, _ condition: Condition, required: EntityDescription?) {

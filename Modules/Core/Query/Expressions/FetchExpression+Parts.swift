@@ -1,6 +1,6 @@
 extension FetchExpression {
-  /// Returns the expression with other parts: operands of arithmetic and conditions on members. An expression without
-  /// parts is returned unchanged.
+  /// Returns the expression with each part replaced: operands of arithmetic and conditions on members. An expression
+  /// without parts is returned unchanged.
   package func mappingParts<E: Error>(
     _ expression: (FetchExpression) throws(E) -> FetchExpression,
     condition: (FetchPredicate) throws(E) -> FetchPredicate
@@ -21,7 +21,7 @@ extension FetchExpression {
     }
   }
 
-  /// The paths that the expression reads from the record itself, without those of members.
+  /// The paths that the expression reads from the record itself, without the paths of members.
   package var paths: [PropertyPath] {
     switch self {
     case .value, .variable: []

@@ -9,10 +9,10 @@ extension FetchPredicate {
   /// A variable without an entry stays a variable, and a fetch refuses it with ``ErrorCode/invalidPredicate``. An entry
   /// without a variable has no effect. Reads no record; may be called on any thread.
   ///
-  /// - Parameter variables: The values by the names of the variables, without the `$`: values of attribute types, `nil`,
-  ///   ``ManagedObjectID``, and arrays or sets of them for variables after `IN` and `BETWEEN`.
-  /// - Throws: ``ErrorCode/invalidPredicate``, with the variable's name, for a value that no attribute has, for a list
-  ///   where a single value is expected, and the reverse.
+  /// - Parameter variables: The values by the names of the variables, without the `$`: values of attribute types,
+  ///   `nil`, ``ManagedObjectID``, and arrays or sets of such values for variables after `IN` and `BETWEEN`.
+  /// - Throws: ``ErrorCode/invalidPredicate``, with the variable's name, for a value of a type without attributes, for
+  ///   a list instead of a single value, and for a single value instead of a list.
   public func substituting(_ variables: [String: (any Sendable)?]) throws(CoherenceError) -> FetchPredicate {
     try flattened().substituting(VariableValues(variables))
   }

@@ -1,8 +1,8 @@
 // Checks the parts of expressions: operands of arithmetic and conditions on members.
 
 extension PredicateChecker {
-  /// Returns an expression in resolved form: constants beside numbers of another type are converted, calculations with
-  /// constants alone are done, and conditions on members are resolved.
+  /// Returns an expression in resolved form: constants beside numbers of another type are converted, calculations of
+  /// constants are replaced by their results, and conditions on members are resolved.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate``, as checking a predicate does.
   func resolved(_ expression: FetchExpression) throws(CoherenceError) -> FetchExpression {
@@ -37,7 +37,7 @@ extension PredicateChecker {
 
   /// The calculation of resolved operands.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` for operands that are no numbers, or of types that cannot be combined.
+  /// - Throws: ``ErrorCode/invalidPredicate`` for operands other than numbers, and for types without a common type.
   func arithmetic(
     _ operation: ArithmeticOperator, _ left: FetchExpression, _ right: FetchExpression
   ) throws(CoherenceError) -> Arithmetic {
@@ -64,16 +64,17 @@ extension PredicateChecker {
 }
 
 extension FetchExpression {
-  /// A constant beside an operand of another type in that type, if it is wider or no precision is lost; anything else
-  /// unchanged. A fraction never becomes an integer, so that the quotient of an integer and `2.0` is not truncated.
+  /// Converts a constant to the type of the other operand, if the type is wider or the conversion loses no precision.
+  /// Other expressions are returned unchanged. A fraction never becomes an integer, so that the quotient of an integer
+  /// and `2.0` is not truncated.
   fileprivate func widened(to number: Arithmetic.Number) -> FetchExpression {
     number == .integer ? self : converted(to: .number(number.storage))
   }
 }
 
 extension FetchPredicate {
-  /// A comparison of a filtered count with zero or one as a condition on the members, for which an evaluation ends at the
-  /// first member that decides; any other condition unchanged.
+  /// Converts a comparison of a filtered count with zero or one to a condition on the members, whose evaluation ends at
+  /// the first deciding member. Other conditions are returned unchanged.
   var countingNoFurther: FetchPredicate {
     switch self {
     case .comparison(.subquery(let path, let condition), let comparison, .value(.int(let bound)), _):
@@ -86,8 +87,8 @@ extension FetchPredicate {
 }
 
 extension ComparisonOperator {
-  /// The quantifier of the members that a comparison of their number with a bound is about; `nil` for a bound that needs
-  /// the number.
+  /// The quantifier with the meaning of a comparison of the number of members with a bound; `nil` for a bound that
+  /// needs the exact number.
   fileprivate func quantifier(_ bound: Int64) -> FetchPredicate.Quantifier? {
     switch (self, bound) {
     case (.greater, 0), (.greaterOrEqual, 1), (.notEqual, 0): .any

@@ -5,7 +5,7 @@ public protocol GroupColumn: Sendable {
   associatedtype Value: Sendable
   /// The expression of the column.
   var columnPath: PropertyPath { get }
-  /// Whether the records are grouped by the column, which has no function then.
+  /// Whether the column is a group key. A column with an aggregate function is not a group key.
   var isGroupKey: Bool { get }
   /// The value of the column from its stored form.
   func columnValue(from value: AttributeValue) -> Value
@@ -43,7 +43,7 @@ extension QueryAttribute {
 public struct QueryAggregate<Value: AttributeConvertible>: GroupColumn {
   public let columnPath: PropertyPath
   public var isGroupKey: Bool { false }
-  /// The value in place of a missing one.
+  /// The value to return for a missing value.
   private let missing: Value
 
   init(_ function: AggregateFunction, _ path: PropertyPath) {
@@ -72,15 +72,24 @@ public struct QueryAggregate<Value: AttributeConvertible>: GroupColumn {
 }
 
 extension QueryAggregate {
+  /// Whether the aggregate equals a value.
   public static func == (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.equal, right) }
+  /// Whether the aggregate differs from a value.
   public static func != (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.notEqual, right) }
+  /// Whether the aggregate is less than a value. False for a missing aggregate.
   public static func < (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.less, right) }
+  /// Whether the aggregate is less than or equal to a value. False for a missing aggregate.
   public static func <= (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.lessOrEqual, right) }
+  /// Whether the aggregate is greater than a value. False for a missing aggregate.
   public static func > (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.greater, right) }
+  /// Whether the aggregate is greater than or equal to a value. False for a missing aggregate.
   public static func >= (left: QueryAggregate, right: Value) -> FetchPredicate { left.compared(.greaterOrEqual, right) }
 
+  /// Whether two aggregates of a group are equal.
   public static func == (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate { left.compared(.equal, right) }
+  /// Whether the first aggregate is less than the second. False for a missing aggregate.
   public static func < (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate { left.compared(.less, right) }
+  /// Whether the first aggregate is greater than the second. False for a missing aggregate.
   public static func > (left: QueryAggregate, right: QueryAggregate) -> FetchPredicate {
     left.compared(.greater, right)
   }

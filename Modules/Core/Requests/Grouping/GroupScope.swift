@@ -74,8 +74,8 @@ extension GroupScope where Root: DeclaredSubentity {
   }
 }
 
-/// The object that to-one relationships lead to from the records of a group: a group key itself, by its identifier, and
-/// the way to its properties. Properties of a missing object are missing.
+/// The object at the end of to-one relationships of a group's records. The object is a group key by its identifier, and
+/// its properties are group keys too. Properties of a missing object are missing.
 @dynamicMemberLookup
 public struct GroupTarget<Root: DeclaredEntity>: GroupColumn {
   public let columnPath: PropertyPath

@@ -10,8 +10,7 @@ public import Foundation
 ///   .limit(10)
 /// for (title, count, seconds) in try context.fetchRows(request) { … }
 /// ```
-/// A request is a value, made by ``FetchRequest/grouped(_:)``. Nothing is checked or read before
-/// ``ManagedObjectContext/fetchRows(_:)`` receives it.
+/// A request is a value, made by ``FetchRequest/grouped(_:)``. ``ManagedObjectContext/fetchRows(_:)`` checks its names.
 public struct GroupedRequest<Root: DeclaredEntity, each Value: Sendable>: Sendable {
   /// The request without types.
   public private(set) var request: AggregateRequest<Root>
@@ -92,7 +91,7 @@ extension FetchRequest where Result: DeclaredEntity {
   }
 }
 
-/// Makes the typed values of a column.
+/// Converts the stored values of a column to its type.
 struct GroupColumnReader<Value: Sendable>: Sendable {
   let read: @Sendable (AttributeValue) -> Value
 

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The type of an attribute whose values can be added up.
+/// The type of an attribute with numbers, which can be summed and averaged.
 ///
-/// The framework's own conformances cover the number types and `Duration`. A type of one's own, stored as a number,
+/// The framework's own conformances cover the number types and `Duration`. Another type that is stored as a number
 /// declares the types of its sum and of its average:
 ///
 /// ```swift
@@ -12,10 +12,10 @@ public import Foundation
 /// }
 /// ```
 public protocol NumericAttribute: AttributeConvertible {
-  /// The type of a sum: one stored as a 64-bit integer for integers, as a double for floating-point numbers, as a decimal
-  /// for decimals.
+  /// The type of a sum: a type stored as a 64-bit integer for integers, as a double for floating-point numbers, as a
+  /// decimal for decimals.
   associatedtype Sum: AttributeConvertible
-  /// The type of an average: one stored as a decimal for decimals, as a double for other numbers.
+  /// The type of an average: a type stored as a decimal for decimals, as a double for other numbers.
   associatedtype Average: AttributeConvertible
 }
 

@@ -2,12 +2,12 @@
 ///
 /// A string literal is a group key or an expression, by its own name: `"album.title"`, `"@count"`, `"@sum.length"`.
 public struct ResultColumn: Sendable, Hashable {
-  /// The name by which rows, the having predicate and the order know the column.
+  /// The name of the column in rows, in the having predicate and in the order.
   public var name: String
   /// The expression as text: the path of a group key, or a function such as `@sum` with the path of its values.
   public var expression: String
 
-  /// Makes a column of an expression, named by it unless a name is given.
+  /// Makes a column of an expression. Without a name, the expression is the name.
   public init(named name: String? = nil, expression: String) {
     self.name = name ?? expression
     self.expression = expression
@@ -21,7 +21,7 @@ public struct ResultColumn: Sendable, Hashable {
   /// The number of records of the group.
   public static var count: ResultColumn { count() }
 
-  /// The number of records of the group, or of those with a value of a property.
+  /// The number of records of the group; with a property, the number of records with a value of the property.
   public static func count(of path: String? = nil, named name: String? = nil) -> ResultColumn {
     ResultColumn(.count, path, name)
   }
@@ -55,5 +55,6 @@ public struct ResultColumn: Sendable, Hashable {
 }
 
 extension ResultColumn: ExpressibleByStringLiteral {
+  /// Makes a column of an expression, which is also its name.
   public init(stringLiteral value: String) { self.init(expression: value) }
 }

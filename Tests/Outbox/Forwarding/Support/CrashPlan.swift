@@ -2,12 +2,12 @@ import CoherenceOutbox
 import Foundation
 import Synchronization
 
-/// Ends a forwarder when a step was reached a number of times.
+/// Ends a forwarder as a crash would, after it has reached a step a number of times.
 final class CrashPlan: ForwardingSteps {
   private let step: ForwardingStep
   private let remaining: Mutex<Int>
 
-  /// - Parameter count: The number of times that the step is reached before the crash; the first is 1.
+  /// - Parameter count: The crash follows this occurrence of the step; the first occurrence is 1.
   init(at step: ForwardingStep, count: Int = 1) {
     self.step = step
     remaining = Mutex(count)

@@ -19,7 +19,7 @@ final class ForwardingModel {
     clients = try (0..<2 + random.next(below: 2)).map { _ in try NoteStack(backend, server: server) }
   }
 
-  /// Runs, and returns the differences between the clients and the server in the end.
+  /// Runs the steps, and returns the differences between the clients and the server at the end.
   func run() async throws -> [String] {
     let faults = RandomFaults(seed: random.next(), probability: Double(random.next(below: 4)) / 10)
     await server.randomize { faults.next() }
@@ -71,7 +71,8 @@ final class ForwardingModel {
     await server.change(id) { $0.values["title"] = .string(title) }
   }
 
-  /// Makes one edit of a user. An edit that meets the answer of a server is made again.
+  /// Makes one edit of a user. The edit is repeated when the acknowledgement of another edit changes the record at the
+  /// same time.
   private func edit(_ client: NoteStack) throws {
     let start = random
     for attempt in 0..<20 {
@@ -108,7 +109,8 @@ final class ForwardingModel {
 
   // MARK: The end
 
-  /// Sends everything, and compares. Each note is edited once more, so that its client gets the server's values.
+  /// Sends all edits, and compares the records. Each note is edited once more, so that its client gets the server's
+  /// values.
   private func differences() async throws -> [String] {
     for client in clients { try await client.forwardAll() }
     for client in clients {
@@ -154,7 +156,7 @@ final class ForwardingModel {
   }
 }
 
-/// Lost requests and lost answers at random.
+/// A generator of random lost requests and lost replies.
 private final class RandomFaults: Sendable {
   private let random: Mutex<SeededRandom>
   private let probability: Double

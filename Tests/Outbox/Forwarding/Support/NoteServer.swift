@@ -24,28 +24,28 @@ actor NoteServer {
     let folder: AttributeValue?
   }
 
-  /// The treatment of one request.
+  /// The server's scripted reaction to one request.
   enum Fault: Sendable {
-    /// The server does not see the request.
+    /// The request is lost: the handler throws, and the server applies nothing.
     case fail(any Error)
-    /// The server applies the request, and its answer is lost.
+    /// The reply is lost: the server applies the request, and the handler throws.
     case loseAnswer
-    /// The server gives this answer, and applies nothing.
+    /// The handler returns a decision, and the server applies nothing.
     case answer(ForwardAnswer)
   }
 
   private(set) var records: [String: Record] = [:]
   private(set) var calls: [Call] = []
-  /// The requests that were applied, once for each key.
+  /// The applied requests, once for each idempotency key.
   private(set) var applied: [Call] = []
   private var decisions: [UUID: ForwardAnswer] = [:]
   private var ignoresKeys = false
   private var faults: [Fault] = []
   private var gates: [ServerGate] = []
   private var nextID = 0
-  /// Makes a fault for each request without a scripted fault.
+  /// Returns the fault of a request without a scripted fault.
   private var randomFault: (@Sendable () -> Fault?)?
-  /// Whether answers have all values of the record.
+  /// Whether the server reports all values of an accepted record.
   private var answersWithValues = false
   private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
@@ -54,19 +54,19 @@ actor NoteServer {
   /// Adds faults of the next requests.
   func script(_ faults: Fault...) { self.faults += faults }
 
-  /// Lets random faults happen from now on, and answers with all values of records.
+  /// Lets random faults happen from now on, and reports all values of accepted records.
   func randomize(_ fault: (@Sendable () -> Fault?)?) {
     randomFault = fault
     answersWithValues = true
   }
 
-  /// Applies each request from now on, whichever its key.
+  /// Makes the server ignore idempotency keys from now on: it applies each request.
   func ignoreKeys() { ignoresKeys = true }
 
-  /// Holds the next request until the gate opens.
+  /// Makes the next request wait until a gate opens.
   func hold(at gate: ServerGate) { gates.append(gate) }
 
-  /// Waits for a number of requests in all.
+  /// Waits until the server has received a number of requests since its beginning.
   func untilCalled(_ count: Int) async {
     if calls.count >= count { return }
     await withCheckedContinuation { watchers.append((count, $0)) }
@@ -83,7 +83,7 @@ actor NoteServer {
 
   // MARK: Requests
 
-  /// Treats a request as the script says.
+  /// Receives a request, and reacts as the script says.
   func receive(_ request: ForwardRequest<ManagedObject>) async throws -> ForwardAnswer {
     let call = note(request)
     let fault = faults.isEmpty ? randomFault?() : faults.removeFirst()
@@ -101,7 +101,7 @@ actor NoteServer {
     }
   }
 
-  /// Treats the requests of a batch. Requests with a scripted fault get no answer.
+  /// Receives the requests of a batch. A request with a scripted fault gets no decision.
   func receive(_ requests: [ForwardRequest<ManagedObject>]) -> [UUID: ForwardAnswer] {
     var answers: [UUID: ForwardAnswer] = [:]
     for request in requests {
@@ -151,13 +151,13 @@ actor NoteServer {
       records[id] = record
       return answersWithValues ? answer(id) : .accepted
     case .delete:
-      // The notes of a folder are deleted, or moved, before the folder.
+      // A client must delete or move the notes of a folder before it deletes the folder.
       let hasNotes = records.values.contains { $0.folder == .string(id) }
       return hasNotes || records.removeValue(forKey: id) == nil ? .rejected(ServerRefusal()) : .accepted
     }
   }
 
-  /// Whether a reference leads to a record of the server, or to none.
+  /// Whether a reference leads to a record that the server has, or has no target.
   private func isKnown(_ folder: AttributeValue?) -> Bool {
     guard case .string(let id)? = folder else { return true }
     return records[id] != nil
@@ -175,7 +175,7 @@ actor NoteServer {
 /// The server refuses a request.
 struct ServerRefusal: Error {}
 
-/// The answer of the server was lost.
+/// The reply of the server was lost.
 struct LostAnswer: Error {}
 
 /// A gate that holds a request until a test opens it.
@@ -183,6 +183,6 @@ final class ServerGate: Sendable {
   private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
   func open() { continuation.finish() }
-  /// Waits for the opening, or for the cancellation of the task. For one task.
+  /// Waits until the gate opens or the task is canceled. At most one task waits.
   func pass() async { for await _ in stream {} }
 }

@@ -41,7 +41,7 @@ final class NoteStack: Sendable {
     try registerHandlers()
   }
 
-  /// Another process with the same store and server.
+  /// A second stack with the same store and server, in the place of another process.
   func other() throws -> NoteStack {
     try NoteStack(backend, name: name, directory: directory, server: server, time: time)
   }
@@ -67,7 +67,7 @@ final class NoteStack: Sendable {
       connectivity: connectivity, clock: time)
   }
 
-  /// Starts, sends everything that can be sent, and stops.
+  /// Starts the outbox, sends every sendable edit, and stops. Returns the number of remaining entries.
   @discardableResult
   func forwardAll(_ options: ForwardOptions? = nil) async throws -> Int {
     try outbox.start(options ?? self.options())
@@ -78,7 +78,7 @@ final class NoteStack: Sendable {
 
   // MARK: Edits of the user
 
-  /// Edits and saves in a context of its own.
+  /// Calls a block in a new context of the user, and saves.
   @discardableResult
   func edit<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     let context = connect.newBackgroundContext()
@@ -99,7 +99,7 @@ final class NoteStack: Sendable {
     }
   }
 
-  /// Changes the note of a title.
+  /// Changes the note with a title.
   func change(_ title: String, _ body: (Note) -> Void) throws {
     try edit { context in body(try Self.note(title, in: context)) }
   }
@@ -120,7 +120,7 @@ final class NoteStack: Sendable {
 
   // MARK: Reading
 
-  /// Reads in a new context.
+  /// Calls a block in a new context without saving.
   func read<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     let context = connect.newBackgroundContext()
     return try context.performAndWait { try body(context) }
