@@ -1,5 +1,5 @@
 extension EntityDescription {
-  /// Slots that hold references.
+  /// The slots of to-one relationships.
   var referenceSlots: [Int] { checked.references }
   var hasReferences: Bool { !checked.references.isEmpty }
   /// Slots of the properties under uniqueness constraints.
@@ -14,7 +14,7 @@ final class EntityChecks: Sendable {
   let ruled: [Int]
   /// To-many relationships with bounds on their number of members.
   let relationships: [RelationshipDescription]
-  /// Slots that hold references.
+  /// The slots of to-one relationships.
   let references: [Int]
   /// Slots of the properties under uniqueness constraints.
   let unique: [Int]

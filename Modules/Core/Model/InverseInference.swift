@@ -24,7 +24,7 @@ struct InverseInference {
         guard let first = claimants.first else { continue }
         if claimants.count > 1 {
           let names = claimants.map(\.path).joined(separator: " and ")
-          faults.append("\(names) name the same inverse, \(side.path); a relationship is the inverse of one only.")
+          faults.append("\(names) name the same inverse, \(side.path); a relationship can be the inverse of only one.")
         }
         relationship.inverse = first.name
         entities[index].properties[place] = relationship

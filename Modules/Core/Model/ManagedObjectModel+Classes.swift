@@ -9,7 +9,7 @@ extension ManagedObjectModel {
   ///
   /// - Parameters:
   ///   - configurations: For each configuration, the classes of its entities. A configuration includes the subentities
-  ///     of its entities. A store without a configuration name holds all entities.
+  ///     of its entities. A store without a configuration name has all entities.
   /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
   public convenience init(
     _ first: any DeclaredEntity.Type, _ others: any DeclaredEntity.Type..., name: String? = nil,

@@ -35,7 +35,7 @@ public final class ManagedObjectModel: Sendable {
   ///
   /// - Parameters:
   ///   - configurations: For each configuration, the names of its entities. A configuration includes the subentities of
-  ///     its entities. A store without a configuration name holds all entities.
+  ///     its entities. A store without a configuration name has all entities.
   /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
   public convenience init(
     name: String? = nil, configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [],

@@ -142,7 +142,7 @@ struct ModelValidation {
       if let composite = property as? CompositeAttribute {
         if composite.parts.isEmpty { faults.append("Composite '\(entity.name).\(composite.name)' has no parts.") }
         if Set(composite.parts.map(\.name)).count != composite.parts.count {
-          faults.append("Composite '\(entity.name).\(composite.name)' has two parts of one name.")
+          faults.append("Composite '\(entity.name).\(composite.name)' has two parts with the same name.")
         }
         faults += composite.parts.flatMap { attributeFaults($0, in: entity) }
       }
@@ -154,7 +154,7 @@ struct ModelValidation {
     let path = "'\(entity.name).\(attribute.name)'"
     var faults: [String] = []
     for case .pattern(let pattern) in attribute.validation where (try? TextPattern(pattern, [])) == nil {
-      faults.append("The pattern of \(path) is not a regular expression that can be read.")
+      faults.append("The pattern of \(path) is not a valid regular expression.")
     }
     if case .weakReference(let target?) = attribute.type, !entities.contains(where: { $0.name == target }) {
       faults.append("The weak reference \(path) leads to '\(target)', which the model does not have.")

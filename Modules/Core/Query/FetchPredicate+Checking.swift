@@ -154,7 +154,7 @@ struct PredicateChecker {
       case .toMany:
         throw CoherenceError(
           .invalidPredicate,
-          "'\(path)' has many members; put a condition on them with ANY, ALL or NONE, or compare their @count.")
+          "'\(path)' has many members; put a condition on the members with ANY, ALL or NONE, or compare their @count.")
       }
     }
   }

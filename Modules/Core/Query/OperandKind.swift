@@ -96,5 +96,5 @@ extension OperandKind: CustomStringConvertible {
 
 extension CoherenceError {
   fileprivate static let notANumber = CoherenceError(
-    .invalidPredicate, "A constant is not a number (or a date that cannot be kept) and compares with nothing.")
+    .invalidPredicate, "A constant is not-a-number, or a date out of the range of stores, and cannot be compared.")
 }

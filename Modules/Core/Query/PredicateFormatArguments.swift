@@ -25,7 +25,7 @@ struct PredicateFormatArguments {
     guard let argument = try next(position) else { return .null }
     if let value = Self.value(argument) { return value }
     if argument is any Collection {
-      throw .unreadable(at: position, "the argument is a list; lists stand after IN and BETWEEN")
+      throw .unreadable(at: position, "the argument is a list; only IN and BETWEEN take a list")
     }
     throw Self.unsuitable(argument, position)
   }
@@ -33,7 +33,7 @@ struct PredicateFormatArguments {
   mutating func list(at position: Int) throws(CoherenceError) -> [AttributeValue] {
     let argument = try next(position)
     guard let argument, Self.value(argument) == nil, let elements = argument as? any Collection else {
-      throw .unreadable(at: position, "the argument is no array or set, and a list is expected here")
+      throw .unreadable(at: position, "the argument is not an array or a set; IN and BETWEEN take a list")
     }
     var values: [AttributeValue] = []
     for element in Self.opened(elements) {

@@ -117,7 +117,7 @@ struct PredicateFormatLexer {
       index += length
       return text
     }
-    throw .unreadable(at: index + 1, "'\(scalars[index])' means nothing here")
+    throw .unreadable(at: index + 1, "'\(scalars[index])' is not expected here")
   }
 
   private static let signs: Set<String> = [

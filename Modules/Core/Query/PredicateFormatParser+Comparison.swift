@@ -52,7 +52,7 @@ extension PredicateFormatParser {
       let values = elements.compactMap { if case .value(let value) = $0 { value } else { AttributeValue?.none } }
       if values.count == elements.count { return .membership(left, in: values, options) }
       guard elements.allSatisfy(\.isConstant) else {
-        throw .unreadable(at: start, "a list after IN holds constants only")
+        throw .unreadable(at: start, "a list after IN takes constants only")
       }
       return .or(elements.map { .comparison(left, .equal, $0, options) })
     case .sign("$"):

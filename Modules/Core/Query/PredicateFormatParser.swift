@@ -111,8 +111,8 @@ struct PredicateFormatParser {
     {
       throw .unreadable(
         at: start.position,
-        "\(start.label) is a constant, and so is what it is compared with; write #\(start.spelling) for a property of that "
-          + "name")
+        "\(start.label) is a constant, and so is the other operand; write #\(start.spelling) for a property of that name"
+      )
     }
     return condition
   }

@@ -53,8 +53,8 @@ struct PrefetchPaths: Sendable {
     guard !relationships.isEmpty || properties.contains(where: \.isWeakReference) else {
       throw CoherenceError(
         .invalidFetchRequest,
-        "'\(entities[0].name).\(name)' is an attribute and needs no prefetch: it is loaded with the record. Leave it "
-          + "out of the relationships to prefetch.")
+        "'\(entities[0].name).\(name)' is an attribute, which is loaded with its record; remove the path from "
+          + "the relationships to prefetch.")
     }
     return relationships
   }

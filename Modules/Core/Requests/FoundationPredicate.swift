@@ -112,7 +112,7 @@ struct FoundationPredicateReader {
   func unknownProperty(ofText path: PropertyPath) -> CoherenceError {
     CoherenceError(
       .invalidPredicate,
-      "Of the text '\(path)' a Foundation predicate knows `isEmpty` alone. For at least four characters write the typed "
-        + "expression `like(\"????*\")`, or keep the length in an attribute of its own.")
+      "A Foundation predicate can use no property of the text '\(path)' but `isEmpty`. For at least four characters "
+        + "write the typed expression `like(\"????*\")`, or keep the length in an attribute of its own.")
   }
 }

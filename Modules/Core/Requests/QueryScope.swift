@@ -28,7 +28,7 @@ public struct QueryScope<Root: DeclaredEntity> {
     QueryAttribute(.path(path(Root.Properties.table[keyPath: keyPath].name)))
   }
 
-  /// The object that a to-one relationship leads to. Properties of a missing object are missing.
+  /// The target of a to-one relationship. Properties of a missing target are missing.
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToOneKey<Target>>)
     -> QueryScope<Target>
   {
@@ -66,7 +66,7 @@ extension QueryScope where Root: DeclaredSubentity {
     QueryAttribute(.path(path(Root.propertyName(of: keyPath))))
   }
 
-  /// The object that a to-one relationship of the subclass leads to.
+  /// The target of a to-one relationship of the subclass.
   @_disfavoredOverload
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Target?>)
     -> QueryScope<Target>

@@ -27,8 +27,8 @@ public struct StoredObjectID: Sendable, Hashable {
     guard let store = id.storeIdentifier else {
       throw CoherenceError(
         .invalidIdentifier,
-        "The identifier of an unsaved object of '\(id.entity.name)' is temporary and means nothing elsewhere; "
-          + "save the object first, or call `obtainPermanentIDs(for:)`.")
+        "The identifier of an unsaved object of '\(id.entity.name)' is temporary and identifies no stored "
+          + "record; save the object first, or call `obtainPermanentIDs(for:)`.")
     }
     self.init(storeIdentifier: store, entityName: id.space.root.name, key: id.key)
   }

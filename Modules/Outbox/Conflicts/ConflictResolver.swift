@@ -40,7 +40,7 @@ struct ConflictResolver {
     guard let sent = entries.first(where: { $0.state == .sending && ($0.lease ?? .distantPast) > now }) else { return }
     throw CoherenceError(
       .illegalState,
-      "A process sends an entry of '\(sent.entityName)' now; resolve the conflict when it has finished.",
+      "A process sends an entry of '\(sent.entityName)' now; resolve the conflict after the process has finished.",
       isRetryable: true)
   }
 

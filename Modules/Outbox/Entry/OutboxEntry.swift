@@ -53,10 +53,10 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// The sequence of the last entry that a request with this entry's ``idempotencyKey`` includes; `nil` before the
   /// first attempt.
   public let groupEnd: Int64?
-  /// The time until which no other process sends the entry; `nil` while no process sends it.
+  /// The end of the present or last claim, until which no other process sends the entry; `nil` for an unclaimed entry.
   public let leaseEnd: Date?
-  /// The name of the forwarder that sends the entry: a random text, new at each start of an outbox. `nil` while no
-  /// process sends the entry.
+  /// The name of the forwarder that sends the entry: a random text, new at each start of an outbox. `nil` for an
+  /// unclaimed entry.
   public let claimant: String?
   /// The identifying values of the record: the values before an update or a delete, the values of the new record for an
   /// insert.

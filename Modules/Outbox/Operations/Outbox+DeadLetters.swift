@@ -168,7 +168,8 @@ extension Outbox {
   private func checkIsIdle(_ record: OutboxEntryRecord) throws(CoherenceError) {
     guard record.state == .sending, let lease = record.lease, lease > options.now() else { return }
     throw CoherenceError(
-      .illegalState, "A process sends the entry of '\(record.entityName)' now; try again when it has finished.",
+      .illegalState,
+      "A process sends the entry of '\(record.entityName)' now; try again after the process has finished.",
       isRetryable: true)
   }
 

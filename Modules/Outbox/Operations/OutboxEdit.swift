@@ -30,7 +30,7 @@ public struct OutboxEdit: Sendable {
     guard let index = changes.firstIndex(where: { $0.name == name }), changes[index].value != nil else {
       throw CoherenceError(
         .unknownProperty,
-        "The entry of '\(entry.entityName)' has no new value of '\(name)'; it has: "
+        "The entry of '\(entry.entityName)' has no new value of '\(name)'; its new values are: "
           + changes.filter { $0.value != nil }.map(\.name).joined(separator: ", ") + ".")
     }
     var value = value?.attributeValue ?? .null

@@ -81,7 +81,7 @@ struct GroupColumns {
       throw CoherenceError(
         .invalidFetchRequest,
         "'\(path)' is neither a group key nor an aggregate, and records of a group may have different values of it; "
-          + "add it to the group keys, or use an aggregate of it.")
+          + "add the property to the group keys, or use an aggregate of its values.")
     }
     let column = try column(function, operand, path)
     indices[definition] = columns.count

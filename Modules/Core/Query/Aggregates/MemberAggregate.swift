@@ -22,7 +22,8 @@ public struct MemberAggregate: Sendable, Hashable {
     guard !rest.isEmpty else {
       guard function == .count else {
         throw CoherenceError(
-          .invalidPredicate, "'\(path)' names no attribute of the members after \(function.pathOperator); add one.")
+          .invalidPredicate, "'\(path)' names no attribute of the members after \(function.pathOperator); add its name."
+        )
       }
       operand = nil
       storage = .int64

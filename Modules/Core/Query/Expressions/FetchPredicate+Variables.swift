@@ -107,8 +107,7 @@ private struct VariableValues {
     if argument is any Collection {
       throw CoherenceError(
         .invalidPredicate,
-        "The value of the variable '$\(name)' is a list, and a single value is expected; lists stand after IN and BETWEEN."
-      )
+        "The value of the variable '$\(name)' is a list; only variables after IN and BETWEEN take a list.")
     }
     throw Self.unsuitable(argument, name)
   }
@@ -123,7 +122,7 @@ private struct VariableValues {
     else {
       throw CoherenceError(
         .invalidPredicate,
-        "The value of the variable '$\(name)' is no array or set, and a list is expected after \(relation.rawValue).")
+        "The value of the variable '$\(name)' is not an array or a set; \(relation.rawValue) takes a list.")
     }
     var values: [AttributeValue] = []
     for element in PredicateFormatArguments.opened(elements) {
@@ -134,7 +133,7 @@ private struct VariableValues {
     guard values.count == 2 else {
       throw CoherenceError(
         .invalidPredicate,
-        "The variable '$\(name)' stands after BETWEEN and needs two bounds; \(values.count) were given.")
+        "The variable '$\(name)' after BETWEEN needs two bounds; \(values.count) were given.")
     }
     return .between(expression, .value(values[0]), .value(values[1]))
   }

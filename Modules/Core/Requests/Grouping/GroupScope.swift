@@ -20,7 +20,7 @@ public struct GroupScope<Root: DeclaredEntity> {
     QueryAttribute(.path(path(Root.Properties.table[keyPath: keyPath].name)))
   }
 
-  /// The object that a to-one relationship leads to.
+  /// The target of a to-one relationship.
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToOneKey<Target>>)
     -> GroupTarget<Target>
   {
@@ -65,7 +65,7 @@ extension GroupScope where Root: DeclaredSubentity {
     QueryAttribute(.path(path(Root.propertyName(of: keyPath))))
   }
 
-  /// The object that a to-one relationship of the subclass leads to.
+  /// The target of a to-one relationship of the subclass.
   @_disfavoredOverload
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Target?>)
     -> GroupTarget<Target>
@@ -110,7 +110,7 @@ public struct GroupTarget<Root: DeclaredEntity>: GroupColumn {
     QueryAttribute(.path(path(Root.Properties.table[keyPath: keyPath].name)))
   }
 
-  /// The object that a to-one relationship leads to.
+  /// The target of a to-one relationship.
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToOneKey<Target>>)
     -> GroupTarget<Target>
   {
