@@ -33,6 +33,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   final let events = ContextEvents()
   /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
+  /// The unit of work of a main-queue context. Used on the main actor alone.
+  final var turn = MainTurn()
   /// The channels to signal with the next save into stores.
   final var pendingSignals: Set<String> = []
   /// Receives the activities of the context. Set before the context's first use.

@@ -25,6 +25,10 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
     var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && !isPostponed && detached.isEmpty }
 
+    fileprivate var hasOnlyTouched: Bool {
+      !touched.isEmpty && changes.isEmpty && !isEverything && !isPostponed && detached.isEmpty
+    }
+
     /// Drops the list.
     fileprivate mutating func collapse() {
       isEverything = true
@@ -109,13 +113,16 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
   var isEmpty: Bool { state.withLock { $0.content.isEmpty } }
 
+  /// Whether the inbox has unsaved changes of the context and its parents, and nothing else.
+  var hasOnlyTouched: Bool { state.withLock { $0.content.hasOnlyTouched } }
+
   /// Has the context enter itself soon if changes wait.
   func requestTurn() {
     guard !confinement.isOfThread, state.withLock({ !$0.content.isEmpty && $0.requestTurn() }) else { return }
     submitTurn()
   }
 
-  private func submitTurn() { confinement.submit { [handle] in handle.context?.inside {} } }
+  private func submitTurn() { confinement.submit { [handle] in handle.context?.insideAlone {} } }
 }
 
 extension LiveInbox.State {

@@ -288,7 +288,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Has a main context end its turn after changes that are made without `perform`.
   @inline(never) private func requestTurn() {
     guard confinement.isMain, !confinement.isEntered, unpostedChanges.count == 1 else { return }
-    confinement.submit { [weak self] in self?.context?.inside {} }
+    confinement.submit { [weak self] in self?.context?.insideAlone {} }
   }
 
   /// Takes the records to name in a notification. Changes from now on belong to the next notification.

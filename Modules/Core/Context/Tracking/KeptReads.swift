@@ -2,8 +2,9 @@
 /// record is read once. Used by the context's owner alone.
 ///
 /// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
-/// turn of the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader
-/// holds a state of the stores; a save by any context of the coordinator therefore empties the memory there.
+/// turn of the main queue, see ``MainTurn``. A context of a thread begins another unit with each fetch, and so does a
+/// main-queue context on a thread that never returns to the main queue. There no reader holds a state of the stores; a
+/// save by any context of the coordinator therefore empties the memory.
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
@@ -54,6 +55,9 @@ final class KeptReads {
     seenSaves = count.value
     isWatching = true
   }
+
+  /// Begins a unit whose reads are of one lease.
+  func beginLeased() { if isWatching || !isEmpty { removeAll() } }
 
   /// Drops the lists read under another lease than the present one.
   @inline(__always) func belong(to lease: Int) {
