@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The unit of work of a main-queue context that is used without `perform`: from the first operation in a turn of the
 /// main queue to the end of the turn.
 ///
@@ -15,8 +13,6 @@ struct MainTurn {
   var hasProcessedInbox = false
   /// Whether the next operation begins another unit.
   var isSuperseded = false
-  /// Whether the end of the turn waits in the main queue.
-  var isEndScheduled = false
   /// Whether a block of the main queue runs that is a turn by itself.
   var isAlone = false
   private var saves: SaveCount?
@@ -41,15 +37,4 @@ struct MainTurn {
     isOpen = false
     isLasting = false
   }
-
-  // MARK: All turns
-
-  /// The contexts whose turn has begun and not ended. Used on the main actor; the lock proves it to the compiler.
-  private static let running = Mutex<[ContextHandle]>([])
-
-  static func noteBegin(of handle: ContextHandle) { running.withLock { $0.append(handle) } }
-  static func noteEnd(of handle: ContextHandle) { running.withLock { $0.removeAll { $0 === handle } } }
-
-  /// The contexts of the running turn.
-  static var contexts: [ManagedObjectContext] { running.withLock { $0 }.compactMap(\.context) }
 }

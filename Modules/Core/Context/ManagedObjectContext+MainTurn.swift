@@ -43,22 +43,28 @@ extension ManagedObjectContext {
   }
 
   private final func scheduleTurnEnd() {
-    guard !turn.isEndScheduled, let handle = storage.handle else { return }
-    turn.isEndScheduled = true
-    MainTurn.noteBegin(of: handle)
+    guard !storage.awaitsTurnEnd, let handle = storage.handle else { return }
+    storage.awaitsTurnEnd = true
+    MainTurns.add(handle) { handle.context?.endMainUnit() }
     storage.confinement.submit {
-      MainTurn.noteEnd(of: handle)
+      MainTurns.remove(handle)
       handle.context?.endMainTurn()
     }
   }
 
+  /// Ends the open unit; inside of an operation, at the operation's end.
+  private final func endMainUnit() {
+    if storage.confinement.isEntered { turn.isSuperseded = true } else { closeMainUnit() }
+  }
+
   private final func endMainTurn() {
-    turn.isEndScheduled = false
-    // A run loop inside of an operation runs this block: the operation closes the unit.
-    if storage.confinement.isEntered { return turn.isSuperseded = true }
-    closeMainUnit()
-    // A run loop inside of an operation may have run the block that processes the inbox.
-    if !inbox.isEmpty { insideAlone {} }
+    storage.awaitsTurnEnd = false
+    // A run loop inside of an operation may run this block.
+    endMainUnit()
+    if storage.confinement.isEntered { return }
+    // Edits without an operation after them. And a run loop inside of an operation may have run the block that processes
+    // the inbox.
+    if !inbox.isEmpty || !storage.unpostedChanges.isEmpty { insideAlone {} }
   }
 
   /// Ends the open unit, with its lease.
@@ -78,15 +84,8 @@ extension ManagedObjectContext {
     if storage.confinement.isMain, Confinement.isOnMain { turn.isSuperseded = true }
   }
 
-  /// Ends the open units of all main-queue contexts, before the main actor waits for actions of other threads or
-  /// attaches or detaches a store: their readers would be in the way, and the turn's code expects to see the effect.
-  /// Does nothing off the main actor.
-  package static func endMainUnits() {
-    guard Confinement.isOnMain else { return }
-    for context in MainTurn.contexts {
-      if context.storage.confinement.isEntered { context.turn.isSuperseded = true } else { context.closeMainUnit() }
-    }
-  }
+  /// Ends the open units of all main-queue contexts, before the main actor waits for work of other threads.
+  package static func endMainUnits() { MainTurns.endUnits() }
 
   // MARK: Blocks and loads
 

@@ -43,6 +43,9 @@ struct ReadLease {
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
 
+  /// The number of stores that the lease has a reader of. For tests.
+  var readerCount: Int { readers.count }
+
   /// The reader for a store, made on the first call.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
     let index = try index(for: store)

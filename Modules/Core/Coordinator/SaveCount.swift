@@ -18,7 +18,8 @@ extension PersistentStoreCoordinator {
   /// Counts a save or a batch request, on the thread that made it.
   final func countSave() {
     saves.rise()
-    guard Confinement.isOnMain else { return }
+    // Between a turn and its end, the thread may do other work: then an operation begins another unit without need.
+    guard Confinement.isOnMain || MainTurns.isOnCallingThread else { return }
     saves.riseOfMain()
     for count in AttachedStores.all.saveCounts(beside: self) { count.riseOfMain() }
   }

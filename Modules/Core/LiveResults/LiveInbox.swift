@@ -25,9 +25,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
     var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && !isPostponed && detached.isEmpty }
 
-    fileprivate var hasOnlyTouched: Bool {
-      !touched.isEmpty && changes.isEmpty && !isEverything && !isPostponed && detached.isEmpty
-    }
+    /// Whether a part of the content came from the stores.
+    fileprivate(set) var isFromStores = false
 
     /// Drops the list.
     fileprivate mutating func collapse() {
@@ -67,6 +66,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       case .everything: state.content.isEverything = true
       case .detached(let store): state.content.detached.insert(store)
       }
+      state.content.isFromStores = true
       return true
     }
   }
@@ -114,7 +114,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   var isEmpty: Bool { state.withLock { $0.content.isEmpty } }
 
   /// Whether the inbox has unsaved changes of the context and its parents, and nothing else.
-  var hasOnlyTouched: Bool { state.withLock { $0.content.hasOnlyTouched } }
+  var hasOnlyTouched: Bool { state.withLock { !$0.content.isEmpty && !$0.content.isFromStores } }
 
   /// Has the context enter itself soon if changes wait.
   func requestTurn() {
