@@ -34,11 +34,12 @@ extension ManagedObjectContext {
   private final func openUnit() {
     closeMainUnit()
     let isLasting = !turn.isAlone && MainQueue.isReturnedTo
+    let saves = persistentStoreCoordinator?.saves
     if isLasting {
       scheduleTurnEnd()
-      storage.kept.beginLeased()
+      storage.kept.beginLeased(watching: saves)
     }
-    turn.open(isLasting: isLasting, saves: persistentStoreCoordinator?.saves)
+    turn.open(isLasting: isLasting, saves: saves)
     lease.beginUnit()
   }
 

@@ -11,7 +11,8 @@ extension ManagedObjectContext {
   /// until the block ends, at most some 30,000 records beside those of the last read. Beyond that, rows may stay in the
   /// coordinator's row cache, see ``RowCachePolicy``.
   ///
-  /// Calls nest. A main-queue context used off the main actor runs the block on the main queue. The call waits for a
+  /// Calls nest. On the main actor, a call for a main-queue context is a part of the turn: the unit of work is the turn's.
+  /// A main-queue context used off the main actor runs the block on the main queue. The call waits for a
   /// busy main queue without a limit, and logs after ten seconds that the queue is blocked. If the main queue never ran
   /// a block and does not within thirty seconds, the call ends the process with a sentence instead of waiting forever.
   /// A context that belongs to a thread may be used on that thread only.

@@ -35,7 +35,13 @@ final class KeptReads {
   /// The count at the beginning of the unit.
   private(set) var seenSaves = 0
   @exclusivity(unchecked) private var isWatching = false
-  private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
+  /// The count of the main actor's saves at the beginning of a unit that only they end; `nil` for other units.
+  private var seenSavesOfMain: Int?
+  private var isCalm: Bool {
+    guard let saves else { return true }
+    if let seenSavesOfMain { return saves.valueOfMain == seenSavesOfMain }
+    return saves.value == seenSaves
+  }
 
   /// The number of the lease under which the lists were read.
   private var listLease = 0
@@ -56,8 +62,13 @@ final class KeptReads {
     isWatching = true
   }
 
-  /// Begins a unit whose reads are of one lease.
-  func beginLeased() { if isWatching || !isEmpty { removeAll() } }
+  /// Begins a unit whose reads are of one lease, until the main actor saves.
+  func beginLeased(watching count: SaveCount?) {
+    if isWatching || !isEmpty { removeAll() }
+    saves = count
+    seenSavesOfMain = count?.valueOfMain
+    isWatching = count != nil
+  }
 
   /// Drops the lists read under another lease than the present one.
   @inline(__always) func belong(to lease: Int) {
@@ -128,6 +139,7 @@ final class KeptReads {
     old = []
     bound = Self.limit / 2
     saves = nil
+    seenSavesOfMain = nil
     isWatching = false
     needsEnd = true
     drops += 1
