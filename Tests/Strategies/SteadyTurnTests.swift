@@ -90,7 +90,8 @@ struct SteadyTurnTests {
     #expect(controller.fetchedObjects.count >= Self.titles.count)
     await library.endTurn()
     await library.endTurn()
-    #expect(controller.fetchedObjects.map(\.title) == ["Album 9"] + Array(repeating: "new", count: TurnLibrary.size - 1))
+    #expect(
+      controller.fetchedObjects.map(\.title) == ["Album 9"] + Array(repeating: "new", count: TurnLibrary.size - 1))
   }
 
   @Test(arguments: Backend.available)

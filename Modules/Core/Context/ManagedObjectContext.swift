@@ -39,7 +39,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
   /// The unit of work of a main-queue context. Used on the main actor alone.
-  final var turn = MainTurn()
+  // Safety of `@exclusivity(unchecked)`: no access calls other code, so that none begins during another one.
+  @exclusivity(unchecked) final var turn = MainTurn()
   /// The channels to signal with the next save into stores.
   final var pendingSignals: Set<String> = []
   /// Receives the activities of the context. Set before the context's first use.

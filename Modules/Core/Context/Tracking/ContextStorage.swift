@@ -93,7 +93,6 @@ final class ContextStorage: @unchecked Sendable {
   var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
-
   /// Sets the handle of the context. Called once, before the storage is shared.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
