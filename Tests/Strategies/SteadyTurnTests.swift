@@ -257,12 +257,14 @@ struct SteadyTurnTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a refresh, a reset and the end of a snapshot let the turn see the saves of others`(backend: Backend) throws {
+  func `a refresh, a rollback, a reset and the end of a snapshot let the turn see the saves of others`(backend: Backend)
+    throws
+  {
     let library = try TurnLibrary(.mixed, on: backend)
     let view = library.view
     func add() throws { try library.writeOnThread { try Album(context: $0).title = "added" } }
     var count = try library.albums().count
-    for refresh in [{ view.refreshAll() }, { view.reset() }, { view.withSnapshot {} }] {
+    for refresh in [{ view.refreshAll() }, { view.rollback() }, { view.reset() }, { view.withSnapshot {} }] {
       try add()
       #expect(try view.count(for: FetchRequest<Album>()) == count)
       refresh()
@@ -276,6 +278,59 @@ struct SteadyTurnTests {
       try add()
       #expect(try library.albums().count == count)
     }
+  }
+
+  // MARK: Under load
+
+  /// Each save replaces the tracks of an album and renames the album after them, so that every state of the store has as
+  /// many tracks, each with the name of its album.
+  private nonisolated static func replaceTracks(in container: any PersistentContainer, _ number: Int) throws {
+    try TurnLibrary.write(in: container) { context in
+      let album = try context.fetch(FetchRequest<Album>().sort("title"))[number % TurnLibrary.size]
+      album.title = "\(number)"
+      album.tracks.forEach { context.delete($0) }
+      for _ in 0..<TurnLibrary.size {
+        let track = try Track(context: context)
+        track.title = "\(number)"
+        track.album = album
+      }
+    }
+  }
+
+  @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `each turn sees one state while a background context saves again and again`(
+    strategy: StrategyKind, backend: Backend
+  ) async throws {
+    let library = try TurnLibrary(strategy, on: backend)
+    let (container, view) = (library.container, library.view)
+    for number in 0..<TurnLibrary.size { try Self.replaceTracks(in: container, number) }
+    await library.endTurn()
+    async let saves: Void = Task(executorPreference: ThreadExecutor()) {
+      for number in 0..<200 { try Self.replaceTracks(in: container, number) }
+    }.value
+    var kept: [Album] = []
+    for turn in 0..<300 {
+      let albums = try library.albums()
+      #expect(albums.count == TurnLibrary.size)
+      // Once by lists, and once by faults, with other operations in between.
+      let members = albums.map { Array($0.tracks) }
+      #expect(try view.count(for: FetchRequest<Track>()) == TurnLibrary.size * TurnLibrary.size)
+      #expect(members.allSatisfy { $0.count == TurnLibrary.size })
+      for (album, tracks) in zip(albums, members) {
+        let titles = tracks.map(\.title)
+        guard titles.allSatisfy({ $0 == album.title }) else {
+          Issue.record("Turn \(turn): the tracks \(titles) are not those of '\(album.title)'.")
+          break
+        }
+      }
+      let ids = try view.fetchIDs(FetchRequest<Track>())
+      #expect(ids.allSatisfy { id in (view.object(with: id) as? Track).map { $0.title == $0.album?.title } == true })
+      kept = albums
+      await Task.yield()
+    }
+    try await saves
+    withExtendedLifetime(kept) {}
+    #expect(view.reportedErrors.isEmpty)
   }
 
   // MARK: Connections

@@ -107,6 +107,8 @@ extension PersistentStoreCoordinator {
   ///   then. The block's error.
   package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
     try AttachedStores.all.reserve(places, for: self)
+    // Statements that drop tables wait for open transactions.
+    MainTurns.endUnits()
     defer { AttachedStores.all.release(places) }
     return try body()
   }
