@@ -46,6 +46,8 @@ let package = Package(
     .executableTarget(
       name: "coherence-script", dependencies: [coherence, modelMacros], path: "Script", swiftSettings: strict),
     .executableTarget(
+      name: "coherence-statements", dependencies: [coherence, modelMacros], path: "Statements", swiftSettings: strict),
+    .executableTarget(
       name: "coherence-start", dependencies: [coherence, modelFiles], path: "Start",
       resources: [.copy("MyModelName.xcdatamodeld")], swiftSettings: strict),
     // The sockets of the servers in the programs and tests.
@@ -113,7 +115,8 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "chores", "coherence-example", "coherence-feed", "coherence-library", "coherence-script", "coherence-start",
-        "coherence-structures", "coherence-sync", "shelf", "shelf-first", "Listener", coherence, modelMacros,
+        "coherence-statements", "coherence-structures", "coherence-sync", "shelf", "shelf-first", "Listener", coherence,
+        modelMacros,
       ],
       path: "Tests/Client", swiftSettings: strict),
   ]

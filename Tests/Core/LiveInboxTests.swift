@@ -10,6 +10,7 @@ import Testing
   private final class TurnCounter: TurnObserver {
     var count = 0
     func turnBegan(in context: ManagedObjectContext) { count += 1 }
+    func turnContinues(in context: ManagedObjectContext) {}
     func turnEnds(in context: ManagedObjectContext) {}
     func turnEnded(in context: ManagedObjectContext) {}
   }

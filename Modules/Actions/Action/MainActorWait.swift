@@ -11,6 +11,7 @@ enum MainActorWait {
   /// - Throws: ``ErrorCode/illegalState`` on the main actor, when an action of the scheduler waits for a main-queue
   ///   context.
   static func block(until done: DispatchSemaphore, for scheduler: (any ActionScheduler)?) throws {
+    ManagedObjectContext.endMainUnits()
     guard ManagedObjectContext.isOnMain, let scheduler else {
       done.wait()
       return

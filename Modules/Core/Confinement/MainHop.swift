@@ -1,3 +1,4 @@
+import CoherenceRuntime
 import Dispatch
 import Foundation
 import Synchronization
@@ -18,6 +19,13 @@ enum MainQueue {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
     DispatchQueue.main.async { noteServed() }
+  }
+
+  /// Whether the caller, which is on the main actor, is a part of a job or block after which the main queue runs the
+  /// next one: a task, a block of the queue, or a callback of the main run loop. `false` for the plain statements of a
+  /// program's start, which may never serve the queue.
+  static var isReturnedTo: Bool {
+    coherence_is_in_main_job() || !Thread.isMainThread || RunLoop.main.currentMode != nil
   }
 
   /// How long the main queue is waited for, in seconds.

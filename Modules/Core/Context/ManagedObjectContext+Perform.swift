@@ -11,7 +11,8 @@ extension ManagedObjectContext {
   /// until the block ends, at most some 30,000 records beside those of the last read. Beyond that, rows may stay in the
   /// coordinator's row cache, see ``RowCachePolicy``.
   ///
-  /// Calls nest. A main-queue context used off the main actor runs the block on the main queue. The call waits for a
+  /// Calls nest. On the main actor, a call for a main-queue context is a part of the turn: the unit of work is the turn's.
+  /// A main-queue context used off the main actor runs the block on the main queue. The call waits for a
   /// busy main queue without a limit, and logs after ten seconds that the queue is blocked. If the main queue never ran
   /// a block and does not within thirty seconds, the call ends the process with a sentence instead of waiting forever.
   /// A context that belongs to a thread may be used on that thread only.
@@ -54,7 +55,7 @@ extension ManagedObjectContext {
     let wait = MainDemand.begin()
     return try await ConfinedTurn(storage.confinement).run {
       wait.end()
-      return try self.inside(body)
+      return try self.insideAlone(body)
     }
   }
 
@@ -95,7 +96,7 @@ extension ManagedObjectContext {
   ) {
     do { try checkHasQueue() } catch { return onError(error) }
     storage.confinement.submit {
-      self.inside {
+      self.insideAlone {
         do { try body() } catch { onError(error) }
       }
     }
@@ -108,25 +109,50 @@ extension ManagedObjectContext {
   }
 
   /// Runs a block on a thread that may use the context. The outermost entry processes the inbox first; at its end it
-  /// posts changes and releases the readers.
+  /// posts changes and releases the readers. On the main actor, the entry may be a part of a longer ``MainTurn``.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
-    if isOutermost {
-      processInbox()
-      if let turnObserver { turnObserver.turnBegan(in: self) }
-    }
+    if isOutermost { beginBlock() }
     defer {
-      if isOutermost {
-        awakenLoaded()
-        if storage.recordsUndo { endUndoBlock() }
-        postChanges()
-        if storage.tracksTouched.load(ordering: .relaxed) { endObservedTurn() }
-        lease.end()
-        endUnit()
-      }
+      if isOutermost { endBlock() }
       storage.confinement.leave()
     }
     return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
+  }
+
+  @inline(__always) private final func beginBlock() {
+    if storage.confinement.isMain { return continueMainTurn() }
+    processInbox()
+    if let turnObserver { turnObserver.turnBegan(in: self) }
+  }
+
+  @inline(__always) private final func endBlock() {
+    awakenLoaded()
+    if storage.recordsUndo { endUndoBlock() }
+    postChanges()
+    let isObserved = storage.tracksTouched.load(ordering: .relaxed)
+    if storage.confinement.isMain {
+      if turn.isLasting, turn.isCurrent(lease) {
+        if isObserved { continueObservedTurn() }
+      } else {
+        if isObserved { endObservedTurn() }
+        closeMainUnit()
+      }
+      return
+    }
+    if isObserved { endObservedTurn() }
+    lease.end()
+    endUnit()
+  }
+
+  /// Brings live results up to date with the context's own changes, in the middle of a turn of the main queue.
+  @inline(never) private final func continueObservedTurn() {
+    sendTouched()
+    guard let turnObserver else { return }
+    turnObserver.turnContinues(in: self)
+    postChanges()
+    sendTouched()
+    turnObserver.turnEnded(in: self)
   }
 
   /// Brings live results up to date with the changes of the turn.
@@ -149,14 +175,16 @@ extension ManagedObjectContext {
     return try inside(body)
   }
 
-  /// Runs a load on access to an object of a context used directly in its home. Releases the readers afterwards, but
-  /// does not process the inbox, so that objects do not change while the caller reads them.
+  /// Runs a load on access to an object of a context used directly in its home. Does not process the inbox, so that
+  /// objects do not change while the caller reads them. Releases the readers afterwards, unless a ``MainTurn`` keeps
+  /// them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check("The \(label)")
     _ = storage.confinement.enter()
+    if storage.confinement.isMain { beginMainLoad() }
     defer {
-      lease.end()
+      if storage.confinement.isMain { endMainLoad() } else { lease.end() }
       storage.confinement.leave()
       // A hook of a loaded object may have saved another context.
       if storage.tracksTouched.load(ordering: .relaxed) { turnObserver?.turnEnded(in: self) }
@@ -171,7 +199,7 @@ extension ManagedObjectContext {
       let wait = MainDemand.begin()
       let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in
         wait.end()
-        return Result { try self.inside(body) }
+        return Result { try self.insideAlone(body) }
       }) { work in
         let box = MainHop(work: work)
         DispatchQueue.main.async { box.run() }
@@ -209,7 +237,7 @@ extension ManagedObjectContext: SerialExecutor {
     let job = UnownedJob(job)
     let executor = asUnownedSerialExecutor()
     Misuse.check(!storage.confinement.isOfThread, "A context that belongs to a thread cannot be an actor's executor.")
-    storage.confinement.submit { self.inside { job.runSynchronously(on: executor) } }
+    storage.confinement.submit { self.insideAlone { job.runSynchronously(on: executor) } }
   }
 
   /// The context as an executor, for an actor's `unownedExecutor`. The actor must retain the context.

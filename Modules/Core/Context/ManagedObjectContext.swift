@@ -9,6 +9,11 @@ import Synchronization
 /// elsewhere fails with a sentence, in release builds too. The context itself may be passed to any thread; its objects
 /// may not.
 ///
+/// An outermost `perform` is a unit of work. A main-queue context needs no `perform` on the main actor: a turn, which is
+/// the code between two suspensions, is one unit of work. In a turn only the turn's own code changes the objects, and all
+/// reads of a store are of one state; <doc:ContextsAndConcurrency> lists what ends it earlier. Cost: one block in the
+/// main queue for each turn with an operation, and a connection to each store that the turn reads.
+///
 /// A context reads from and saves to its parent: a coordinator, or another context. Contexts are extended by
 /// composition; the class is open for the framework's own kinds of contexts and for telling contexts apart by type.
 open class ManagedObjectContext: @unchecked Sendable {
@@ -33,6 +38,9 @@ open class ManagedObjectContext: @unchecked Sendable {
   final let events = ContextEvents()
   /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
+  /// The unit of work of a main-queue context. Used on the main actor alone.
+  // Safety of `@exclusivity(unchecked)`: no access calls other code, so that none begins during another one.
+  @exclusivity(unchecked) final var turn = MainTurn()
   /// The channels to signal with the next save into stores.
   final var pendingSignals: Set<String> = []
   /// Receives the activities of the context. Set before the context's first use.

@@ -29,6 +29,7 @@ final class AttachedStores: Sendable {
     let place: StorePlace
     let coordinator: ObjectIdentifier
     let spaces: IDSpaces
+    let saves: SaveCount
   }
   private struct State {
     var attachments: [ObjectIdentifier: Attachment] = [:]
@@ -42,7 +43,8 @@ final class AttachedStores: Sendable {
   /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(
-      place: StorePlace(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces)
+      place: StorePlace(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces,
+      saves: coordinator.saves)
     let isFree = state.withLock { state in
       guard state.reserved[attachment.place] == nil else { return false }
       state.attachments[ObjectIdentifier(store)] = attachment
@@ -61,6 +63,15 @@ final class AttachedStores: Sendable {
   /// The spaces of an attached store's keys, for each model that it is attached with.
   func spaces(of store: StoreIdentifier) -> [IDSpaces] {
     state.withLock { $0.attachments.values.map(\.spaces).filter { $0.store == store } }
+  }
+
+  /// The counts of saves of the other coordinators that have a store of a coordinator attached.
+  func saveCounts(beside coordinator: PersistentStoreCoordinator) -> [SaveCount] {
+    let coordinator = ObjectIdentifier(coordinator)
+    return state.withLock { state in
+      let places = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.place))
+      return state.attachments.values.filter { $0.coordinator != coordinator && places.contains($0.place) }.map(\.saves)
+    }
   }
 
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores.
@@ -96,6 +107,8 @@ extension PersistentStoreCoordinator {
   ///   then. The block's error.
   package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
     try AttachedStores.all.reserve(places, for: self)
+    // Statements that drop tables wait for open transactions.
+    MainTurns.endUnits()
     defer { AttachedStores.all.release(places) }
     return try body()
   }

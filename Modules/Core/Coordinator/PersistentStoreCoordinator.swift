@@ -85,6 +85,7 @@ public final class PersistentStoreCoordinator: Sendable {
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
   ) throws -> any PersistentStore {
     try checkOptions(options)
+    MainTurns.endUnits()
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
     if let path = StorePlace.filePath(of: url),
@@ -174,6 +175,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     rowCache.remove(store)
     signalStreams.storeRemoved(store)
+    MainTurns.endUnits()
     store.close()
     AttachedStores.all.remove(store)
     storeEventHub.post(.detached(store.identifier))

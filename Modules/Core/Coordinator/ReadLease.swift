@@ -32,12 +32,19 @@ struct ReadLease {
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
+  /// Whether the state, or the request for a later one, has ended since ``beginUnit()``. Unlike ``number``, it does not
+  /// tell of readers whose connections the store took back.
+  private(set) var hasEnded = false
+
   /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units of
   /// work are its batches.
   private var isLasting = false
 
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
+
+  /// The number of stores that the lease has a reader of. For tests.
+  var readerCount: Int { readers.count }
 
   /// The reader for a store, made on the first call.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
@@ -113,8 +120,12 @@ struct ReadLease {
   /// Finishes the readers of a lasting lease. The next read begins another state.
   mutating func restartLasting() { endForSave() }
 
+  /// Begins a unit of work whose end ``hasEnded`` tells.
+  mutating func beginUnit() { hasEnded = false }
+
   /// Finishes the readers, pinned or not: no reader outlives a save.
   mutating func endForSave() {
+    hasEnded = true
     guard !readers.isEmpty else { return }
     number &+= 1
     for entry in readers { entry.reader.finish() }
@@ -124,6 +135,7 @@ struct ReadLease {
   /// Ends the state of each store, pinned or not, and offers the connections to the save that the caller begins.
   /// The caller calls ``endOffers()`` after the save, also when the save fails.
   mutating func offerForSave() {
+    hasEnded = true
     guard !readers.isEmpty else { return }
     number &+= 1
     for entry in readers {

@@ -3,6 +3,24 @@ import Synchronization
 /// The number of saves by contexts of a coordinator.
 final class SaveCount: Sendable {
   private let count = Atomic<Int>(0)
+  private let mainCount = Atomic<Int>(0)
+
   @inline(__always) var value: Int { count.load(ordering: .acquiring) }
+  /// The number of saves on the main actor's thread: of this coordinator, and of others with one of its stores. To be
+  /// read on that thread.
+  @inline(__always) var valueOfMain: Int { mainCount.load(ordering: .relaxed) }
+
   func rise() { count.add(1, ordering: .acquiringAndReleasing) }
+  func riseOfMain() { mainCount.add(1, ordering: .relaxed) }
+}
+
+extension PersistentStoreCoordinator {
+  /// Counts a save or a batch request, on the thread that made it.
+  final func countSave() {
+    saves.rise()
+    // Between a turn and its end, the thread may do other work: then an operation begins another unit without need.
+    guard Confinement.isOnMain || MainTurns.isOnCallingThread else { return }
+    saves.riseOfMain()
+    for count in AttachedStores.all.saveCounts(beside: self) { count.riseOfMain() }
+  }
 }

@@ -77,6 +77,12 @@ final class ContextLiveResults: TurnObserver {
 
   func turnBegan(in context: ManagedObjectContext) { processInbox(of: context) }
 
+  func turnContinues(in context: ManagedObjectContext) {
+    guard inbox.hasOnlyTouched else { return }
+    dropReleased(in: context)
+    process(inbox.take(), of: context)
+  }
+
   func turnEnds(in context: ManagedObjectContext) { processInbox(of: context) }
 
   func turnEnded(in context: ManagedObjectContext) {
@@ -86,12 +92,17 @@ final class ContextLiveResults: TurnObserver {
   private func processInbox(of context: ManagedObjectContext) {
     dropReleased(in: context)
     guard !inbox.isEmpty else { return }
-    var content = inbox.take()
-    content.isUncertain = !signals.isEmpty
+    let content = inbox.take()
     // The leased state of the stores may be older than the posted changes, so that the lease ends here.
     context.lease.end()
     // A save posts its rows to the inbox of other contexts before it posts to the live results.
     context.processInbox()
+    process(content, of: context)
+  }
+
+  private func process(_ taken: LiveInbox.Content, of context: ManagedObjectContext) {
+    var content = taken
+    content.isUncertain = !signals.isEmpty
     try? context.applyPendingDeleteRules()
     for result in results {
       do {

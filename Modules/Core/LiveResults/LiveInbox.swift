@@ -26,6 +26,9 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
     var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && !isPostponed && detached.isEmpty }
 
+    /// Whether a part of the content came from the stores.
+    fileprivate(set) var isFromStores = false
+
     /// Drops the list.
     fileprivate mutating func collapse() {
       isEverything = true
@@ -64,6 +67,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       case .everything: state.content.isEverything = true
       case .detached(let store): state.content.detached.insert(store)
       }
+      state.content.isFromStores = true
       return true
     }
   }
@@ -110,13 +114,16 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 
   var isEmpty: Bool { state.withLock { $0.content.isEmpty } }
 
+  /// Whether the inbox has unsaved changes of the context and its parents, and nothing else.
+  var hasOnlyTouched: Bool { state.withLock { !$0.content.isEmpty && !$0.content.isFromStores } }
+
   /// Requests a turn of the context if changes wait.
   func requestTurn() {
     guard !confinement.isOfThread, state.withLock({ !$0.content.isEmpty && $0.requestTurn() }) else { return }
     submitTurn()
   }
 
-  private func submitTurn() { confinement.submit { [handle] in handle.context?.inside {} } }
+  private func submitTurn() { confinement.submit { [handle] in handle.context?.insideAlone {} } }
 }
 
 extension LiveInbox.State {

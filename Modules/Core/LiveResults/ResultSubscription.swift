@@ -25,7 +25,7 @@ final class ResultSubscription: ResultSink, Sendable {
     guard let context = handle.context, !context.storage.confinement.isOfThread else { return }
     // The turn lets the context release the result of this subscription.
     let confinement = context.storage.confinement
-    confinement.submit { [handle] in handle.context?.inside {} }
+    confinement.submit { [handle] in handle.context?.insideAlone {} }
   }
 
   func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {

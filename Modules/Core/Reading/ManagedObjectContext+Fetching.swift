@@ -9,7 +9,8 @@ extension ManagedObjectContext {
   /// changes. All reads of one fetch are of one state of each store.
   ///
   /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store. Before the read,
-  /// deleted objects pass their delete rules on, and a context used without `perform` takes over the saves of others.
+  /// deleted objects pass their delete rules on. The first operation of a turn of the main actor takes over the saves of
+  /// others, as does each fetch of a context that belongs to a thread.
   ///
   /// Cost: one statement for each store, and one object for each new record. Unsaved changes of records to which
   /// predicate or order lead over relationships have the context evaluate the request over all records of the entity.

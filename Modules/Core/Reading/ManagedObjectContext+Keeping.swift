@@ -7,20 +7,24 @@ extension ManagedObjectContext {
   /// then drops the objects.
   final func enterUnit() {
     let kept = storage.kept
-    guard storage.confinement.isUsedDirectly else { return kept.belong(to: lease.number) }
+    if isInLeasedUnit { return kept.belong(to: lease.number) }
     kept.dropIfOvertaken()
     if kept.isEmpty, let coordinator = persistentStoreCoordinator { kept.begin(watching: coordinator.saves) }
   }
 
-  /// A number that changes when retained lists are dropped.
-  final var unitOfLists: Int {
-    storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : lease.number
+  /// Whether all reads of the unit of work are of one lease. Otherwise a save by any context ends the unit.
+  @inline(__always) private final var isInLeasedUnit: Bool {
+    !storage.confinement.isUsedDirectly || turn.isLasting
   }
 
+  /// A number that changes when retained lists are dropped.
+  final var unitOfLists: Int { isInLeasedUnit ? lease.number : unleasedUnit }
+
   /// A number that changes when a unit of work ends.
-  final var unitOfFaults: Int {
-    storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : storage.unit
-  }
+  final var unitOfFaults: Int { isInLeasedUnit ? storage.unit : unleasedUnit }
+
+  /// The number of a unit without a lease. Negative: a main-queue context has units of both kinds.
+  private final var unleasedUnit: Int { ~(storage.kept.seenSaves &+ storage.kept.drops) }
 
   /// Retains objects until the unit of work ends.
   final func keep(_ objects: [ManagedObject]) {
@@ -40,9 +44,9 @@ extension ManagedObjectContext {
     endUnitInTime()
   }
 
-  /// Schedules the end of a unit of the main actor, after the present turn of the main queue.
+  /// Schedules the end of a unit of the main actor, after the present turn of the main queue, if no ``MainTurn`` ends it.
   final func endUnitInTime() {
-    guard storage.confinement.isMain, storage.kept.needsEnd else { return }
+    guard storage.confinement.isMain, !turn.isLasting, storage.kept.needsEnd else { return }
     storage.kept.needsEnd = false
     storage.confinement.submit { [storage] in storage.kept.removeAll() }
   }

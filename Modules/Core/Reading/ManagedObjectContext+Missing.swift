@@ -14,7 +14,7 @@ extension ManagedObjectContext {
       storage.registry.object(for: id)?.flags.insert(.missing)
     }
     guard wasEmpty, !storage.missing.isEmpty, !storage.confinement.isOfThread else { return }
-    storage.confinement.submit { [storage] in storage.context?.inside {} }
+    storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
   }
 
   /// Removes the objects of records that a second load does not find. Called after the inbox was processed.

@@ -69,6 +69,8 @@ extension ManagedObjectContext {
     try refuseSaveByPolicy()
     try refuseSaveByParticipant()
     try refuseSaveByHook()
+    // Each save begins with the saves of others, so that only changes of the same properties are conflicts.
+    supersedeMainUnit()
     processInboxIfUsedDirectly()
     try prepareSave()
     if isObserved { saved = pendingSave }
@@ -124,7 +126,7 @@ extension ManagedObjectContext {
       try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed, &saved)
     }
     lease.endOffers()
-    coordinator.saves.rise()
+    coordinator.countSave()
     if !published.isEmpty { spread(published, passesParents: savesThroughParent) }
     // Last: the followers have the changes when a reader of a stream looks.
     listed.post(to: coordinator, turn)

@@ -14,8 +14,7 @@ import Foundation
   func run(_ show: ([String]) -> Bool) async throws {
     let request = FetchRequest(Track.self).filter { $0.plays > 0 }.sort(\.plays, .reverse).sort(\.title)
     for try await tracks in try context.values(of: request) {
-      // One unit of work: a record that others delete meanwhile keeps its values until the unit ends.
-      titles = try await context.perform { try tracks.objects(in: $0).map(\.title) }
+      titles = try tracks.objects(in: context).map(\.title)
       guard show(titles) else { return }
     }
   }

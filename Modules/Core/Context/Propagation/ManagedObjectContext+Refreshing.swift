@@ -135,8 +135,10 @@ extension ManagedObjectContext {
   ///
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
-    guard inbox.post(changes), !storage.confinement.isOfThread else { return }
-    storage.confinement.submit { [storage] in storage.context?.inside {} }
+    let isFirst = inbox.post(changes)
+    supersedeMainUnit()
+    guard isFirst, !storage.confinement.isOfThread else { return }
+    storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
   }
 
   /// Merges the changes of a notification named `Notification.Name.managedObjectContextDidSave`; see
@@ -146,16 +148,22 @@ extension ManagedObjectContext {
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// Processes the inbox of a context used directly in its home, where no block begins a unit of work.
+  /// Processes the inbox of a context of a thread, where no block begins a unit of work, and of a main-queue context
+  /// whose unit of work was ended by a save of its own turn.
   @inline(__always) final func processInboxIfUsedDirectly() {
-    if storage.confinement.isUsedDirectly, !lease.isPinned { processInboxDirectly() }
+    guard storage.confinement.isUsedDirectly, !lease.isPinned else { return }
+    if !storage.confinement.isMain || !turn.isCurrent(lease) { processInboxDirectly() }
   }
 
-  private final func processInboxDirectly() {
+  @inline(never) private final func processInboxDirectly() {
     // Changes of other contexts would move records of the running save onto other rows.
     if storage.isCallingPolicy || storage.isCallingParticipant { return }
+    if storage.confinement.isMain {
+      openMainUnit()
+      return postChanges()
+    }
     // A context of a thread has no blocks: each fetch begins a unit of work.
-    if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
+    if !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
     processInbox()
     postChanges()

@@ -11,6 +11,8 @@ extension ManagedObjectContext {
   public final func rollback() {
     operating {
       storage.undo?.clear()
+      // The objects are to be read again with the saves of others.
+      supersedeMainUnit()
       turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
     }
   }

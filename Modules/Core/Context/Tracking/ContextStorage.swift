@@ -63,6 +63,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var hasBareDeletes = false
   /// The objects and member lists that relationships led to in the unit of work.
   let kept = KeptReads()
+  /// Whether the end of a ``MainTurn`` waits in the main queue.
+  var awaitsTurnEnd = false
   /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
   let countsFaults = Atomic<Bool>(false)
   /// The faults that accessors loaded one by one, in the unit of work with a number.
@@ -91,7 +93,6 @@ final class ContextStorage: @unchecked Sendable {
   var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
-
   /// Sets the handle of the context. Called once, before the storage is shared.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
@@ -287,8 +288,8 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Has a main context end its turn after changes that are made without `perform`.
   @inline(never) private func requestTurn() {
-    guard confinement.isMain, !confinement.isEntered, unpostedChanges.count == 1 else { return }
-    confinement.submit { [weak self] in self?.context?.inside {} }
+    guard confinement.isMain, !confinement.isEntered, !awaitsTurnEnd, unpostedChanges.count == 1 else { return }
+    confinement.submit { [weak self] in self?.context?.insideAlone {} }
   }
 
   /// Takes the records to name in a notification. Changes from now on belong to the next notification.

@@ -2,8 +2,9 @@
 /// record is read once. Used by the context's owner alone.
 ///
 /// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
-/// turn of the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader
-/// holds a state of the stores; a save by any context of the coordinator therefore empties the memory there.
+/// turn of the main queue, see ``MainTurn``. A context of a thread begins another unit with each fetch, and so does a
+/// main-queue context on a thread that never returns to the main queue. There no reader holds a state of the stores; a
+/// save by any context of the coordinator therefore empties the memory.
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
@@ -34,7 +35,13 @@ final class KeptReads {
   /// The count at the beginning of the unit.
   private(set) var seenSaves = 0
   @exclusivity(unchecked) private var isWatching = false
-  private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
+  /// The count of the main actor's saves at the beginning of a unit that only they end; `nil` for other units.
+  private var seenSavesOfMain: Int?
+  private var isCalm: Bool {
+    guard let saves else { return true }
+    if let seenSavesOfMain { return saves.valueOfMain == seenSavesOfMain }
+    return saves.value == seenSaves
+  }
 
   /// The number of the lease under which the lists were read.
   private var listLease = 0
@@ -53,6 +60,14 @@ final class KeptReads {
     saves = count
     seenSaves = count.value
     isWatching = true
+  }
+
+  /// Begins a unit whose reads are of one lease, until the main actor saves.
+  func beginLeased(watching count: SaveCount?) {
+    if isWatching || !isEmpty { removeAll() }
+    saves = count
+    seenSavesOfMain = count?.valueOfMain
+    isWatching = count != nil
   }
 
   /// Drops the lists read under another lease than the present one.
@@ -124,6 +139,7 @@ final class KeptReads {
     old = []
     bound = Self.limit / 2
     saves = nil
+    seenSavesOfMain = nil
     isWatching = false
     needsEnd = true
     drops += 1

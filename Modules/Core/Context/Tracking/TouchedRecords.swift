@@ -29,6 +29,8 @@ protocol TouchedRecordsReceiver: AnyObject, Sendable {
 protocol TurnObserver: AnyObject {
   /// Called after the context has processed its inbox.
   func turnBegan(in context: ManagedObjectContext)
+  /// Called after an operation in the middle of a turn of the main queue: changes of others wait for the turn's end.
+  func turnContinues(in context: ManagedObjectContext)
   /// Called after the context has notified observers of its changed objects.
   func turnEnds(in context: ManagedObjectContext)
   /// Called last, and after each load on access to an object of a context that is used directly. Changes that wait then

@@ -239,7 +239,7 @@ public final class UndoHistory {
   private func awaitTurn() {
     guard let context, context.storage.confinement.isMain, !awaitsTurn else { return }
     awaitsTurn = true
-    context.storage.confinement.submit { [weak context] in context?.inside { context?.storage.undo?.endTurn() } }
+    context.storage.confinement.submit { [weak context] in context?.insideAlone { context?.storage.undo?.endTurn() } }
   }
 
   // MARK: Identifiers

@@ -115,7 +115,7 @@ extension ManagedObjectContext {
   /// Counts a batch request as a save and posts its changes to the streams and the live results of the coordinator.
   final func endBatch(_ listed: CommittedChanges, _ turn: StoreEventHub.Turn) {
     guard let coordinator = persistentStoreCoordinator else { return }
-    coordinator.saves.rise()
+    coordinator.countSave()
     listed.post(to: coordinator, turn)
   }
 

@@ -6,12 +6,13 @@ extension ManagedObjectContext {
     let records = storage.records.filter { !$0.isUnchanged }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
     // The parent reads the changed and deleted records over a connection of its own.
     lease.endForSave()
+    parent.supersedeMainUnit()
     try enter(parent) {
       try parent.absorb(records)
       parent.pendingSignals.formUnion(pendingSignals)
     }
     pendingSignals = []
-    persistentStoreCoordinator?.saves.rise()
+    persistentStoreCoordinator?.countSave()
     var changes = ChangeSet()
     let saved = records.compactMap { $0.changesPositionsOnly ? nil : $0.object }
     for record in records { markClean(record, &changes) }
