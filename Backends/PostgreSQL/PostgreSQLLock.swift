@@ -47,8 +47,8 @@ struct PostgreSQLLock {
 
   /// Restores the limits for the rest of the transaction.
   ///
-  /// - Parameter statementTimeout: The limit that the connection has set for its session, in seconds. The default is that
-  ///   of the server, the database or the role.
+  /// - Parameter statementTimeout: The limit that the connection has set for its session, in seconds. The default is
+  ///   that of the server, the database or the role.
   private static func usualLimits(_ statementTimeout: Double?) -> [SQLFragment] {
     let statement: SQLFragment =
       statementTimeout.map { seconds in

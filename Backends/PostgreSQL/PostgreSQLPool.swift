@@ -28,8 +28,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var closed = false
   /// The units of reading with a connection.
   private var leases: [ObjectIdentifier: Lease] = [:]
-  /// The open transactions that lock records or tables, by the thread that works in the transaction.
-  private var lockings: [UInt: Locking] = [:]
+  /// The open transactions that lock records or tables.
+  private var openLocks = PostgreSQLOpenLocks()
   /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
   private var waiters: [Waiter] = []
 
@@ -37,12 +37,6 @@ final class PostgreSQLPool: @unchecked Sendable {
     /// The reader; `nil` while it is deinitialised and returns its connection.
     weak var reader: PostgreSQLReader?
     let thread: pthread_t
-  }
-
-  /// An open transaction that keeps other writers of records, or all other writers, waiting.
-  private struct Locking {
-    let connection: PostgreSQLConnection
-    var excludesWriters: Bool
   }
 
   /// A connection, or the permission to open one.
@@ -181,23 +175,20 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// The connection with the open transaction in which the calling thread locks records or excludes other writers; `nil`
   /// for none.
-  var ownLocking: PostgreSQLConnection? { lock.withLock { lockings[callingThread]?.connection } }
+  var ownLocking: PostgreSQLConnection? { lock.withLock { openLocks.own } }
 
   /// Whether the calling thread excludes all other writers.
-  var isExcludingWriters: Bool { lock.withLock { lockings[callingThread]?.excludesWriters == true } }
+  var isExcludingWriters: Bool { lock.withLock { openLocks.excludesWriters } }
 
   /// Records the connection on which the calling thread locks, or that its locks exclude all other writers from now on.
   func beginLocking(with connection: PostgreSQLConnection, excludesWriters: Bool) {
-    lock.withLock {
-      let excludes = excludesWriters || lockings[callingThread]?.excludesWriters == true
-      lockings[callingThread] = Locking(connection: connection, excludesWriters: excludes)
-    }
+    lock.withLock { openLocks.begin(with: connection, excludesWriters: excludesWriters) }
   }
 
   /// Returns the connection on which the calling thread locks, if any.
   func endLocking() {
-    guard let locking = lock.withLock({ lockings.removeValue(forKey: callingThread) }) else { return }
-    release(locking.connection, from: .saving)
+    guard let connection = lock.withLock({ openLocks.end() }) else { return }
+    release(connection, from: .saving)
   }
 
   // MARK: Closing
@@ -301,7 +292,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
-    guard lockings[callingThread] != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
+    guard openLocks.own != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
       return nil
     }
     count += 1

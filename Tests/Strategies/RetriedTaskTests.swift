@@ -8,7 +8,9 @@ import Testing
 @Suite("Retried background tasks", .timeLimit(.minutes(5)))
 struct RetriedTaskTests {
   /// A policy without delays.
-  private static func atOnce(_ attempts: Int = 5) -> RetryPolicy { RetryPolicy(attempts: attempts, initialDelay: .zero) }
+  private static func atOnce(_ attempts: Int = 5) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, initialDelay: .zero)
+  }
 
   private static let conflict = CoherenceError(.versionConflict, "A conflict.")
 
@@ -18,7 +20,8 @@ struct RetriedTaskTests {
   func `increments of one record by 64 retried tasks end with the exact count`(backend: Backend) async throws {
     let stack = try CounterStack(on: backend)
     let id = try stack.add("a")
-    let policy = RetryPolicy(attempts: 2_000, initialDelay: .milliseconds(1), maximumDelay: .milliseconds(20), jitter: 1)
+    let policy = RetryPolicy(
+      attempts: 2_000, initialDelay: .milliseconds(1), maximumDelay: .milliseconds(20), jitter: 1)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<64 {
         group.addTask {
@@ -254,7 +257,8 @@ struct RetriedTaskTests {
     let vanished = CoherenceError(.objectUnavailable, "Unavailable.", underlying: Self.conflict)
     let failures = [
       Self.conflict, vanished, CoherenceError(.recordVanished, "Vanished."),
-      CoherenceError(.connectionLost, "Lost.", isRetryable: true), CoherenceError(.storeBusy, "Busy.", isRetryable: true),
+      CoherenceError(.connectionLost, "Lost.", isRetryable: true),
+      CoherenceError(.storeBusy, "Busy.", isRetryable: true),
     ]
     for failure in failures {
       let (count, _) = await calls(in: stack) { _ in throw failure }

@@ -4,12 +4,12 @@ import Foundation
 ///
 /// Actions, and background tasks of a container that retry, take a policy.
 ///
-/// The delay grows by a factor from attempt to attempt, up to a maximum, and is shortened by a random part, so that many
-/// clients that failed together do not return together: exponential backoff with jitter, see Marc Brooker, "Exponential
-/// Backoff And Jitter", AWS Architecture Blog, 2015.
+/// The delay grows by a factor from attempt to attempt, up to a maximum, and is shortened by a random part, so that
+/// many clients that failed together do not return together: exponential backoff with jitter, see Marc Brooker,
+/// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 ///
-/// Between attempts the work occupies no thread. An action is pending then, and takes neither a place in its queue nor a
-/// slot of its concurrency limit. Each attempt of an entity action or of a background task has a context of its own.
+/// Between attempts the work occupies no thread. An action is pending then, and takes neither a place in its queue nor
+/// a slot of its concurrency limit. Each attempt of an entity action or of a background task has a context of its own.
 public struct RetryPolicy: Sendable {
   /// The maximum number of attempts, including the first; at least one.
   public var attempts: Int
@@ -52,8 +52,8 @@ public struct RetryPolicy: Sendable {
     return full * (1 - Double.random(in: 0...min(1, jitter), using: &generator))
   }
 
-  /// Attempts in quick succession, for work that loses races to other writers of the same records: up to 16, with delays
-  /// of a random part of 5 milliseconds at first and of half a second at most.
+  /// Attempts in quick succession, for work that loses races to other writers of the same records: up to 16, with
+  /// delays of a random part of 5 milliseconds at first and of half a second at most.
   public static let lostRaces = RetryPolicy(
     attempts: 16, initialDelay: .milliseconds(5), maximumDelay: .milliseconds(500), jitter: 1)
 

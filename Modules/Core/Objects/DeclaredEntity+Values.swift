@@ -30,8 +30,8 @@ extension DeclaredEntity {
     changedAttributeValue(for: Properties.table[keyPath: attribute].name).flatMap(Value.init(attributeValue:))
   }
 
-  /// The identifier of the target of a to-one relationship from before the unsaved changes; `nil` for no target, and for
-  /// an inserted object.
+  /// The identifier of the target of a to-one relationship from before the unsaved changes; `nil` for no target, and
+  /// for an inserted object.
   ///
   /// - Throws: The errors of loading the record.
   public func committedObjectID<Target>(

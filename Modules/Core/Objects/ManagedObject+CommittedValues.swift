@@ -14,17 +14,17 @@ extension ManagedObject {
     return try committedValue(at: slot)
   }
 
-  /// The values from before the unsaved changes, by name of property: the values of the row as the context last read it,
-  /// refreshed it, or merged it from a save of another context.
+  /// The values from before the unsaved changes, by name of property: the values of the row as the context last read
+  /// it, refreshed it, or merged it from a save of another context.
   ///
   /// ```swift
   /// let former = try album.committedValues(forKeys: ["title", "year"])
   /// ```
   ///
-  /// The form of the values is that of ``changedValues()``: a to-one relationship has the identifier of its target, and a
-  /// to-many relationship is listed as null; ``committedObjectIDs(for:)`` returns its members. All values of an inserted
-  /// object are null, its defaults included. In a child context the values are those of the parent with the parent's
-  /// unsaved changes. The parts of composites have names such as `size.width`.
+  /// The form of the values is that of ``changedValues()``: a to-one relationship has the identifier of its target, and
+  /// a to-many relationship is listed as null; ``committedObjectIDs(for:)`` returns its members. All values of an
+  /// inserted object are null, its defaults included. In a child context the values are those of the parent with the
+  /// parent's unsaved changes. The parts of composites have names such as `size.width`.
   ///
   /// To be called inside the context. Loads a fault; otherwise reads no store.
   ///
@@ -51,8 +51,8 @@ extension ManagedObject {
   /// unordered, by identifier.
   ///
   /// Empty for an inserted object. Members whose delete is unsaved are among them. In a child context the members are
-  /// those of the parent. To be called inside the context. Reads the members if they are not loaded, as ``objects(for:)``
-  /// does, and makes no object for an identifier without one.
+  /// those of the parent. To be called inside the context. Reads the members if they are not loaded, as
+  /// ``objects(for:)`` does, and makes no object for an identifier without one.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for an attribute and a to-one relationship,
   ///   ``ErrorCode/objectDeleted``, and errors of the store.

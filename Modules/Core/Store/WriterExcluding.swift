@@ -17,8 +17,8 @@ public protocol WriterExcluding: PersistentStore {
   ///   which case the block does not run.
   func excludingWriters<T>(_ body: () throws -> T) throws -> T
 
-  /// Runs a block as ``excludingWriters(_:)`` does, and gives up when other writers take too long. The cancellation of the
-  /// task ends the wait for writers of this process.
+  /// Runs a block as ``excludingWriters(_:)`` does, and gives up when other writers take too long. The cancellation of
+  /// the task ends the wait for writers of this process.
   ///
   /// By default the call waits as long as ``excludingWriters(_:)`` does.
   ///

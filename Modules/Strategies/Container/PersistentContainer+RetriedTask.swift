@@ -13,24 +13,24 @@ extension PersistentContainer {
   /// ```
   ///
   /// **The block may run several times**, so it must not have effects elsewhere: it sends no message, changes no state
-  /// outside of its context, and saves no other context. It fetches every object in the context that it gets, and need not
-  /// save; a last save follows it in the same attempt.
+  /// outside of its context, and saves no other context. It fetches every object in the context that it gets, and need
+  /// not save; a last save follows it in the same attempt.
   ///
   /// Another attempt follows these errors, of the save and of the block alike:
   ///
   /// - races that were lost to other writers: ``ErrorCode/versionConflict``, ``ErrorCode/recordVanished``, and
-  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference`` the first time, because a block that violates
-  ///   a constraint twice violates it by itself;
+  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference`` the first time, because a block that
+  ///   violates a constraint twice violates it by itself;
   /// - every ``CoherenceError`` with ``CoherenceError/isRetryable`` set: serialization failures, deadlocks and locks
   ///   (``ErrorCode/storeBusy``), no free connection, and a connection that broke before the commit was sent.
   ///
   /// **No attempt follows** an error whose ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``,
-  /// ``ErrorCode/partialSave``, a refused validation or delete, an error that is no ``CoherenceError``, a cancellation, and
-  /// an attempt whose context has saved or changed something already, be it by a save of the block, a batch request or a
-  /// claim: nothing is written twice.
+  /// ``ErrorCode/partialSave``, a refused validation or delete, an error that is no ``CoherenceError``, a cancellation,
+  /// and an attempt whose context has saved or changed something already, be it by a save of the block, a batch request
+  /// or a claim: nothing is written twice.
   ///
-  /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change such
-  /// as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.
+  /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
+  /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts and the delays between them; ``RetryPolicy/lostRaces`` fits most tasks. The
@@ -40,8 +40,8 @@ extension PersistentContainer {
   ///   - body: Called once for each attempt, in the context of the attempt, with the number of the attempt; the first
   ///     is 1.
   /// - Returns: The result of the attempt that was saved.
-  /// - Throws: The error of the last attempt, as it was thrown; `CancellationError` when the task was cancelled before the
-  ///   first attempt or between two attempts.
+  /// - Throws: The error of the last attempt, as it was thrown; `CancellationError` when the task was cancelled before
+  ///   the first attempt or between two attempts.
   public func performBackgroundTask<T: Sendable>(
     retrying policy: RetryPolicy, _ body: @escaping @Sendable (BackgroundContext, _ attempt: Int) throws -> T
   ) async throws -> T {

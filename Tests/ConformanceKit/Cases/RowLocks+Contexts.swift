@@ -1,5 +1,6 @@
 import CoherenceCore
 import Dispatch
+import Synchronization
 
 /// For stores that lock records, or exclude other writers.
 extension ConformanceSubject {
@@ -114,6 +115,28 @@ extension ConformanceSubject {
       try parent.performAndWait { try parent.save() }
       try stack.read { try expectEqual(try $0.one("Album").label, "P") }
     }
+    lockCases("a lock in a merge policy that the context calls is refused in words") { stack in
+      try fillAlbums(stack, "A")
+      let codes = Mutex<[ErrorCode?]>([])
+      let context = stack.context()
+      context.mergePolicy = .custom { conflict in
+        do {
+          let album = try context.existingObject(with: conflict.objectID)
+          try context.withLock(on: [album]) { codes.withLock { $0.append(nil) } }
+        } catch {
+          codes.withLock { $0.append((error as? CoherenceError)?.code) }
+        }
+        return conflict.store?.values
+      }
+      try context.performAndWait {
+        let album = try context.one("Album")
+        try album.setValue(1, for: "year")
+        try stack.write { try $0.one("Album").setValue(2, for: "year") }
+        try context.save()
+        try expectEqual(codes.withLock { $0 }, [.illegalState])
+        try context.withLock(on: [album]) { try expectEqual(try album.value(for: "year"), .int(2)) }
+      }
+    }
     lockCases("a lock within a snapshot ends the snapshot's state") { stack in
       try fillAlbums(stack, "A")
       try stack.read { context in
@@ -153,7 +176,7 @@ extension ConformanceSubject {
       try context.performAndWait {
         let objects = [try context.make("Article", ["name": "a"]), try context.make("Customer", ["name": "c"])]
         try context.save()
-        guard coordinator.persistentStores.allSatisfy({ $0 is any RowLocking || $0 is any WriterExcluding }) else { return }
+        guard coordinator.persistentStores.allSatisfy(locks) else { return }
         try context.withLock(on: objects, timeout: .seconds(60)) {
           try StartedThread {
             let other = ManagedObjectContext(coordinator: coordinator)

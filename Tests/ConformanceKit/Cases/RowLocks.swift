@@ -18,7 +18,7 @@ extension ConformanceSubject {
   ) -> [Case] {
     [
       Case(name, model: model) { stack in
-        guard try locks(stack) else { return }
+        guard locks(try stack.store) else { return }
         try await run(stack)
       },
       Case(name + ", in a store without locks on records of its own", model: model) { stack in
@@ -30,9 +30,8 @@ extension ConformanceSubject {
   }
 
   /// Whether the store locks records, or excludes other writers.
-  static func locks(_ stack: ConformanceStack) throws -> Bool {
-    let store = try stack.store
-    return store is any RowLocking || store is any WriterExcluding
+  static func locks(_ store: any PersistentStore) -> Bool {
+    store is any RowLocking || store is any WriterExcluding
   }
 
   /// Saves albums with the titles.
@@ -69,7 +68,7 @@ extension ConformanceSubject {
         try expect(try !isLocked(for: other), "a free record after the block")
       }
     }
-    lockCases("another writer's save of a locked record waits for the save under the lock, and is a conflict") { stack in
+    lockCases("another writer's save of a locked record waits for the lock's save, and is a conflict") { stack in
       try fillAlbums(stack, "A")
       let (begun, begins) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let other = StartedThread {
@@ -187,7 +186,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz", "Rock"]) }
     }
-    lockCases("a save by another context of the thread, a batch request or a claim ends the lock with its commit") { stack in
+    lockCases("a save by another context, a batch request or a claim of the thread ends the lock") { stack in
       try fillAlbums(stack, "A")
       let other = try stack.anotherCoordinator()
       let writes: [(ManagedObjectContext) throws -> Void] = [
@@ -245,13 +244,14 @@ extension ConformanceSubject {
         try context.withLock(on: [album]) {
           try expectEqual(try album.labels(of: "tracks"), ["1"])
           try expectEqual(try album.labels(of: "genres"), ["Jazz"])
-          try album.setObjects(try album.objects(for: "tracks") + [try context.make("Track", ["title": "2"])], for: "tracks")
+          let tracks = try album.objects(for: "tracks")
+          try album.setObjects(tracks + [try context.make("Track", ["title": "2"])], for: "tracks")
           try context.save()
         }
       }
       try stack.read { try expectEqual(try $0.one("Album").labels(of: "tracks"), ["1", "2"]) }
     }
-    lockCases("unsaved changes stay under a lock, and conflict with another writer's change of the same property") { stack in
+    lockCases("unsaved changes stay under a lock, and conflict with changes of the same property by others") { stack in
       try fillAlbums(stack, "A")
       try stack.read { context in
         let album = try context.one("Album")
@@ -323,7 +323,8 @@ extension ConformanceSubject {
       let other = try stack.anotherCoordinator()
       try stack.read { context in
         let albums = try context.all("Album", sort: [SortKey("title")])
-        try stack.read { try $0.execute(BatchDeleteRequest(entityName: "Album", predicate: among("title", ["A", "C"]))) }
+        let deletion = BatchDeleteRequest(entityName: "Album", predicate: among("title", ["A", "C"]))
+        try stack.read { try $0.execute(deletion) }
         let error = try expectThrows(.objectNotFound) {
           try context.withLock(on: albums) { throw ConformanceFailure("the block ran", file: #fileID, line: #line) }
         }

@@ -14,7 +14,8 @@ import CoherenceCore
 public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
-    .models, .modelFaults, .values, .refusedValues, .objects, .committedValues, .typedObjects, .structuredValues, .derivedAttributes,
+    .models, .modelFaults, .values, .refusedValues, .objects, .committedValues, .typedObjects, .structuredValues,
+    .derivedAttributes,
     .derivedRelations,
     .vanishedObjects, .relationships,
     .orderedRelationships, .walks, .membersInStore,

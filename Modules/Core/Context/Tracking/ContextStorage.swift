@@ -73,9 +73,6 @@ final class ContextStorage: @unchecked Sendable {
   var groups = FetchGroups()
   /// The history of undoable changes; `nil` for none.
   var undo: UndoHistory?
-  /// Whether a save or batch request of the context, or of a child that saves through it, has written something, or may
-  /// have.
-  let mayHaveCommitted = Atomic<Bool>(false)
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
   /// Whether a participant runs as part of a save.
