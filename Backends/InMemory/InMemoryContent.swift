@@ -58,6 +58,18 @@ final class InMemoryContent: Sendable {
   func excludingWriters<T>(_ body: () throws -> T) rethrows -> T {
     if isExcludingOthers { return try body() }
     writing.lock()
+    return try excluding(body)
+  }
+
+  /// Runs a block with the lock held until its first save, if the lock is free in time.
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    if isExcludingOthers { return try body() }
+    try writing.lock(timeout: timeout, of: "the store in memory")
+    return try excluding(body)
+  }
+
+  /// Runs a block with the lock held, and ends the exclusion unless a save has.
+  private func excluding<T>(_ body: () throws -> T) rethrows -> T {
     excluder.store(callingThread, ordering: .relaxed)
     defer { if isExcludingOthers { endExclusion() } }
     return try body()

@@ -4,4 +4,8 @@ extension InMemoryStore: WriterExcluding {
   func excludingWriters<T>(_ body: () throws -> T) throws -> T {
     try writableContent().excludingWriters(body)
   }
+
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    try writableContent().excludingWriters(timeout: timeout, body)
+  }
 }

@@ -7,8 +7,8 @@ import Logging
 ///
 /// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
 /// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
-/// its connection, gets another connection beyond the size of the pool; so does a thread that excludes other writers,
-/// because all other connections may wait for it. The connections of streams do not count, so that a loop over a stream
+/// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
+/// other writers, because all other connections may wait for it. The connections of streams do not count, so that a loop over a stream
 /// can read. So no thread with a connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
@@ -28,8 +28,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var closed = false
   /// The units of reading with a connection.
   private var leases: [ObjectIdentifier: Lease] = [:]
-  /// The connections whose open transaction excludes other writers, by the thread that works in the transaction.
-  private var exclusions: [UInt: PostgreSQLConnection] = [:]
+  /// The open transactions that lock records or tables.
+  private var openLocks = PostgreSQLOpenLocks()
   /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
   private var waiters: [Waiter] = []
 
@@ -80,10 +80,14 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Returns a connection, to be returned by ``release(_:from:)``.
   ///
+  /// - Parameter limit: The longest wait, if it is shorter than the option's.
   /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool
   ///   is closed, and errors of connecting.
-  func acquire(for purpose: Purpose, by reader: PostgreSQLReader? = nil) throws -> PostgreSQLConnection {
-    let deadline = ContinuousClock.now + .seconds(options.poolTimeout)
+  func acquire(
+    for purpose: Purpose, by reader: PostgreSQLReader? = nil, within limit: Duration? = nil
+  ) throws -> PostgreSQLConnection {
+    let patience = Duration.seconds(options.poolTimeout)
+    let deadline = ContinuousClock.now + min(patience, limit ?? patience)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
     if let reader {
       let entry = Lease(reader: reader, thread: pthread_self())
@@ -167,19 +171,23 @@ final class PostgreSQLPool: @unchecked Sendable {
     return connection
   }
 
-  // MARK: Exclusion
+  // MARK: Locks
 
-  /// The connection with the transaction in which the calling thread excludes other writers; `nil` for none.
-  var ownExclusion: PostgreSQLConnection? { lock.withLock { exclusions[callingThread] } }
+  /// The connection with the open transaction in which the calling thread locks records or excludes other writers; `nil`
+  /// for none.
+  var ownLocking: PostgreSQLConnection? { lock.withLock { openLocks.own } }
 
-  /// Records the connection on which the calling thread excludes other writers.
-  func beginExclusion(with connection: PostgreSQLConnection) {
-    lock.withLock { exclusions[callingThread] = connection }
+  /// Whether the calling thread excludes all other writers.
+  var isExcludingWriters: Bool { lock.withLock { openLocks.excludesWriters } }
+
+  /// Records the connection on which the calling thread locks, or that its locks exclude all other writers from now on.
+  func beginLocking(with connection: PostgreSQLConnection, excludesWriters: Bool) {
+    lock.withLock { openLocks.begin(with: connection, excludesWriters: excludesWriters) }
   }
 
-  /// Returns the connection on which the calling thread excludes other writers, if any.
-  func endExclusion() {
-    guard let connection = lock.withLock({ exclusions.removeValue(forKey: callingThread) }) else { return }
+  /// Returns the connection on which the calling thread locks, if any.
+  func endLocking() {
+    guard let connection = lock.withLock({ openLocks.end() }) else { return }
     release(connection, from: .saving)
   }
 
@@ -284,7 +292,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
-    guard exclusions[callingThread] != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
+    guard openLocks.own != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
       return nil
     }
     count += 1

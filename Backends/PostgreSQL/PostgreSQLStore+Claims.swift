@@ -10,13 +10,11 @@ extension PostgreSQLStore: RecordClaiming {
       statements: BatchStatements(schema: schema),
       selection: (plan.statement + " FOR UPDATE OF \(name: "t") SKIP LOCKED").rendered(by: PostgreSQLDialect()))
     do {
-      guard let connection = pool.ownExclusion else {
+      guard let connection = pool.ownLocking else {
         return try write { connection in try claim.run(on: connection, of: pool, in: .fresh) }
       }
       try checkIsWritable()
-      let rows = try claim.run(on: connection, of: pool, in: .open)
-      pool.endExclusion()
-      return rows
+      return try endingLocks { try claim.run(on: connection, of: pool, in: .open) }
     } catch is PostgreSQLClaim.NothingFound {
       return []
     }

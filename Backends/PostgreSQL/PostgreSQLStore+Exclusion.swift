@@ -3,67 +3,112 @@ import CoherenceSQL
 
 extension PostgreSQLStore: WriterExcluding {
   func excludingWriters<T>(_ body: () throws -> T) throws -> T {
-    if pool.ownExclusion != nil { return try body() }
-    try beginExclusion()
-    defer { endExclusion() }
-    return try body()
+    try excludingWriters(timeout: nil, body)
   }
 
-  /// Begins a transaction with a lock on the tables of the records: other sessions read them, and wait to change them.
-  private func beginExclusion() throws {
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    if pool.isExcludingWriters { return try body() }
+    // Other sessions read the tables, and wait to change them.
+    let lock = PostgreSQLLock([recordTables(mode: "SHARE ROW EXCLUSIVE")], of: "the store's records", timeout)
+    return try locking(excludingWriters: true, lock) { _ in try body() }
+  }
+
+  /// The statement that locks all tables of records, in one order for all modes.
+  func recordTables(mode: SQLFragment) -> SQLFragment {
+    "LOCK TABLE \(names: schema.tables.map(\.name) + schema.linkTables.map(\.name)) IN \(mode) MODE"
+  }
+}
+
+// MARK: - Transactions with locks
+
+extension PostgreSQLStore {
+  /// Runs a block in a transaction with locks: a new one, which ends with the block, or that of an outer block of this
+  /// thread.
+  ///
+  /// - Parameter body: Receives the results of the statements that lock.
+  func locking<T>(
+    excludingWriters: Bool, _ lock: PostgreSQLLock, _ body: ([PostgreSQLResult]) throws -> T
+  ) throws -> T {
     try checkIsWritable()
-    let connection = try pool.acquire(for: .saving)
+    if let connection = pool.ownLocking {
+      let results = try lock.take(on: connection, in: .open)
+      pool.beginLocking(with: connection, excludesWriters: excludingWriters)
+      return try body(results)
+    }
+    let connection = try pool.acquire(for: .saving, within: lock.connectionTimeout)
+    let results: [PostgreSQLResult]
     do {
-      try PostgreSQLTransaction.lock(on: connection, recordTables)
+      results = try lock.take(on: connection, in: .fresh)
     } catch {
       connection.rollBack()
       pool.release(connection, from: .saving)
       throw error
     }
-    pool.beginExclusion(with: connection)
-  }
-
-  private var recordTables: SQLFragment {
-    "LOCK TABLE \(names: schema.tables.map(\.name) + schema.linkTables.map(\.name)) IN SHARE ROW EXCLUSIVE MODE"
+    pool.beginLocking(with: connection, excludesWriters: excludingWriters)
+    let result = Result { try body(results) }
+    let wasLost = !endLocking(on: connection)
+    let value = try result.get()
+    guard !wasLost else {
+      throw CoherenceError(
+        .connectionLost,
+        "The connection to the PostgreSQL server broke while it locked records, so that the lock ended too early; nothing "
+          + "was saved under the lock; try again.", isRetryable: true)
+    }
+    return value
   }
 
   /// Ends the transaction, unless a save has committed it.
-  private func endExclusion() {
-    pool.ownExclusion?.rollBack()
-    pool.endExclusion()
+  ///
+  /// - Returns: Whether the server had the transaction, and with it the locks, until now.
+  private func endLocking(on connection: PostgreSQLConnection) -> Bool {
+    guard pool.ownLocking === connection else { return true }
+    connection.rollBack()
+    let isIntact = !connection.isBroken
+    pool.endLocking()
+    return isIntact
   }
 
-  /// Saves in the transaction that keeps other writers out.
+  /// Saves in the transaction with locks of this thread.
   ///
   /// - Returns: The new rows of the owners whose derived values changed.
   /// - Throws: As ``save(_:)``. The transaction is as before then, and stays open.
-  func save(_ request: StoreSaveRequest, excludingWritersOn connection: PostgreSQLConnection) throws -> [Row] {
-    let derived: [Row]
-    do {
-      derived = try save(request, on: connection, in: .open)
-    } catch let refusal as SaveRefusal {
-      throw try explanation(of: refusal, in: request, on: connection)
+  func save(_ request: StoreSaveRequest, lockingOn connection: PostgreSQLConnection) throws -> [Row] {
+    try endingLocks {
+      do {
+        return try save(request, on: connection, in: .open)
+      } catch let refusal as SaveRefusal {
+        throw try explanation(of: refusal, in: request, on: connection)
+      }
     }
-    pool.endExclusion()
-    return derived
   }
 
-  /// Runs a block in a writing transaction: in that of this thread's exclusion of other writers, which ends with it, or
-  /// else in one of its own. Another transaction would wait for the exclusion's lock without an end.
+  /// Runs a block that commits the transaction with locks of this thread. After a failure of the commit, nothing is left of
+  /// the transaction; after any other failure it stays open.
+  func endingLocks<T>(_ body: () throws -> T) throws -> T {
+    do {
+      let result = try body()
+      pool.endLocking()
+      return result
+    } catch let error as CoherenceError where error.outcome != .notApplied {
+      pool.endLocking()
+      throw error
+    }
+  }
+
+  /// Runs a block in a writing transaction: in that of this thread's locks, which ends with it, or else in one of its own.
+  /// Another transaction would wait for the locks without an end.
   func transaction<T>(
     _ isolation: PostgreSQLTransaction.Isolation = .readCommitted,
     _ body: (inout PostgreSQLTransaction, PostgreSQLConnection) throws -> T
   ) throws -> T {
-    guard let connection = pool.ownExclusion else {
+    guard let connection = pool.ownLocking else {
       return try write { connection in
         try PostgreSQLTransaction.run(on: connection, of: pool, isolation) { try body(&$0, connection) }
       }
     }
     try checkIsWritable()
-    let result = try PostgreSQLTransaction.run(on: connection, of: pool, isolation, in: .open) {
-      try body(&$0, connection)
+    return try endingLocks {
+      try PostgreSQLTransaction.run(on: connection, of: pool, isolation, in: .open) { try body(&$0, connection) }
     }
-    pool.endExclusion()
-    return result
   }
 }

@@ -13,7 +13,7 @@ extension PostgreSQLStore {
   private func saveReturningDerived(_ request: StoreSaveRequest) throws -> [Row] {
     try pool.checkIsOpen()
     guard !request.steps.isEmpty else { return [] }
-    if let connection = pool.ownExclusion { return try save(request, excludingWritersOn: connection) }
+    if let connection = pool.ownLocking { return try save(request, lockingOn: connection) }
     return try write(endsReading: true) { connection in
       do {
         return try save(request, on: connection, in: .fresh)

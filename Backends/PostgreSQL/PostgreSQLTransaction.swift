@@ -25,7 +25,7 @@ struct PostgreSQLTransaction {
   enum Beginning {
     /// The transaction is begun.
     case fresh
-    /// The transaction that excludes other writers is continued.
+    /// The transaction with locks is continued.
     case open
   }
 
@@ -88,11 +88,26 @@ struct PostgreSQLTransaction {
     }
   }
 
-  /// Begins a transaction with a statement that locks, and leaves it open.
-  static func lock(on connection: PostgreSQLConnection, _ statement: SQLFragment) throws {
-    try repeating(on: connection) {
-      try connection.run(Isolation.readCommitted.beginning)
-      try connection.run(statement, isKept: false)
+  /// Begins a transaction with statements that lock, and leaves it open; or adds the locks to an open transaction, which
+  /// stays as it is after a failure.
+  ///
+  /// A new transaction is repeated after a deadlock, because it has no other locks. An open one is not.
+  static func lock(
+    on connection: PostgreSQLConnection, in beginning: Beginning, _ statements: [SQLFragment]
+  ) throws -> [PostgreSQLResult] {
+    if beginning == .fresh {
+      return try repeating(on: connection) {
+        try connection.run(Isolation.readCommitted.beginning)
+        return try connection.run(statements)
+      }
+    }
+    try connection.run(savepointText)
+    do {
+      return try connection.run(statements)
+    } catch {
+      // On a lost connection this fails too, and the first error says so.
+      try? connection.rollBack(to: savepoint)
+      throw error
     }
   }
 

@@ -90,10 +90,25 @@ final class SQLiteFile: Sendable {
   func excludingWriters<T>(_ body: () throws -> T) throws -> T {
     if isExcludingOthers { return try body() }
     writing.lock()
+    return try excluding(timeout: nil, body)
+  }
+
+  /// Runs a block in the only writing transaction of the file, if the file has no other one in time.
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    if isExcludingOthers { return try body() }
+    let deadline = timeout.map { ContinuousClock.now + $0 }
+    try writing.lock(timeout: timeout, of: "'\(path)'")
+    return try excluding(timeout: deadline.map { max(.zero, $0 - .now) }, body)
+  }
+
+  /// Begins the transaction and runs a block. Called with the lock.
+  ///
+  /// - Parameter timeout: The longest wait for other processes; `nil` for the option's.
+  private func excluding<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
     var former: SQLiteLogState?
     do {
       try writer.use { session in
-        try session.execute("BEGIN IMMEDIATE")
+        try session.waitingForOthers(atMost: timeout) { try session.execute("BEGIN IMMEDIATE") }
         former = states?.index.state
       }
     } catch {

@@ -4,4 +4,8 @@ extension SQLiteStore: WriterExcluding {
   func excludingWriters<T>(_ body: () throws -> T) throws -> T {
     try writableFile().excludingWriters(body)
   }
+
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    try writableFile().excludingWriters(timeout: timeout, body)
+  }
 }

@@ -43,13 +43,13 @@ import Testing
     try store.excludingWriters {
       let names = try claim("1", from: store)
       #expect(names == [.string("a")])
-      #expect(store.pool.ownExclusion == nil)
+      #expect(store.pool.ownLocking == nil)
     }
     try store.excludingWriters {
       let nobody = StoreQuery(entity: store.entity("Person"), predicate: .path("name", .equal, .string("z")), limit: 1)
       let none = try store.claim(nobody, setting: [0: .null])
       #expect(none?.isEmpty == true)
-      #expect(store.pool.ownExclusion != nil)
+      #expect(store.pool.ownLocking != nil)
       let names = try claim("2", from: store)
       #expect(names == [.string("b")])
     }

@@ -1,3 +1,5 @@
+public import CoherenceCore
+
 /// The options of an action's execution. An action declares its own ``Action/options``; a submission may replace them.
 ///
 /// By default an action has normal priority, one attempt, no timeout, no concurrency limit, no dependencies and no key. An

@@ -54,6 +54,28 @@ package struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 
+  /// Takes the lock if it becomes free within a time.
+  ///
+  /// - Returns: Whether the lock was taken.
+  package borrowing func lock(within duration: Duration) -> Bool {
+    #if canImport(Darwin)
+      let deadline = ContinuousClock.now + duration
+      while !os_unfair_lock_trylock(address) {
+        guard ContinuousClock.now < deadline else { return false }
+        usleep(1_000)
+      }
+      return true
+    #else
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      let (seconds, attoseconds) = duration.components
+      let nanoseconds = Int(time.tv_nsec) + Int(attoseconds / 1_000_000_000)
+      time.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+      time.tv_nsec = nanoseconds % 1_000_000_000
+      return pthread_mutex_timedlock(address, &time) == 0
+    #endif
+  }
+
   @inline(__always) package borrowing func unlock() {
     #if canImport(Darwin)
       os_unfair_lock_unlock(address)

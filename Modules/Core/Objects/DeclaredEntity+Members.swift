@@ -31,6 +31,24 @@ extension DeclaredEntity {
     try setObjects(objects, for: Properties.table[keyPath: relationship].name)
   }
 
+  /// The members of an unordered to-many relationship from before the unsaved changes, by identifier.
+  ///
+  /// - Throws: As ``ManagedObject/committedObjectIDs(for:)``.
+  public func committedObjectIDs<Member>(
+    for relationship: KeyPath<Properties, ToManyKey<Member>>
+  ) throws -> [ManagedObjectID] {
+    try committedObjectIDs(for: Properties.table[keyPath: relationship].name)
+  }
+
+  /// The members of an ordered to-many relationship from before the unsaved changes, in their order.
+  ///
+  /// - Throws: As ``ManagedObject/committedObjectIDs(for:)``.
+  public func committedObjectIDs<Member>(
+    for relationship: KeyPath<Properties, OrderedToManyKey<Member>>
+  ) throws -> [ManagedObjectID] {
+    try committedObjectIDs(for: Properties.table[keyPath: relationship].name)
+  }
+
   private func members<Member: ManagedObject>(named name: String) throws -> [Member] {
     try objects(for: name).map { object in
       if let member = object as? Member { return member }

@@ -17,7 +17,8 @@ extension DeclaredEntity {
     try setAttributeValue(value.attributeValue, for: Properties.table[keyPath: attribute].name)
   }
 
-  /// The value from before the unsaved changes. The saved value when the attribute is unchanged.
+  /// The value from before the unsaved changes. The saved value when the attribute is unchanged, and `nil` for an
+  /// inserted object; see ``ManagedObject/committedValues(forKeys:)``.
   ///
   /// - Throws: The errors of loading the record.
   public func committedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) throws -> Value? {
@@ -27,6 +28,19 @@ extension DeclaredEntity {
   /// The unsaved value of an attribute; `nil` when the attribute has no unsaved change.
   public func changedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) -> Value? {
     changedAttributeValue(for: Properties.table[keyPath: attribute].name).flatMap(Value.init(attributeValue:))
+  }
+
+  /// The identifier of the target of a to-one relationship from before the unsaved changes; `nil` for no target, and
+  /// for an inserted object.
+  ///
+  /// - Throws: The errors of loading the record.
+  public func committedObjectID<Target>(
+    for relationship: KeyPath<Properties, ToOneKey<Target>>
+  ) throws -> ManagedObjectID? {
+    guard case .reference(let id) = try committedValue(for: Properties.table[keyPath: relationship].name) else {
+      return nil
+    }
+    return id
   }
 
   /// The target of a to-one relationship. The throwing form of the accessor.

@@ -182,7 +182,7 @@ extension ManagedObject {
     }
   }
 
-  private final func slot(named name: String) throws -> Int {
+  final func slot(named name: String) throws -> Int {
     switch try entity.property(named: name) {
     case let attribute as AttributeDescription: return attribute.slot
     case let relationship as RelationshipDescription:
@@ -199,30 +199,5 @@ extension ManagedObject {
   public final func load() throws {
     check()
     try loadRow()
-  }
-
-  /// The value from before the unsaved changes: the value in the row that the changes are based on.
-  ///
-  /// - Throws: As ``value(for:)``.
-  public final func committedValue(for name: String) throws -> AttributeValue {
-    check()
-    let slot = try slot(named: name)
-    // First: `awakeFromFetch` may change the object.
-    try loadRow()
-    if let pending { return pending.base?[slot] ?? .null }
-    return try loadedValue(at: slot)
-  }
-
-  /// The unsaved values by name of property. Changed to-many relationships are listed as null: see ``objects(for:)``.
-  public final func changedValues() -> [String: AttributeValue] {
-    check()
-    guard let pending else { return [:] }
-    var result: [String: AttributeValue] = [:]
-    for slot in pending.changed {
-      if case .position = entity.slots[slot] { continue }
-      result[entity.slots[slot].name] = pending[slot]
-    }
-    for (relationship, changes) in pending.members where !changes.isEmpty { result[relationship.name] = .null }
-    return result
   }
 }

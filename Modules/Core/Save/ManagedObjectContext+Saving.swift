@@ -131,6 +131,7 @@ extension ManagedObjectContext {
     // Last: the followers have the changes when a reader of a stream looks.
     listed.post(to: coordinator, turn)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
+      noteCommit()
       coordinator.storeEventHub.post(.everything)
     }
     if case .success = result {
@@ -176,8 +177,10 @@ extension ManagedObjectContext {
   ///
   /// - Parameter passesParents: Whether the stores have the changes, and not only the parent.
   final func spread(_ changes: ChangeSet, passesParents: Bool) {
+    noteCommit()
     var ancestor = passesParents ? parent : nil
     while let context = ancestor {
+      context.noteCommit()
       context.mergeChanges(fromContextDidSave: changes)
       ancestor = context.parent
     }

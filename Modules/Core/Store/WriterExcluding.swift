@@ -16,4 +16,20 @@ public protocol WriterExcluding: PersistentStore {
   /// - Throws: The block's error; ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``; errors of the exclusion, in
   ///   which case the block does not run.
   func excludingWriters<T>(_ body: () throws -> T) throws -> T
+
+  /// Runs a block as ``excludingWriters(_:)`` does, and gives up when other writers take too long. The cancellation of
+  /// the task ends the wait for writers of this process.
+  ///
+  /// By default the call waits as long as ``excludingWriters(_:)`` does.
+  ///
+  /// - Parameter timeout: The longest wait for other writers; `nil` for no limit but the store's own.
+  /// - Throws: Also ``ErrorCode/storeBusy`` with ``CoherenceError/isRetryable`` set after the timeout, and
+  ///   ``ErrorCode/cancelled``. The block does not run then.
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T
+}
+
+extension WriterExcluding {
+  public func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    try excludingWriters(body)
+  }
 }

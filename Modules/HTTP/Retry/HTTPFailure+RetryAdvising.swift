@@ -1,4 +1,4 @@
-public import CoherenceActions
+public import CoherenceCore
 public import Foundation
 
 extension HTTPFailure: RetryAdvising {

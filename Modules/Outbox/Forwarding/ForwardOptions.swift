@@ -1,4 +1,5 @@
 public import CoherenceActions
+public import CoherenceCore
 
 /// The limits, the clock and the policies of forwarding.
 public struct ForwardOptions: Sendable {

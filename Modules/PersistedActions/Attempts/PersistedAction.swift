@@ -1,4 +1,5 @@
 import CoherenceActions
+import CoherenceCore
 
 import Foundation
 

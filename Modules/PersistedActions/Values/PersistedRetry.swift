@@ -1,4 +1,4 @@
-import CoherenceActions
+import CoherenceCore
 
 /// The retry policy of a persisted action: the number of its attempts, and the delays between them.
 ///

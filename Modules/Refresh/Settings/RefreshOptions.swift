@@ -1,4 +1,4 @@
-public import CoherenceActions
+public import CoherenceCore
 
 /// The common settings of a ``Refresher``'s refreshes.
 public struct RefreshOptions: Sendable {

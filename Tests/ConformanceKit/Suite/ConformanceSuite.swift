@@ -14,7 +14,8 @@ import CoherenceCore
 public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
-    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .structuredValues, .derivedAttributes,
+    .models, .modelFaults, .values, .refusedValues, .objects, .committedValues, .typedObjects, .structuredValues,
+    .derivedAttributes,
     .derivedRelations,
     .vanishedObjects, .relationships,
     .orderedRelationships, .walks, .membersInStore,
@@ -36,7 +37,7 @@ public enum ConformanceSuite {
     .migrationOptions, .leftOut, .renaming, .convertedTypes, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers,
     .lastChanges, .hooks,
     .largeRequests,
-    .hostileNames, .writerExclusion, .claims, .signals, .liveResults,
+    .hostileNames, .writerExclusion, .rowLocks, .rowLocksInUse, .claims, .signals, .liveResults,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

@@ -45,9 +45,13 @@ final class Interposition: Sendable {
   func afterBatch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.afterBatch = hook } }
 
   /// Returns a store type that opens stores of another type behind this interposition.
-  func type(for base: StoreType) throws -> StoreType {
+  ///
+  /// - Parameter excludesWriters: Whether the stores keep their ability to exclude writers, of all optional ones.
+  func type(for base: StoreType, excludesWriters: Bool = false) throws -> StoreType {
     let factory = try StoreRegistry.current.factory(for: base)
-    return StoreType("Interposed\(base.name)", factory: Factory(base: base, factory: factory, interposition: self))
+    return StoreType(
+      "Interposed\(base.name)",
+      factory: Factory(base: base, factory: factory, interposition: self, excludesWriters: excludesWriters))
   }
 
   fileprivate func save(_ request: StoreSaveRequest, to store: any PersistentStore) throws {
@@ -95,6 +99,7 @@ final class Interposition: Sendable {
     let base: StoreType
     let factory: any StoreFactory
     let interposition: Interposition
+    let excludesWriters: Bool
 
     var usesFiles: Bool { factory.usesFiles }
 
@@ -105,7 +110,11 @@ final class Interposition: Sendable {
     }
 
     func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
-      InterposedStore(base: try factory.open(based(environment)), interposition: interposition)
+      let store = try factory.open(based(environment))
+      guard excludesWriters, let excluding = store as? any WriterExcluding else {
+        return InterposedStore(base: store, interposition: interposition)
+      }
+      return ExcludingStore(excluding, interposition: interposition)
     }
     func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
       try factory.metadata(based(environment))
@@ -115,7 +124,9 @@ final class Interposition: Sendable {
 }
 
 /// A store with only the required members of the protocol, so that Core's fallbacks run too.
-private final class InterposedStore: PersistentStore {
+private class InterposedStore: PersistentStore, @unchecked Sendable {
+  // Sendable: every property is immutable and Sendable; the compiler cannot check a class with subclasses.
+
   let base: any PersistentStore
   let interposition: Interposition
 
@@ -138,6 +149,22 @@ private final class InterposedStore: PersistentStore {
   }
   func save(_ request: StoreSaveRequest) throws { try interposition.save(request, to: base) }
   func close() { base.close() }
+}
+
+/// A store with the required members of the protocol, and the exclusion of writers.
+private final class ExcludingStore: InterposedStore, WriterExcluding, @unchecked Sendable {
+  // Sendable: as the base class is.
+  private let excluding: any WriterExcluding
+
+  init(_ excluding: any WriterExcluding, interposition: Interposition) {
+    self.excluding = excluding
+    super.init(base: excluding, interposition: interposition)
+  }
+
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T { try excluding.excludingWriters(body) }
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    try excluding.excludingWriters(timeout: timeout, body)
+  }
 }
 
 private final class InterposedReader: YieldingReader {
@@ -216,9 +243,11 @@ private final class InterposedCursor: RowCursor {
 
 extension ConformanceStack {
   /// Opens the case's store again with something in between.
-  func interpose() throws -> Interposition {
+  ///
+  /// - Parameter excludesWriters: Whether the store keeps its ability to exclude writers, of all optional ones.
+  func interpose(excludesWriters: Bool = false) throws -> Interposition {
     let interposition = Interposition()
-    try reopen(type: try interposition.type(for: location.type))
+    try reopen(type: try interposition.type(for: location.type, excludesWriters: excludesWriters))
     return interposition
   }
 }

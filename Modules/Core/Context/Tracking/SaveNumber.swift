@@ -1,9 +1,16 @@
 import Synchronization
 
 /// The number of the beginnings and ends of a context's saves, for streams of other threads: a stream begins between two
-/// saves.
+/// saves. And whether the context has saved, for work that is not repeated then.
 final class SaveNumber: Sendable {
   private let number = Atomic<Int>(0)
+  private let committed = Atomic<Bool>(false)
+
+  /// Whether a save or a batch request of the context, or of a child that saves through it, has written something, or may
+  /// have.
+  var mayHaveCommitted: Bool { committed.load(ordering: .acquiring) }
+
+  func noteCommit() { committed.store(true, ordering: .releasing) }
 
   /// The number; `nil` during a save.
   var value: Int? {

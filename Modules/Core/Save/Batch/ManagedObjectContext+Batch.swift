@@ -108,7 +108,10 @@ extension ManagedObjectContext {
   /// Returns the failure of a batch request, whose changes may be in a store all the same: live results read everything
   /// again then.
   final func noted(_ failure: any Error, in listed: inout CommittedChanges) -> any Error {
-    if (failure as? CoherenceError)?.outcome == .unknown { listed.dropUncertain() }
+    if (failure as? CoherenceError)?.outcome == .unknown {
+      listed.dropUncertain()
+      noteCommit()
+    }
     return failure
   }
 

@@ -92,8 +92,10 @@ extension ManagedObjectContext {
           let rows = isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
           changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
           changes.updated += fallback.derived
-        } catch  where !changes.refreshed.isEmpty {
-          break
+        } catch {
+          if (error as? CoherenceError)?.outcome == .unknown { noteCommit() }
+          guard changes.refreshed.isEmpty else { break }
+          throw error
         }
         added.append(fallback.added)
       }

@@ -146,6 +146,23 @@ struct FetchingGuideTests {
     #expect(titles == ["Pastel Blue", "Pastel Blue", "Pastel Blues"])
   }
 
+  @Test func `committed values are those of the last read`() async throws {
+    let (title, differs, hasArtist, count) = try await reading { context in
+      let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)
+      album.title = "Pastel Blue"
+      album.artist = nil
+      album.tracks.removeAll()
+      let committed = try album.committedValues(forKeys: ["title", "year"])
+      let differs = album.hasPersistentChangedValues
+      let formerArtist = try album.committedObjectID(for: \.artist)
+      let formerTracks = try album.committedObjectIDs(for: \.tracks)
+      return (committed["title"], differs, formerArtist != nil, formerTracks.count)
+    }
+    #expect(title == .string("Pastel Blues"))
+    #expect(differs && hasArtist)
+    #expect(count == 3)
+  }
+
   @Test func `texts are compared by options`() async throws {
     let count = try await reading { context in
       let request = FetchRequest(Artist.self)

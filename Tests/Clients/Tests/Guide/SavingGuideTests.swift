@@ -87,6 +87,37 @@ struct SavingGuideTests {
     }
   }
 
+  @Test func `work that lost a race begins again`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let id = try await container.performBackgroundTask { context in
+      try #require(try context.fetch(FetchRequest(Album.self).sort(\.title).limit(1)).first).objectID
+    }
+    try await container.performBackgroundTask(retrying: .lostRaces) { context, attempt in
+      guard let album = try context.existingObject(with: id) as? Album else { return }
+      album.title += attempt == 1 ? "!" : "?"
+    }
+    let title = try await container.performBackgroundTask { try ($0.existingObject(with: id) as? Album)?.title }
+    #expect(title == "Miss Perfumado!")
+  }
+
+  @Test func `a lock keeps other writers of a record waiting`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let year = try await container.performBackgroundTask { context in
+      let album = try Album(context: context)
+      album.title = "Silk & Soul"
+      try context.save()
+      try context.withLock(on: [album], timeout: .seconds(5)) {
+        guard album.year == nil else { return }  // Another writer was faster.
+        album.year = 1967
+        try context.save()
+      }
+      return album.year
+    }
+    #expect(year == 1967)
+  }
+
   @Test func `a participant adds records to a save`() throws {
     let model = try ManagedObjectModel {
       Entity("Account") {

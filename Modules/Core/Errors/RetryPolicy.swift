@@ -1,14 +1,15 @@
-import CoherenceCore
 import Foundation
 
-/// The number of attempts of an action that throws, and the delays between them.
+/// The number of attempts of work that throws, and the delays between them.
 ///
-/// The delay grows by a factor from attempt to attempt, up to a maximum, and is shortened by a random part, so that many
-/// clients that failed together do not return together: exponential backoff with jitter, see Marc Brooker, "Exponential
-/// Backoff And Jitter", AWS Architecture Blog, 2015.
+/// Actions, and background tasks of a container that retry, take a policy.
 ///
-/// Between attempts the action is ``ActionState/pending`` and occupies neither its queue nor a slot of its concurrency
-/// limit. Each attempt of an entity action has a context of its own.
+/// The delay grows by a factor from attempt to attempt, up to a maximum, and is shortened by a random part, so that
+/// many clients that failed together do not return together: exponential backoff with jitter, see Marc Brooker,
+/// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+///
+/// Between attempts the work occupies no thread. An action is pending then, and takes neither a place in its queue nor
+/// a slot of its concurrency limit. Each attempt of an entity action or of a background task has a context of its own.
 public struct RetryPolicy: Sendable {
   /// The maximum number of attempts, including the first; at least one.
   public var attempts: Int
@@ -20,7 +21,7 @@ public struct RetryPolicy: Sendable {
   public var maximumDelay: Duration
   /// The random part of the delay: 0 for none, 1 for all of it.
   public var jitter: Double
-  /// Whether another attempt follows an error. Called on the thread of the failed attempt.
+  /// Whether another attempt follows an error. Called after a failed attempt that is not the last, on any thread.
   public var isRetryable: @Sendable (any Error) -> Bool
 
   /// Makes a policy. Values out of range are replaced by the nearest valid value.
@@ -51,8 +52,13 @@ public struct RetryPolicy: Sendable {
     return full * (1 - Double.random(in: 0...min(1, jitter), using: &generator))
   }
 
-  /// Whether an error may disappear by itself: false for a cancellation and for a `CoherenceError` whose `isRetryable` is
-  /// false. Every other error counts as transient.
+  /// Attempts in quick succession, for work that loses races to other writers of the same records: up to 16, with
+  /// delays of a random part of 5 milliseconds at first and of half a second at most.
+  public static let lostRaces = RetryPolicy(
+    attempts: 16, initialDelay: .milliseconds(5), maximumDelay: .milliseconds(500), jitter: 1)
+
+  /// Whether an error may disappear by itself: false for a cancellation and for a ``CoherenceError`` whose
+  /// ``CoherenceError/isRetryable`` is false. Every other error counts as transient.
   public static let isTransient: @Sendable (any Error) -> Bool = { error in
     if error is CancellationError { return false }
     return (error as? CoherenceError)?.isRetryable ?? true

@@ -1,4 +1,3 @@
-import CoherenceCore
 public import Foundation
 
 /// An error with advice about the date of the next attempt, such as the `Retry-After` of a server.

@@ -1,0 +1,27 @@
+extension Lock {
+  /// Takes the lock, for the writer of a store; gives up after a time, and when the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest wait; `nil` for no limit.
+  ///   - name: The name of the store, for the error.
+  /// - Throws: ``ErrorCode/storeBusy``, retryable, after the timeout; ``ErrorCode/cancelled``.
+  package borrowing func lock(timeout: Duration?, of name: String) throws {
+    let deadline = timeout.map { ContinuousClock.now + $0 }
+    while true {
+      let rest = deadline.map { $0 - ContinuousClock.now } ?? Self.turn
+      if lock(within: max(.zero, min(rest, Self.turn))) { return }
+      if Task.isCancelled {
+        throw CoherenceError(.cancelled, "The task was cancelled while it waited for other writers of \(name).")
+      }
+      if let deadline, ContinuousClock.now >= deadline {
+        throw CoherenceError(
+          .storeBusy,
+          "Other writers of \(name) took longer than the timeout of the lock; try again, or raise the timeout.",
+          isRetryable: true)
+      }
+    }
+  }
+
+  /// The time between two looks whether the task is cancelled.
+  private static var turn: Duration { .milliseconds(50) }
+}

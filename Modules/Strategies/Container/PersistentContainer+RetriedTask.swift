@@ -1,0 +1,109 @@
+public import CoherenceCore
+import Foundation
+
+extension PersistentContainer {
+  /// Runs a block in a background context of its own and saves the context, without blocking the caller; runs the block
+  /// again, in a new context, when the attempt fails by a reason that another attempt can change.
+  ///
+  /// ```swift
+  /// try await container.performBackgroundTask(retrying: .lostRaces) { context, attempt in
+  ///   let account = try context.existingObject(with: id) as? Account
+  ///   account?.balance -= 10
+  /// }
+  /// ```
+  ///
+  /// **The block may run several times**, so it must not have effects elsewhere: it sends no message, changes no state
+  /// outside of its context, and saves no other context. It fetches every object in the context that it gets, and need
+  /// not save; a last save follows it in the same attempt.
+  ///
+  /// Another attempt follows these errors, of the save and of the block alike:
+  ///
+  /// - races that were lost to other writers: ``ErrorCode/versionConflict``, ``ErrorCode/recordVanished``, and
+  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference`` the first time, because a block that
+  ///   violates a constraint twice violates it by itself;
+  /// - every ``CoherenceError`` with ``CoherenceError/isRetryable`` set: serialization failures, deadlocks and locks
+  ///   (``ErrorCode/storeBusy``), no free connection, and a connection that broke before the commit was sent.
+  ///
+  /// **No attempt follows** an error whose ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``,
+  /// ``ErrorCode/partialSave``, a refused validation or delete, an error that is no ``CoherenceError``, a cancellation,
+  /// and an attempt whose context has saved or changed something already, be it by a save of the block, a batch request
+  /// or a claim: nothing is written twice.
+  ///
+  /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
+  /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.
+  ///
+  /// - Parameters:
+  ///   - policy: The number of attempts and the delays between them; ``RetryPolicy/lostRaces`` fits most tasks. The
+  ///     policy's ``RetryPolicy/isRetryable`` can refuse further attempts, and is asked only about errors that another
+  ///     attempt can change, with ``CoherenceError/isRetryable`` set. An error with ``RetryAdvising`` sets the shortest
+  ///     delay.
+  ///   - body: Called once for each attempt, in the context of the attempt, with the number of the attempt; the first
+  ///     is 1.
+  /// - Returns: The result of the attempt that was saved.
+  /// - Throws: The error of the last attempt, as it was thrown; `CancellationError` when the task was cancelled before
+  ///   the first attempt or between two attempts.
+  public func performBackgroundTask<T: Sendable>(
+    retrying policy: RetryPolicy, _ body: @escaping @Sendable (BackgroundContext, _ attempt: Int) throws -> T
+  ) async throws -> T {
+    var attempt = RetriedAttempt(policy)
+    while true {
+      let context = newBackgroundContext()
+      do {
+        let number = attempt.number
+        return try await context.perform {
+          let result = try body(context, number)
+          try context.save()
+          return result
+        }
+      } catch {
+        guard !context.mayHaveCommitted, attempt.canRepeat(after: error) else { throw error }
+        try Task.checkCancellation()
+        let delay = attempt.delay(after: error)
+        if delay > .zero { try await Task.sleep(for: delay) }
+        attempt.next()
+      }
+    }
+  }
+}
+
+/// An attempt of a background task, and the decision about the next one.
+private struct RetriedAttempt {
+  private let policy: RetryPolicy
+  private(set) var number = 1
+  /// The number of attempts that violated a constraint.
+  private var violations = 0
+
+  init(_ policy: RetryPolicy) { self.policy = policy }
+
+  /// Whether another attempt follows an attempt that has written nothing.
+  mutating func canRepeat(after error: any Error) -> Bool {
+    guard number < policy.attempts, var error = error as? CoherenceError, mayPass(error) else { return false }
+    error.isRetryable = true
+    return policy.isRetryable(error)
+  }
+
+  /// The delay before the next attempt.
+  func delay(after error: any Error) -> Duration {
+    var generator = SystemRandomNumberGenerator()
+    let delay = policy.delay(afterAttempt: number, using: &generator)
+    return max(delay, RetryPolicy.advisedDelay(of: error, at: Date()) ?? .zero)
+  }
+
+  mutating func next() { number += 1 }
+
+  /// Whether another attempt, in a new context, may succeed.
+  private mutating func mayPass(_ error: CoherenceError) -> Bool {
+    guard error.outcome == .notApplied else { return false }
+    switch error.code {
+    case .partialSave, .cancelled, .validationFailed, .deleteDenied: return false
+    case .versionConflict, .recordVanished: return true
+    case .uniquenessViolated, .danglingReference:
+      violations += 1
+      return violations < 2
+    case .objectUnavailable:
+      guard let cause = error.underlying as? CoherenceError else { return false }
+      return mayPass(cause)
+    default: return error.isRetryable
+    }
+  }
+}
