@@ -54,4 +54,24 @@ extension ManagedObjectContext {
       try committedRows(behind.map(\.row.id)).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     return records.map { $0.mayBeBehind ? $0.caughtUp(with: stored[$0.row.id]) : $0.row }
   }
+
+  /// The present row of a record in its store with the unsaved changes of all parents, which may have read an older row;
+  /// `nil` for a record that a parent deletes.
+  final func belowRow(_ stored: Row) -> Row? {
+    var parents: [InheritedRecord] = []
+    var ancestor = parent
+    while let context = ancestor {
+      let storage = context.storage
+      if let record = storage.withPending({ storage.recordUnderLock(for: stored.id).map(InheritedRecord.init) }) {
+        parents.append(record)
+      }
+      ancestor = context.parent
+    }
+    var result = stored
+    for record in parents.reversed() {
+      guard !record.isDeleted else { return nil }
+      result = record.caughtUp(with: result)
+    }
+    return result
+  }
 }

@@ -139,7 +139,7 @@ extension ManagedObjectContext {
   private final func refreshLocked(_ rows: [Row]) {
     // Members of the records may have been read before the lock.
     storage.kept.removeAll()
-    for row in rows.compactMap(belowLocked) {
+    for row in rows.compactMap(belowRow) {
       guard let object = storage.registry.object(for: row.id) else { continue }
       let isNewer = object.rowVersion.map { $0 < row.version } ?? true
       object.collections = nil
@@ -147,25 +147,5 @@ extension ManagedObjectContext {
       refresh(from: row, isNew: false, relinked: Set(row.entity.relationships.lazy.filter(\.isOrdered)))
     }
     awakenLoaded()
-  }
-
-  /// The present row of a locked record with the unsaved changes of all parents, which may have read an older row;
-  /// `nil` for a record that a parent deletes.
-  private final func belowLocked(_ row: Row) -> Row? {
-    var parents: [InheritedRecord] = []
-    var ancestor = parent
-    while let context = ancestor {
-      let storage = context.storage
-      if let record = storage.withPending({ storage.recordUnderLock(for: row.id).map(InheritedRecord.init) }) {
-        parents.append(record)
-      }
-      ancestor = context.parent
-    }
-    var result = row
-    for record in parents.reversed() {
-      guard !record.isDeleted else { return nil }
-      result = record.caughtUp(with: result)
-    }
-    return result
   }
 }
