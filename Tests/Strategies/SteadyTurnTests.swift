@@ -297,7 +297,7 @@ struct SteadyTurnTests {
     }
   }
 
-  @Test(arguments: StrategyKind.allCases, Backend.available)
+  @Test(arguments: StrategyKind.following, Backend.available)
   func `each turn sees one state while a background context saves again and again`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
@@ -308,14 +308,13 @@ struct SteadyTurnTests {
     async let saves: Void = Task(executorPreference: ThreadExecutor()) {
       for number in 0..<200 { try Self.replaceTracks(in: container, number) }
     }.value
-    var kept: [Album] = []
     for turn in 0..<300 {
       let albums = try library.albums()
       #expect(albums.count == TurnLibrary.size)
       // Once by lists, and once by faults, with other operations in between.
       let members = albums.map { Array($0.tracks) }
       #expect(try view.count(for: FetchRequest<Track>()) == TurnLibrary.size * TurnLibrary.size)
-      #expect(members.allSatisfy { $0.count == TurnLibrary.size })
+      #expect(members.map(\.count) == Array(repeating: TurnLibrary.size, count: TurnLibrary.size), "turn \(turn)")
       for (album, tracks) in zip(albums, members) {
         let titles = tracks.map(\.title)
         guard titles.allSatisfy({ $0 == album.title }) else {
@@ -325,11 +324,9 @@ struct SteadyTurnTests {
       }
       let ids = try view.fetchIDs(FetchRequest<Track>())
       #expect(ids.allSatisfy { id in (view.object(with: id) as? Track).map { $0.title == $0.album?.title } == true })
-      kept = albums
       await Task.yield()
     }
     try await saves
-    withExtendedLifetime(kept) {}
     #expect(view.reportedErrors.isEmpty)
   }
 
