@@ -215,11 +215,12 @@ let package = Package(
     .testTarget(
       name: "StrategiesTests",
       dependencies: [
-        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport", logging,
+        "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport",
+        logging,
       ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
-      name: "LiveResultsTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"],
+      name: "LiveResultsTests", dependencies: ["CoherenceCore", "CoherenceStrategies", "TestRandom", "TestSupport"],
       path: "Tests/LiveResults", swiftSettings: strict),
     .testTarget(
       name: "UndoTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"], path: "Tests/Undo",

@@ -62,6 +62,8 @@ extension InMemoryTransaction {
       "Two records of '\(constraint.entity.name)' would be equal in \(names); change one of them, or save a change of "
         + "the record that is there.")
     error.objectIDs = [row.id, ManagedObjectID(space: row.id.space, key: other)]
+    error.uniqueness = UniquenessViolation(
+      entityName: constraint.entity.name, propertyNames: constraint.names, values: constraint.slots.map { row[$0] })
     return error
   }
 }

@@ -60,6 +60,8 @@ package struct UniqueValues {
         + "that is there.")
     let other = conflictingRecord(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
     error.objectIDs = [row.id] + [other].compactMap { $0 }
+    error.uniqueness = UniquenessViolation(
+      entityName: row.entity.name, propertyNames: members.map(\.column.slot.name), values: members.map(\.value))
     return error
   }
 }

@@ -17,6 +17,7 @@ extension ManagedObjectContext {
       ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
     object.pending = PendingRecord(inserting: object.recordID, entity.blankRow)
     object.initializeDefaults()
+    object.pending?.noteDefaults()
     insert(object)
     return object
   }
@@ -45,7 +46,9 @@ extension ManagedObjectContext {
         for companion in uninsertedGraph.removeAll() { insert(companion) }
       }
       object.flags.insert(.awake)
+      let assigned = record.changed
       object.awakeFromInsert()
+      record.noteDefaults(since: assigned)
     }
   }
 
@@ -135,9 +138,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The present identifier of a record, given a temporary identifier from before its save.
+  /// The present identifier of a record, given an identifier from before its save: a temporary one, or the one of a record
+  /// that joined another record.
   final func current(_ id: ManagedObjectID) -> ManagedObjectID {
-    id.isTemporaryID ? storage.permanentIDs[id] ?? id : id
+    if id.isTemporaryID { return storage.permanentIDs[id] ?? id }
+    return storage.joinedIDs.isEmpty ? id : storage.joinedIDs[id] ?? id
   }
 
   /// The registered object with an identifier, or a new fault.

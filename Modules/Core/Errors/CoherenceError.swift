@@ -21,6 +21,9 @@ public struct CoherenceError: Error, Sendable {
   public var dataLosses: [DataLoss] = []
   /// For a store that cannot get a uniqueness constraint: the constraints with duplicate values.
   public var duplicateKeys: [DuplicateKeys] = []
+  /// For a violation of uniqueness: the constraint and the values, if the store names them. The record of the save comes
+  /// first in ``objectIDs``, and the record that has the values second.
+  public var uniqueness: UniquenessViolation?
   /// The affected records.
   public var objectIDs: [ManagedObjectID] = []
   /// Whether the same call may succeed when it is repeated without a change.

@@ -1,5 +1,8 @@
 /// A record that two writers changed: this save, and another one that was committed since the context read the record.
 ///
+/// A save may also insert a record with the unique values of another one. That is a conflict with ``uniqueProperties``:
+/// ``ancestor`` is `nil`, ``mine`` has the values of the inserted record, and ``store`` is the other record.
+///
 /// A value: it may be passed to any thread. The rows are shared buffers; a conflict copies no values.
 public struct Conflict: Sendable {
   /// The record, by its permanent identifier.
@@ -14,9 +17,16 @@ public struct Conflict: Sendable {
   /// a value of its owner and a change of the list raises the owner's version, so that rows with equal values may be in
   /// conflict.
   public let lists: [ListConflict]
+  /// The properties of the uniqueness constraint for which an inserted record meets another one; empty for a conflict of
+  /// two changes of one record.
+  public internal(set) var uniqueProperties: [String]
 
   /// Makes a conflict, for tests of merge policies.
-  public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = []) {
+  public init(
+    objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = [],
+    uniqueProperties: [String] = []
+  ) {
+    self.uniqueProperties = uniqueProperties
     self.lists = lists
     self.objectID = objectID
     self.ancestor = ancestor

@@ -80,6 +80,7 @@ open class ManagedObject {
     self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
     pending = PendingRecord(inserting: recordID, entity.blankRow)
     initializeDefaults()
+    pending?.noteDefaults()
     context?.insert(self)
   }
 

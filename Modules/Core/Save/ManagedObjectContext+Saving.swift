@@ -23,7 +23,8 @@ extension ManagedObjectContext {
   ///   ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an object that could not be
   ///   loaded; ``ErrorCode/validationFailed`` with all failures; ``ErrorCode/deleteDenied``; errors of participants;
   ///   ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not resolve;
-  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
+  ///   ``ErrorCode/uniquenessViolated`` with a collision that the merge policy does not resolve, and
+  ///   ``ErrorCode/danglingReference``; errors of the store.
   ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
   ///   closure of the merge policy or a participant changes objects of the context, or when a hook of an object saves.
   ///   ``ErrorCode/cancelled`` when the task is cancelled before the store is asked to commit.
@@ -92,6 +93,7 @@ extension ManagedObjectContext {
   /// Writes the validated changes into the stores, stage by stage: gather, reserve keys, gather units, execute, publish.
   private final func saveIntoStores() throws {
     let coordinator = try coordinator()
+    try mergePolicy.checkRules(in: coordinator.managedObjectModel)
     defer { lease.endOffers() }
     let gathered = try gatherRecords()
     let derivedValues = DerivedValues()
@@ -127,7 +129,7 @@ extension ManagedObjectContext {
     }
     lease.endOffers()
     coordinator.countSave()
-    if !published.isEmpty { spread(published, passesParents: savesThroughParent) }
+    if !published.isEmpty || !published.permanentIDs.isEmpty { spread(published, passesParents: savesThroughParent) }
     // Last: the followers have the changes when a reader of a stream looks.
     listed.post(to: coordinator, turn)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {

@@ -9,6 +9,8 @@ public final class ChangedObjects {
     var updated: Set<ManagedObject> = []
     var refreshed: Set<ManagedObject> = []
     var deleted: Set<ManagedObject> = []
+    /// The identifiers by which observers know deleted objects whose records became other records.
+    var formerIDs: [ObjectIdentifier: ManagedObjectID] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }
   }
@@ -49,8 +51,10 @@ public final class ChangedObjects {
 
   /// The changes by identifier, for observers on other threads.
   var changes: ObjectChanges {
-    func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> { Set(objects.map(\.recordID)) }
     let sets = sets
+    func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> {
+      Set(objects.map { sets.formerIDs[ObjectIdentifier($0)] ?? $0.recordID })
+    }
     return ObjectChanges(
       inserted: ids(sets.inserted), updated: ids(sets.updated), refreshed: ids(sets.refreshed),
       deleted: ids(sets.deleted).union(bareDeletes.lazy.map(\.id)), isEverything: isEverything)

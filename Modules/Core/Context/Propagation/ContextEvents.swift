@@ -75,6 +75,14 @@ final class ContextEvents {
   func noteInserted(_ object: ManagedObject) { others.inserted.insert(object) }
   func noteRefreshed(_ object: ManagedObject) { others.refreshed.insert(object) }
   func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
+  /// Records that an inserted object has left the context, because its record became a record of another object.
+  ///
+  /// - Parameter former: The identifier by which observers know the object.
+  func noteJoined(_ object: ManagedObject, former: ManagedObjectID) {
+    others.deleted.insert(object)
+    others.formerIDs[ObjectIdentifier(object)] = former
+  }
+
   func noteEverything() { isEverything = true }
 
   /// Records that the context has dropped all objects, also those noted before.

@@ -70,7 +70,11 @@ extension ManagedObjectContext {
   private final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
-    reread(records) { record, row in record.refresh(from: row, keeping: inherited[record.id] ?? SlotSet()) }
+    let policy = mergePolicy
+    reread(records) { record, row in
+      record.refresh(
+        from: row, keeping: inherited[record.id] ?? SlotSet(), combining: policy.combinedSlots(of: record.entity))
+    }
   }
 
   /// Reverts to-one relationships through their inverses, so that the other side drops the change too.
@@ -254,8 +258,9 @@ extension ManagedObjectContext {
       object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
         let inherited = slotsEditedByParents(of: record.id)
+        let combined = mergePolicy.combinedSlots(of: record.entity)
         storage.touch(record.id)
-        storage.withPending { record.refresh(from: row, keeping: inherited) }
+        storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
       } else if let known = object.row {
         if known.version < row.version { object.row = row }
       } else {
@@ -264,8 +269,9 @@ extension ManagedObjectContext {
       isNew ? events.noteInserted(object) : events.noteRefreshed(object)
     } else if let record = bareDelete(of: row.id) {
       let inherited = slotsEditedByParents(of: record.id)
+      let combined = SlotSet()
       storage.touch(record.id)
-      storage.withPending { record.refresh(from: row, keeping: inherited) }
+      storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
     } else if isNew {
       events.noteInserted(object(for: row))
     }
@@ -347,9 +353,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Gives an object another identifier.
+  /// Gives an object another identifier. If the context has another object of the record already, because an inserted
+  /// record became a stored one in another context's save, the object leaves the context, and its unsaved changes become
+  /// changes of the other object.
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
     let former = object.recordID
+    if let known = storage.registry.object(for: id), known !== object {
+      return replace(object, by: known)
+    }
     if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
     storage.registry.move([ObjectRegistry.Move(object, to: id)])

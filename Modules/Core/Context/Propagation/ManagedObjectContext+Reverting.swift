@@ -73,6 +73,7 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
     storage.missing = []
     storage.permanentIDs = [:]
+    storage.joinedIDs = [:]
     storage.exposedTemporaryIDs = []
     for object in objects {
       object.flags.insert(.detached)

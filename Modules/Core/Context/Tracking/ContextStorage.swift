@@ -52,6 +52,10 @@ final class ContextStorage: @unchecked Sendable {
   private var epoch = 0
   /// Permanent identifiers by handed-out temporary identifiers.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The records that inserted records with permanent identifiers joined, by these identifiers.
+  var joinedIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  /// Whether work runs that is planned again when a save loses a race.
+  var isPlanningAgain = false
   /// The temporary identifiers of a parent's records that were handed out without an object. An identifier leaves the
   /// set when the record gets its permanent one.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []

@@ -6,8 +6,10 @@ extension PendingRecord {
   ///
   /// Called under the context's lock.
   ///
-  /// - Parameter inherited: The slots whose values in the base are edits of a parent, and not values of the store.
-  func refresh(from row: Row, keeping inherited: SlotSet) {
+  /// - Parameters:
+  ///   - inherited: The slots whose values in the base are edits of a parent, and not values of the store.
+  ///   - combined: The slots whose edits stay edits though the row has the edited value: a merge rule combines them.
+  func refresh(from row: Row, keeping inherited: SlotSet, combining combined: SlotSet) {
     guard let base, base.version < row.version else { return }
     // A delete is based on the whole record and keeps its base, so that every change of the record conflicts with it.
     guard kind != .deleted else {
@@ -20,7 +22,7 @@ extension PendingRecord {
       if row[slot] == origin { overtaken.forget(slot) } else { overtaken.note(slot, madeOn: origin) }
     }
     self.overtaken = overtaken.isEmpty ? nil : overtaken
-    rebase(onto: row)
+    rebase(onto: row, combining: combined)
   }
 
   /// Makes the present base the ancestor of all edits, so that no edit is overtaken any more.

@@ -42,6 +42,8 @@ final class PendingRecord {
   var uninsertedGraph: UninsertedGraph?
   /// The store that the user chose for a new record.
   var assignedStore: StoreIdentifier?
+  /// The values of a new record that are defaults, and the assignments that are not in ``changed``; `nil` for neither.
+  var initialState: InitialState?
 
   /// Makes the record of a new object.
   init(inserting id: ManagedObjectID, _ draft: Row) {
@@ -180,12 +182,14 @@ final class PendingRecord {
   }
 
   /// Replaces the base with a newer row and keeps the context's own edits.
-  func rebase(onto row: Row) {
+  ///
+  /// - Parameter combined: The slots whose edits stay edits though the row has the edited value.
+  func rebase(onto row: Row, combining combined: SlotSet = SlotSet()) {
     for slot in 0..<draft.count where !changed.contains(slot) && !isPositionOfOwnReference(slot) {
       draft.set(row[slot], at: slot)
     }
     base = row
-    for slot in changed where row[slot] == draft[slot] {
+    for slot in changed where row[slot] == draft[slot] && !combined.contains(slot) {
       changed.remove(slot)
       if overtaken != nil { forgetOvertaken(at: slot) }
     }

@@ -30,6 +30,9 @@ struct UndoGroup {
     steps.append(step)
   }
 
+  /// Removes steps that cannot be reverted any more.
+  mutating func removeSteps(where isObsolete: (UndoStep) -> Bool) { steps.removeAll(where: isObsolete) }
+
   func hasList(of relationship: RelationshipDescription, _ object: ManagedObject) -> Bool {
     lists.contains(ListKey(object, relationship))
   }

@@ -200,6 +200,22 @@ public final class UndoHistory {
     if undoGroups.isEmpty, redoGroups.isEmpty { reinserted = [:] }
   }
 
+  /// Removes steps from all groups, and groups without a step left.
+  func removeSteps(where isObsolete: (UndoStep) -> Bool) {
+    func remaining(_ groups: [UndoGroup]) -> [UndoGroup] {
+      groups.compactMap { group in
+        var group = group
+        group.removeSteps(where: isObsolete)
+        return group.isEmpty ? nil : group
+      }
+    }
+    let released = (undoGroups, redoGroups, current)
+    (undoGroups, redoGroups) = (remaining(undoGroups), remaining(redoGroups))
+    current.removeSteps(where: isObsolete)
+    // The last references to objects may be released here, outside the access to the properties.
+    withExtendedLifetime(released) {}
+  }
+
   func clear() {
     let released = (undoGroups, redoGroups, current, reinserted)
     (undoGroups, redoGroups, current, reinserted) = ([], [], UndoGroup(), [:])

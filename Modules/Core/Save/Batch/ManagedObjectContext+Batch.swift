@@ -94,7 +94,7 @@ extension ManagedObjectContext {
 
   /// The recording of a batch request; `nil` when no participant has to be shown its changes.
   final func recording(_ isNeeded: (SaveRecording) -> Bool) throws -> SaveRecording? {
-    try SaveRecording(of: self, in: coordinator(), PermanentIDs()).flatMap { isNeeded($0) ? $0 : nil }
+    try SaveRecording(of: self, in: coordinator()).flatMap { isNeeded($0) ? $0 : nil }
   }
 
   final func publishBatch(_ changes: ChangeSet) {

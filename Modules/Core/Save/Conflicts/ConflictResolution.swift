@@ -2,28 +2,34 @@
 struct ConflictResolution {
   let store: any PersistentStore
   /// The unit, with the changes as they are resolved so far.
-  private(set) var unit: UnitOfWork
+  var unit: UnitOfWork
   /// The records that participants add in the present attempt.
   var added = ParticipantRecords()
   /// The rows whose derived values the last attempt changed.
   var derived: [Row] = []
-  private let context: ManagedObjectContext
-  private let permanentIDs: PermanentIDs
-  private var discarded: [DiscardedChange] = []
-  private var lists: ListMerge
+  /// The identifiers that the records have after the save.
+  var permanentIDs: PermanentIDs
+  /// The number of attempts that a constraint refused, although no record had the values.
+  var uselessAttempts = 0
+  /// The inserted records that became other records.
+  var joins = JoinedRecords()
+  let context: ManagedObjectContext
+  var discarded: [DiscardedChange] = []
+  var lists: ListMerge
 
   init(of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs) {
     store = unit.store
     self.unit = unit.unit
     self.context = context
     self.permanentIDs = permanentIDs
-    lists = ListMerge(context, permanentIDs: permanentIDs)
+    lists = ListMerge(context)
   }
 
   /// The unit as the store has committed it.
   var committed: CommittedUnit {
     CommittedUnit(
-      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships, added: added,
+      unit: unit, permanentIDs: permanentIDs, discarded: discarded,
+      outdatedLists: lists.relationships.union(joins.outdated), absorbed: joins.absorbed, added: added,
       derived: derived)
   }
 
@@ -37,7 +43,7 @@ struct ConflictResolution {
       policy.isCustom
       ? try context.refusingChanges(of: unit.changes) { try decide(reported, by: policy) }
       : try decide(reported, by: policy)
-    try rebuild(from: lists.positioned(kept) { addition($0, $1, $2) })
+    try rebuild(from: kept)
   }
 
   /// Returns the changes of the unit as the policy decides, without the discarded changes.
@@ -51,26 +57,37 @@ struct ConflictResolution {
         kept.append(change)
         continue
       }
+      if storeRow == nil, change.join != nil {
+        // The stored record that an inserted record became is deleted by now.
+        kept += separate(change.id)
+        continue
+      }
       if let rebased = rebasedOntoDerived(change, storeRow) {
         kept.append(rebased)
         continue
       }
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
-        store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
+        store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change, permanentIDs))
       switch try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers) {
       case .fail: unresolved.append(conflict)
       // A member that another writer deleted is not restored for the sake of its position.
       case .write where storeRow == nil && change.changesPositionsOnly:
         discarded.append(DiscardedChange(record: change.record, storeRow: nil))
       case .write(let values):
-        let changesLists = lists.decide(conflict.lists, of: change, keepsOrder: policy.keepsOrder)
+        let changesLists = lists.decide(conflict.lists, of: change, permanentIDs, keepsOrder: policy.keepsOrder)
         kept.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
       case .delete where storeRow != nil:
         kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
+      case .discard where change.isTakeover:
+        // The record stays the stored one, with the values of the store.
+        lists.decide(conflict.lists, of: change, permanentIDs) { _ in false }
+        kept.append(
+          RecordChange(
+            change.record, kind: .updated, base: storeRow, row: nil, changed: SlotSet(), join: change.join))
       case .delete, .discard:
         // Members that refer to the record stay its members, and their positions are those of the store.
-        lists.decide(conflict.lists, of: change) { _ in false }
+        lists.decide(conflict.lists, of: change, permanentIDs) { _ in false }
         discarded.append(DiscardedChange(record: change.record, storeRow: storeRow))
       }
     }
@@ -97,8 +114,9 @@ struct ConflictResolution {
     return rebased(change, onto: storeRow, values, changesLists: false)
   }
 
-  /// Makes the unit anew from resolved changes, with the links that they add and remove.
-  private mutating func rebuild(from changes: [RecordChange]) throws {
+  /// Makes the unit anew from resolved changes, with the positions in lists and the links that they add and remove.
+  mutating func rebuild(from resolved: [RecordChange]) throws {
+    let changes = lists.positioned(resolved) { addition($0, $1, $2) }
     var unit = UnitOfWork(of: unit.keeper)
     for change in changes { unit.append(change) }
     let gatherer = LinkGatherer(
@@ -108,7 +126,7 @@ struct ConflictResolution {
   }
 
   /// The change of a member that gets another position because a list was merged.
-  private func addition(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
+  func addition(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
     let record = PendingRecord(changing: row)
     record.set(.int(position), at: slot)
     if let object = context.storage.registry.object(for: row.id), object.pending == nil { record.object = object }
@@ -129,12 +147,13 @@ struct ConflictResolution {
     let written = Row.make(
       id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
     guard let row else {
-      return RecordChange(change.record, kind: .inserted, base: base, row: written, changed: change.changed)
+      return RecordChange(
+        change.record, kind: .inserted, base: base, row: written, changed: change.changed, join: change.join)
     }
     let changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
     return RecordChange(
       change.record, kind: .updated, base: row, row: changed.isEmpty && !changesLists ? nil : written,
-      changed: changed)
+      changed: changed, join: change.join)
   }
 }
 

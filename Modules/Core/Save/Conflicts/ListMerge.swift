@@ -1,16 +1,15 @@
 /// Merges the ordered lists that a save changes with the lists that the store has, after a conflict.
 struct ListMerge {
   private let context: ManagedObjectContext
-  private let permanentIDs: PermanentIDs
   /// The members of the decided lists, by owner.
   private(set) var members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:]
   /// The rows of members as the store has them.
   private var rows: [ManagedObjectID: Row] = [:]
 
-  init(_ context: ManagedObjectContext, permanentIDs: PermanentIDs) {
-    self.context = context
-    self.permanentIDs = permanentIDs
-  }
+  init(_ context: ManagedObjectContext) { self.context = context }
+
+  /// Forgets the lists of an owner.
+  mutating func forget(_ owner: ManagedObjectID) { members[owner] = nil }
 
   /// The relationships of the decided lists.
   var relationships: Set<RelationshipDescription> { Set(members.values.flatMap(\.keys)) }
@@ -18,12 +17,13 @@ struct ListMerge {
   /// The ordered lists that a change in conflict changes, as the context and the store have them.
   ///
   /// - Throws: Errors of the store.
-  mutating func lists(of change: RecordChange) throws -> [ListConflict] {
+  mutating func lists(of change: RecordChange, _ permanentIDs: PermanentIDs) throws -> [ListConflict] {
     guard change.changesLists, let owner = change.record.object else { return [] }
-    let changed = change.record.members.filter { $0.key.isOrdered && !$0.value.isEmpty }
+    let changed = change.members.filter { $0.key.isOrdered && !$0.value.isEmpty }
+    let namesPermanentIDs = change.isTakeover
     return try context.readingLatest {
       try changed.sorted { $0.key.name < $1.key.name }.map { relationship, changes in
-        let mine = try owner.memberIDs(of: relationship)
+        let mine = try owner.memberIDs(of: relationship).map { namesPermanentIDs ? permanentIDs[$0] : $0 }
         let stored = try context.committedMembers(of: relationship, owners: [change.id]) { found in
           for row in found { rows[row.id] = row }
         }
@@ -39,11 +39,12 @@ struct ListMerge {
   /// - Returns: Whether a list differs from the store's.
   @discardableResult
   mutating func decide(
-    _ lists: [ListConflict], of change: RecordChange, keepsOrder: (ListConflict) -> Bool
+    _ lists: [ListConflict], of change: RecordChange, _ permanentIDs: PermanentIDs,
+    keepsOrder: (ListConflict) -> Bool
   ) -> Bool {
     var differs = false
     for list in lists {
-      guard let changes = change.record.members[list.relationship]?.mapped({ permanentIDs[$0] }) else { continue }
+      guard let changes = change.members[list.relationship]?.mapped({ permanentIDs[$0] }) else { continue }
       let result = (keepsOrder(list) ? changes : changes.withoutOrder).applied(to: list.store)
       members[change.id, default: [:]][list.relationship] = result
       differs = differs || result != list.store

@@ -29,11 +29,63 @@ extension MergePolicy {
 
   /// Whether the saver's order of a list wins.
   func keepsOrder(of list: ListConflict) -> Bool {
-    if case .storeTrumps = kind { list.ancestor == nil || list.ancestor == list.store } else { true }
+    if case .storeTrumps = kind.fallback { list.ancestor == nil || list.ancestor == list.store } else { true }
   }
 
   private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
+    guard case .rules = kind, let mine = conflict.mine, let store = conflict.store else {
+      return try Self.decision(by: kind.fallback, conflict, changed: changed)
+    }
+    let ruled = try ruledValues(conflict, mine, store, changed)
+    guard !ruled.isEmpty else { return try Self.decision(by: kind.fallback, conflict, changed: changed) }
+    var values: [AttributeValue]
+    if case .error = kind.fallback {
+      var rest = changed
+      for slot in ruled.keys { rest.remove(slot) }
+      guard let merged = conflict.mergedProperties(rest) else { return .fail }
+      values = merged
+    } else {
+      switch try Self.decision(by: kind.fallback, conflict, changed: changed) {
+      case .write(let decided): values = decided
+      case .discard where ruled.contains { store[$0.key] != $0.value }: values = store.values
+      case let resolution: return resolution
+      }
+    }
+    for (slot, value) in ruled { values[slot] = value }
+    Self.movePositions(of: mine, store, in: &values)
+    return .write(values)
+  }
+
+  /// The values of the properties with a rule, by slot.
+  private func ruledValues(
+    _ conflict: Conflict, _ mine: Row, _ store: Row, _ changed: SlotSet
+  ) throws -> [Int: AttributeValue] {
+    let rules = rules(for: store.entity)
+    var result: [Int: AttributeValue] = [:]
+    // Of the values that no writer has, the save has checked none.
+    var unchecked = store.values
+    for (slot, rule) in rules.sorted(by: { $0.key < $1.key }) where slot < mine.count {
+      guard changed.contains(slot) else {
+        result[slot] = store[slot]
+        continue
+      }
+      if let base = conflict.ancestor?[slot], base == store[slot] {
+        result[slot] = mine[slot]
+        continue
+      }
+      let value = try rule.value(conflict.ancestor?[slot], mine[slot], store[slot])
+      result[slot] = value
+      if value != mine[slot] { unchecked[slot] = value }
+    }
+    var check = PolicyValueCheck(of: conflict)
+    let checked = try check.checked(unchecked)
+    for slot in result.keys where unchecked[slot] != store[slot] { result[slot] = checked[slot] }
+    return result
+  }
+
+  private static func decision(by kind: Kind, _ conflict: Conflict, changed: SlotSet) throws -> Resolution {
     switch kind {
+    case .rules: return .fail
     case .error: return .fail
     case .rollback: return .discard
     case .custom(let resolve):

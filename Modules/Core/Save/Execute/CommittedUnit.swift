@@ -5,8 +5,10 @@ struct CommittedUnit {
   let permanentIDs: PermanentIDs
   /// The changes that the merge policy discarded.
   let discarded: [DiscardedChange]
-  /// The relationships whose ordered lists were merged with those of the store.
-  let mergedLists: Set<RelationshipDescription>
+  /// The relationships whose lists differ from those of the context, because they were merged with those of the store.
+  let outdatedLists: Set<RelationshipDescription>
+  /// The inserted records whose changes are a part of another record's change.
+  let absorbed: [JoinedRecords.Absorbed]
   /// The records that participants added.
   let added: ParticipantRecords
   /// The rows whose derived values the save changed, with those of the unit among them, at their new versions.

@@ -5,7 +5,8 @@ extension ManagedObjectContext {
   /// The first runs are beside other writers. The last run is while the stores keep other writers out, see
   /// ``WriterExcluding``. A race is a conflict that the merge policy does not resolve, a unique value that another writer
   /// saved before, or a reference to a record that another writer deleted. A record that violates a constraint without
-  /// another writer violates it in the last run too, which throws the error.
+  /// another writer violates it in the last run too, which throws the error. The merge policy resolves no collision of
+  /// unique values meanwhile: the next run finds the other record.
   ///
   /// - Parameters:
   ///   - entity: The entity of the work. The stores that hold it keep other writers out.
@@ -16,6 +17,9 @@ extension ManagedObjectContext {
   package final func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: Bool = false, _ work: () throws -> T
   ) throws -> T {
+    let wasPlanningAgain = storage.isPlanningAgain
+    storage.isPlanningAgain = true
+    defer { storage.isPlanningAgain = wasPlanningAgain }
     let stores = try excludableStores(of: entity)
     var races = RaceCount()
     while stores.isEmpty || !startsExcluding, races.allowsOtherWriters {

@@ -7,22 +7,30 @@ struct SaveExecution {
   private let policy: MergePolicy
   /// `nil` when no participant is shown the save.
   private let recording: SaveRecording?
+  /// Whether the policy resolves collisions of unique values. Work that is planned again after a lost race finds the
+  /// record of the other writer itself.
+  private let resolvesUniqueness: Bool
 
   init(_ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
     self.context = context
     self.coordinator = coordinator
     self.permanentIDs = permanentIDs
     policy = context.mergePolicy
-    recording = SaveRecording(of: context, in: coordinator, permanentIDs)
+    resolvesUniqueness = policy.resolvesUniqueness && !context.storage.isPlanningAgain
+    recording = SaveRecording(of: context, in: coordinator)
   }
 
   /// How often a save that meets conflicts is tried.
   private static let attempts = 64
   /// The number of attempts after which a ``WriterExcluding`` store keeps other writers out.
   private static let sharedAttempts = 4
+  /// The number of attempts while other writers are kept out. One conflict may follow from the resolution of another one.
+  private static let exclusiveAttempts = 16
+  /// How often a save is tried again without a record that has the unique values.
+  private static let uselessAttempts = 8
 
-  /// Writes one unit, and resolves conflicts until the store accepts it. Saves that conflict over the same records take
-  /// turns.
+  /// Writes one unit, and resolves conflicts over versions and unique values until the store accepts it. Saves that
+  /// conflict over the same records take turns.
   ///
   /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve, or, retryable, after the
   ///   last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store is as
@@ -54,7 +62,9 @@ struct SaveExecution {
   ///
   /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
   private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
-    if let recording { attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store) }
+    if let recording {
+      attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store, attempted.permanentIDs)
+    }
     var saving = try DerivingSave(attempted.unit.rows.adding(attempted.added), of: context, in: attempted.store)
     guard !saving.request.steps.isEmpty else { return true }
     saving.request.signals = try context.signals(addedTo: attempted.added.signals)
@@ -67,15 +77,34 @@ struct SaveExecution {
       try attempted.resolve(failure.conflicts, by: policy)
       // A writer with its turn may be waiting for this store, which keeps it out: waiting for that turn would never end.
       if !context.lease.excludesWriters { SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id)) }
-      if Task.isCancelled {
-        throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
-      }
-      return false
+    } catch let error as CoherenceError where resolvesUniqueness && error.outcome == .notApplied {
+      context.lease.endOffers()
+      try resolve(error, in: &attempted)
     }
+    if Task.isCancelled {
+      throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
+    }
+    return false
   }
 
-  /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempt meets the
-  /// latest conflicts, and the second one succeeds.
+  /// Resolves the refusal of a save by a constraint.
+  ///
+  /// - Throws: The error, if it is another one, or if no record explains it.
+  private func resolve(_ error: CoherenceError, in attempted: inout ConflictResolution) throws {
+    switch error.code {
+    case .uniquenessViolated:
+      if try attempted.resolve(error, by: policy) { return }
+    case .danglingReference where !attempted.joins.isEmpty:
+      // Another writer may have deleted a record that inserted records became.
+      try attempted.separateAll()
+    default: throw error
+    }
+    attempted.uselessAttempts += 1
+    if attempted.uselessAttempts > Self.uselessAttempts { throw error }
+  }
+
+  /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempts meet the
+  /// latest conflicts, and the next one succeeds.
   ///
   /// - Returns: `false` when the store is not able to keep writers out.
   private func saveExcludingWriters(
@@ -83,8 +112,8 @@ struct SaveExecution {
   ) throws -> Bool {
     guard attempted.store is any WriterExcluding else { return false }
     return try context.excludingWriters(of: [attempted.store]) {
-      if try save(&attempted, &turn) { return true }
-      return try save(&attempted, &turn)
+      for _ in 1...Self.exclusiveAttempts where try save(&attempted, &turn) { return true }
+      return false
     }
   }
 }

@@ -47,7 +47,7 @@ struct LinkGatherer {
 
   private mutating func gatherMembers(_ change: RecordChange) throws {
     guard change.hasMembers else { return }
-    for (relationship, changes) in change.record.members where !changes.isEmpty {
+    for (relationship, changes) in change.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
       // A link removed and added again keeps its position in the other side's list.
@@ -86,7 +86,7 @@ struct LinkGatherer {
   ) throws {
     let merged = members[change.id]?[relationship]
     // A restored owner has lost its links.
-    if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship],
+    if merged == nil, change.kind != .inserted, let changes = change.members[relationship],
       changes.keepsPositions,
       let first = ListPositions.first(behindVersion: change.record.base?.version)
     {
@@ -140,7 +140,7 @@ struct LinkGatherer {
     for link in stored where !links.removes(link, from: table) {
       let (key, member) = fromSource ? (link.source, link.target) : (link.target, link.source)
       guard !gone.contains(member), let owner = owners[key] else { continue }
-      let isRemoved = owner.record.members[relationship]?.contains(ManagedObjectID(space: space, key: member)) == false
+      let isRemoved = owner.members[relationship]?.contains(ManagedObjectID(space: space, key: member)) == false
       if !isRemoved { denied[owner.id] = owner }
     }
     guard !denied.isEmpty else { return }

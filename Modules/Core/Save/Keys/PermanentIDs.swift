@@ -16,6 +16,22 @@ struct PermanentIDs {
     for record in records where record.id.isTemporaryID { byTemporaryID[record.id] = record.reservedID }
   }
 
+  /// The identifiers that inserted records have after they joined other records, by the identifiers before.
+  private var joined: [ManagedObjectID: ManagedObjectID] = [:]
+
+  /// Has identifiers stand for a record that their record joined.
+  mutating func join(_ former: [ManagedObjectID], to id: ManagedObjectID) {
+    // The records that joined this record join the other one with it.
+    for (known, target) in joined where former.contains(target) { joined[known] = id }
+    for known in former where known != id { joined[known] = id }
+  }
+
+  /// Takes a join back.
+  mutating func separate(_ former: [ManagedObjectID]) { for known in former { joined[known] = nil } }
+
   /// The identifier that a record has after the save.
-  subscript(id: ManagedObjectID) -> ManagedObjectID { byTemporaryID[id] ?? id }
+  subscript(id: ManagedObjectID) -> ManagedObjectID {
+    if !joined.isEmpty, let target = joined[id] { return target }
+    return byTemporaryID[id] ?? id
+  }
 }

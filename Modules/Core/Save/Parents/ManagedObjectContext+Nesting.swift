@@ -110,6 +110,7 @@ extension ManagedObjectContext {
     for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
     own.members = record.members.mapValues { $0.mapped(current) }
     own.assignedStore = record.assignedStore
+    own.initialState = InitialState(assignedByChild: record.assignedSlots)
     own.object = object
     object.pending = own
     object.flags.insert(.awake)

@@ -65,14 +65,14 @@ extension RecordChange {
 
   fileprivate func changedMembers(_ permanentIDs: PermanentIDs) -> [RecordedMembers] {
     guard hasMembers else { return [] }
-    return record.members.compactMap { RecordedMembers($0.key, $0.value, permanentIDs) }
+    return members.compactMap { RecordedMembers($0.key, $0.value, permanentIDs) }
       .sorted { $0.relationship.name < $1.relationship.name }
   }
 
   /// Whether participants are shown the change: an update has to change more than positions in lists of other records.
   func isRecorded(comparing: Bool) -> Bool {
     guard kind == .updated else { return true }
-    if hasMembers, record.members.contains(where: { !$0.value.isEmpty }) { return true }
+    if hasMembers, members.contains(where: { !$0.value.isEmpty }) { return true }
     return !changedValues(comparing: comparing).isEmpty
   }
 }

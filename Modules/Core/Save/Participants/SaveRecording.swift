@@ -4,27 +4,28 @@ struct SaveRecording {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private let author: String?
-  private let permanentIDs: PermanentIDs
   private let derivedValues = DerivedValues()
 
   /// `nil` when no participant is shown the saves of the context. Without any participant, this costs the read of one
   /// word.
-  init?(of context: ManagedObjectContext, in coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
+  init?(of context: ManagedObjectContext, in coordinator: PersistentStoreCoordinator) {
     guard !coordinator.participants.isEmpty, context.recordsChanges else { return nil }
     observers = coordinator.participants.all
     self.context = context
     model = coordinator.managedObjectModel
     author = context.transactionAuthor
-    self.permanentIDs = permanentIDs
   }
 
   /// The records that participants add to a unit of work on its way into a store.
   ///
-  /// - Parameter comparesValues: Whether an update of the unit may write values that the record has already.
+  /// - Parameters:
+  ///   - permanentIDs: The identifiers of the unit's records after the save.
+  ///   - comparesValues: Whether an update of the unit may write values that the record has already.
   /// - Throws: ``ErrorCode/validationFailed`` for an error of a participant that is not a ``CoherenceError``;
   ///   ``ErrorCode/illegalState`` when a participant changes objects of the context.
   func records(
-    addedTo unit: UnitOfWork, in store: any PersistentStore, comparesValues: Bool = false
+    addedTo unit: UnitOfWork, in store: any PersistentStore, _ permanentIDs: PermanentIDs = PermanentIDs(),
+    comparesValues: Bool = false
   ) throws -> ParticipantRecords {
     var records = ParticipantRecords()
     guard unit.writesAnything else { return records }

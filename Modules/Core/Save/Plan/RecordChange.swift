@@ -16,12 +16,14 @@ struct RecordChange {
     let isWritten: Bool
     let baseVersion: Int64
     let overtaken: OvertakenEdits?
+    let join: RecordJoin?
 
     init(
       _ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet, baseVersion: Int64?,
-      overtaken: OvertakenEdits?
+      overtaken: OvertakenEdits?, join: RecordJoin?
     ) {
       self.overtaken = overtaken
+      self.join = join
       self.kind = kind
       self.base = base
       self.changed = changed
@@ -43,31 +45,45 @@ struct RecordChange {
   ///   - row: The row to write, with permanent references; `nil` when the save writes none.
   ///   - baseVersion: The version that the store must have; `nil` for the base's.
   ///   - overtaken: The edits that the store reports as a conflict, although they are made on the base.
+  ///   - join: The record that the change is written to in the place of the pending record's own; `nil` for its own.
   init(
     _ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet,
-    baseVersion: Int64? = nil, overtaken: OvertakenEdits? = nil
+    baseVersion: Int64? = nil, overtaken: OvertakenEdits? = nil, join: RecordJoin? = nil
   ) {
     unmanaged = Unmanaged.passUnretained(record)
-    resolved = Resolved(kind, base: base, row: row, changed: changed, baseVersion: baseVersion, overtaken: overtaken)
+    resolved = Resolved(
+      kind, base: base, row: row, changed: changed, baseVersion: baseVersion, overtaken: overtaken, join: join)
   }
 
   var record: PendingRecord { unmanaged.takeUnretainedValue() }
-  var entity: EntityDescription { unmanaged._withUnsafeGuaranteedRef { $0.entity } }
+  var entity: EntityDescription { resolved?.join?.entity ?? unmanaged._withUnsafeGuaranteedRef { $0.entity } }
   var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
   /// Whether the record is still unsaved.
   var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
   /// Whether the record is still unsaved, and the row to write still follows the base that the save has gathered.
   var isAsGathered: Bool { isCurrent && (!isWritten || row?.version == Self.version(after: base)) }
   /// Whether members of to-many relationships were added or removed.
-  var hasMembers: Bool { unmanaged._withUnsafeGuaranteedRef { $0.hasMembers } }
-  /// The record's permanent identifier.
-  var id: ManagedObjectID { unmanaged._withUnsafeGuaranteedRef { $0.permanentID } }
+  var hasMembers: Bool {
+    if let join = resolved?.join { return !join.members.isEmpty }
+    return unmanaged._withUnsafeGuaranteedRef { $0.hasMembers }
+  }
+  /// The members added to and removed from to-many relationships.
+  var members: [RelationshipDescription: MemberChanges] { resolved?.join?.members ?? record.members }
+  /// The permanent identifier of the record that the change is written to.
+  var id: ManagedObjectID { resolved?.join?.id ?? unmanaged._withUnsafeGuaranteedRef { $0.permanentID } }
+  /// The record that the change is written to, after inserted records joined it; `nil` for any other change.
+  var join: RecordJoin? { resolved?.join }
+  /// Whether the pending record is an inserted one that became a stored record.
+  var isTakeover: Bool {
+    guard let join = resolved?.join else { return false }
+    return unmanaged._withUnsafeGuaranteedRef { $0.permanentID != join.id }
+  }
   var kind: PendingRecord.Kind { resolved?.kind ?? unmanaged._withUnsafeGuaranteedRef { $0.kind } }
   /// The row that the store is expected to have.
   var base: Row? { if let resolved { resolved.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
   /// The version that the store must have.
   var baseVersion: Int64 { resolved?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
-  private var overtaken: OvertakenEdits? {
+  var overtaken: OvertakenEdits? {
     if let resolved { resolved.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
   }
   /// The state below the changes: the base, with older values in the slots of overtaken edits.
@@ -76,7 +92,11 @@ struct RecordChange {
     return overtaken.ancestor(of: base)
   }
   /// Whether the members or the order of an ordered relationship change.
-  var changesLists: Bool { kind == .updated && unmanaged._withUnsafeGuaranteedRef { $0.changesLists } }
+  var changesLists: Bool {
+    guard kind == .updated else { return false }
+    if let join = resolved?.join { return join.members.contains { $0.key.isOrdered && !$0.value.isEmpty } }
+    return unmanaged._withUnsafeGuaranteedRef { $0.changesLists }
+  }
   /// Whether the record changes in nothing but its positions in ordered lists of others.
   var changesPositionsOnly: Bool {
     !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
@@ -102,7 +122,34 @@ struct RecordChange {
     let isWritten = kind == .inserted || !changed.isEmpty || changesLists
     return RecordChange(
       record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion,
-      overtaken: overtaken)
+      overtaken: overtaken, join: join)
+  }
+
+  /// The change with other values, for the same record.
+  func rewritten(row: Row?, changed: SlotSet, join: RecordJoin? = nil) -> RecordChange {
+    RecordChange(
+      record, kind: kind, base: base, row: row, changed: changed, baseVersion: baseVersion, overtaken: overtaken,
+      join: join ?? self.join)
+  }
+
+  /// The change with references to other records.
+  ///
+  /// - Parameter targets: The records to refer to, by the records to replace.
+  func redirected(_ targets: [ManagedObjectID: ManagedObjectID]) -> RecordChange {
+    guard entity.hasReferences, kind != .deleted, isWritten, let row else { return self }
+    var values: [AttributeValue]?
+    for slot in entity.referenceSlots {
+      guard case .reference(let id) = row[slot], let target = targets[id] else { continue }
+      values = values ?? row.values
+      values?[slot] = .reference(target)
+    }
+    guard let values else { return self }
+    var changed = changed
+    for slot in entity.referenceSlots where values[slot] != row[slot] {
+      if kind == .updated, base?[slot] == values[slot] { changed.remove(slot) } else { changed.insert(slot) }
+    }
+    let written = Row.make(id: id, entity: entity, version: row.version, values: values)
+    return rewritten(row: kind == .updated && changed.isEmpty && !changesLists ? nil : written, changed: changed)
   }
 
   /// Releases the record's object after the save.

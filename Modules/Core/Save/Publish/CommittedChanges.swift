@@ -13,6 +13,7 @@ struct CommittedChanges {
   mutating func add(_ committed: CommittedUnit) {
     list?.add(committed.unit)
     changes?.add(committed.unit)
+    for absorbed in committed.absorbed { changes?.renamed[absorbed.record.id] = absorbed.id }
     add(committed.added)
     if !committed.derived.isEmpty { add(derived: committed.derived, besides: committed.unit.kept.map(\.id)) }
   }
@@ -93,6 +94,7 @@ extension StoreChanges {
       records.append(
         Record(id: change.id, entity: change.entity, kind: .inserted, row: row, isRestored: change.base != nil))
     }
+    for change in unit.updates where change.isTakeover { renamed[change.record.id] = change.id }
     for change in unit.updates where change.isWritten {
       records.append(
         Record(

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
   /// - Parameter changes: Receives the changes in the form in which they travel to other contexts.
   final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
     let unit = committed.unit
+    let joins = takeJoinedObjects(of: committed, &changes)
     for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
       // One group, which is most saves, shares its array.
       changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
@@ -32,10 +33,11 @@ extension ManagedObjectContext {
     }
     if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
     for change in committed.discarded { discard(change) }
-    for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
+    for relationship in committed.outdatedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
     adopt(committed.added, into: &changes)
     publish(derived: committed.derived, into: &changes)
+    for row in joins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
   }
 
   /// Shows derived values that a save changed in the objects of this context.
@@ -77,7 +79,7 @@ extension ManagedObjectContext {
 
   private final func markClean(_ object: ManagedObject, _ change: RecordChange, _ permanentIDs: PermanentIDs) {
     if object.collections != nil {
-      if change.base?.version == change.record.base?.version {
+      if change.join == nil, change.base?.version == change.record.base?.version {
         // The changed lists first, which are still found by the former version.
         if change.hasMembers {
           keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)

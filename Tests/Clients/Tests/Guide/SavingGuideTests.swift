@@ -118,6 +118,50 @@ struct SavingGuideTests {
     #expect(year == 1967)
   }
 
+  @Test func `an inserted record with a stored unique value becomes the stored record`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let context = container.newBackgroundContext()
+    try await context.perform {
+      context.mergePolicy = .objectTrumps
+      let nina = try Artist(context: context)
+      nina.name = "Nina Simone"  // another writer has saved this artist
+      let album = try Album(context: context)
+      album.title = "Little Girl Blue"
+      album.artist = nina
+      try context.save()
+      let country = nina.country  // "United States", which the other writer has set
+      #expect(country == "United States")
+      #expect(nina.albums.count == 3)
+      #expect(try context.count(for: FetchRequest(Artist.self)) == 2)
+    }
+  }
+
+  @Test func `rules decide about properties`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let context = container.newBackgroundContext()
+    context.mergePolicy = .byProperty(
+      [
+        .rule(\Album.year, .smaller),
+        .rule(\Album.title, .merging { base, mine, stored in stored == base ? mine : "\(stored) / \(mine)" }),
+        .rule("country", of: "Artist", .store),
+      ], otherwise: .objectTrumps)
+    let first = FetchRequest(Album.self).sort(\.title).limit(1)
+    try await context.perform {
+      let album = try #require(try context.fetch(first).first)
+      let other = container.newBackgroundContext()
+      try other.performAndWait {
+        let album = try other.fetch(first)[0]
+        (album.title, album.year) = ("Theirs", 1990)
+        try other.save()
+      }
+      (album.title, album.year) = ("Mine", 1991)
+      try context.save()
+      #expect(album.title == "Theirs / Mine" && album.year == 1990)
+    }
+  }
+
   @Test func `a participant adds records to a save`() throws {
     let model = try ManagedObjectModel {
       Entity("Account") {

@@ -1,0 +1,54 @@
+// The objects of inserted records that became other records in a save, of this context or of another one.
+
+extension ManagedObjectContext {
+  /// Has an identifier of an inserted record lead to the record that it became.
+  final func noteJoin(of former: ManagedObjectID, to id: ManagedObjectID) {
+    if former.isTemporaryID { storage.permanentIDs[former] = id } else { storage.joinedIDs[former] = id }
+  }
+
+  /// Takes the object of an inserted record out of the context, because the context has another object of the record that
+  /// it became. The object keeps the saved values and the identifier of that record.
+  ///
+  /// - Parameter row: The saved row of that record.
+  final func detachJoined(_ object: ManagedObject, to id: ManagedObjectID, showing row: Row?) {
+    events.noteJoined(object, former: object.recordID)
+    if let record = object.pending {
+      record.isSilent = true
+      storage.untrack(record)
+    }
+    object.pending = nil
+    object.row = row?.entity === object.entity ? row : nil
+    object.collections = nil
+    object.flags.insert(.detached)
+    storage.unregister(object)
+    object.recordID = id
+  }
+
+  /// Takes the object of an inserted record out of the context. Its unsaved changes become changes of the object that the
+  /// context has of the record that it became.
+  final func replace(_ object: ManagedObject, by known: ManagedObject) {
+    let former = object.recordID
+    if let record = object.pending, record.isCurrent, !record.isUnchanged {
+      do {
+        try move(record, to: known)
+      } catch {
+        known.becomeUnavailable(error, losesChange: true)
+      }
+    }
+    noteJoin(of: former, to: known.recordID)
+    detachJoined(object, to: known.recordID, showing: known.row)
+  }
+
+  private final func move(_ record: PendingRecord, to object: ManagedObject) throws {
+    let own = try object.changeable()
+    guard record.kind != .deleted else { return storage.markDeleted(own) }
+    storage.withPending {
+      for slot in record.changed where slot < own.draft.count { own.set(record[slot], at: slot) }
+      for (relationship, changes) in record.members {
+        if relationship.isOrdered { storage.noteListChange() }
+        own.members[relationship, default: MemberChanges()].merge(changes, isOrdered: relationship.isOrdered)
+      }
+    }
+    object.collections = nil
+  }
+}

@@ -1,0 +1,31 @@
+/// The difference between the changed slots of an inserted record and the slots that its user assigned.
+struct InitialState {
+  /// The values that hooks of a new object set as defaults, by slot.
+  var defaults: [Int: AttributeValue] = [:]
+  /// The slots that the user of a child context assigned before the child's save.
+  var assignedByChild = SlotSet()
+}
+
+extension PendingRecord {
+  /// The slots of an inserted record whose values were assigned, and are no defaults of the model or of a hook.
+  var assignedSlots: SlotSet {
+    guard let initialState else { return changed }
+    var slots = changed.union(initialState.assignedByChild)
+    for (slot, value) in initialState.defaults where draft[slot] == value { slots.remove(slot) }
+    return slots
+  }
+
+  /// Records the values set since an earlier moment as defaults. References stay assignments, because another record
+  /// changes with them.
+  ///
+  /// - Parameter former: The changed slots at the earlier moment.
+  func noteDefaults(since former: SlotSet = SlotSet()) {
+    guard changed != former else { return }
+    for slot in changed where !former.contains(slot) {
+      guard case .attribute = entity.slots[slot] else { continue }
+      var state = initialState ?? InitialState()
+      state.defaults[slot] = draft[slot]
+      initialState = state
+    }
+  }
+}

@@ -1,0 +1,277 @@
+// The resolution of a save that a store refuses, because records of the save have the unique values of other records.
+
+extension ConflictResolution {
+  /// Has inserted records with the unique values of other records become these records, and gives updated records their
+  /// former unique values back, as far as the policy says so.
+  ///
+  /// - Parameter refusal: The error of the store.
+  /// - Returns: `false` when no record has the values, because another writer has deleted or changed it meanwhile.
+  /// - Throws: The refusal, with the records and values of the collision, when the policy does not resolve it; errors of
+  ///   the policy, and of the store that is read.
+  mutating func resolve(_ refusal: CoherenceError, by policy: MergePolicy) throws -> Bool {
+    let collisions = try UniqueCollisions(of: unit, in: store, reading: context).all()
+    guard !collisions.isEmpty else { return false }
+    var round = JoinRound(self, refusal, policy)
+    if policy.isCustom {
+      try context.refusingChanges(of: unit.changes) { try round.resolve(collisions) }
+    } else {
+      try round.resolve(collisions)
+    }
+    self = round.resolution
+    try rebuild(from: round.changes)
+    return true
+  }
+
+  /// Takes all joins back, because a record that inserted records became is gone.
+  mutating func separateAll() throws {
+    var changes = unit.changes
+    for id in joins.targets {
+      changes.removeAll { $0.id == id && $0.join != nil }
+      changes += separate(id)
+    }
+    try rebuild(from: changes)
+  }
+
+  /// Takes the joins of a record back.
+  ///
+  /// - Returns: The changes from before them.
+  mutating func separate(_ id: ManagedObjectID) -> [RecordChange] {
+    let originals = joins.separate(id)
+    permanentIDs.separate(originals.flatMap { [$0.record.id, $0.id] })
+    lists.forget(id)
+    return originals
+  }
+}
+
+/// One round of the resolution of collisions: the changes of the unit by record, and the decisions made so far.
+private struct JoinRound {
+  private(set) var resolution: ConflictResolution
+  private let refusal: CoherenceError
+  private let policy: MergePolicy
+  private var order: [ManagedObjectID] = []
+  private var current: [ManagedObjectID: RecordChange] = [:]
+  /// The records decided about in this round. A further collision of theirs is left to the next round, whose reads see
+  /// the decisions.
+  private var decided: Set<ManagedObjectID> = []
+  /// The records that records became in this round.
+  private var targets: [ManagedObjectID: ManagedObjectID] = [:]
+
+  init(_ resolution: ConflictResolution, _ refusal: CoherenceError, _ policy: MergePolicy) {
+    self.resolution = resolution
+    self.refusal = refusal
+    self.policy = policy
+    for change in resolution.unit.changes { put(change) }
+  }
+
+  /// The changes after the round.
+  var changes: [RecordChange] { order.compactMap { current[$0] }.map { $0.redirected(targets) } }
+
+  private mutating func put(_ change: RecordChange) {
+    if current.updateValue(change, forKey: change.id) == nil { order.append(change.id) }
+  }
+
+  /// Decides about the collisions of a round.
+  mutating func resolve(_ collisions: [UniqueCollisions.Collision]) throws {
+    for collision in collisions where !decided.contains(collision.claimant) {
+      guard let claimant = current[collision.claimant] else { continue }
+      decided.insert(claimant.id)
+      if claimant.kind == .inserted, claimant.base == nil {
+        try join(claimant, collision)
+      } else {
+        try giveBack(claimant, collision)
+      }
+    }
+  }
+
+  // MARK: Updates
+
+  /// Gives an updated record its former unique values back.
+  private mutating func giveBack(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
+    guard policy.givesUniqueValuesBack, change.kind == .updated, let base = change.base, let row = change.row,
+      isStored(collision)
+    else { throw refused(collision) }
+    if policy.discardsChanges, change.join == nil {
+      current[change.id] = nil
+      resolution.discarded.append(DiscardedChange(record: change.record, storeRow: base))
+      return
+    }
+    var (values, changed) = (row.values, change.changed)
+    for slot in collision.constraint.map(\.slotInRow) {
+      values[slot] = base[slot]
+      changed.remove(slot)
+    }
+    change.entity.derive(&values, mine: row, over: base, changesLists: change.changesLists)
+    for derived in change.entity.checked.derived where values[derived.slot] == base[derived.slot] {
+      changed.remove(derived.slot)
+    }
+    let written = Row.make(id: change.id, entity: change.entity, version: row.version, values: values)
+    put(change.rewritten(row: changed.isEmpty && !change.changesLists ? nil : written, changed: changed))
+  }
+
+  /// Whether the other record has the values in the store, and not only in the save.
+  private func isStored(_ collision: UniqueCollisions.Collision) -> Bool {
+    guard case .saved(let id) = collision.holder else { return true }
+    guard let holder = current[id], holder.kind == .updated else { return false }
+    return !collision.constraint.contains { holder.changed.contains($0.slotInRow) }
+  }
+
+  // MARK: Inserts
+
+  private mutating func join(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
+    guard !(change.object is any JoiningEqualRecord) else { throw refused(collision) }
+    let holder = targets[collision.holder.id] ?? collision.holder.id
+    let target = current[holder]
+    let entity: EntityDescription
+    let stored: Row
+    switch (target, collision.holder) {
+    case (let target?, _):
+      guard target.kind != .deleted, let row = target.row else { throw refused(collision) }
+      (entity, stored) = (target.entity, row)
+    case (nil, .stored(let row)): (entity, stored) = (row.entity, row)
+    // The holder is decided about in this round: the next round finds its present values.
+    case (nil, .saved): return
+    }
+    guard entity.isKind(of: change.entity) else { throw refused(collision, entity) }
+    try merge(change, into: target, stored, collision)
+  }
+
+  /// Makes the change of an inserted record a change of the record that has its unique values.
+  ///
+  /// - Parameters:
+  ///   - target: The change of that record in the same save; `nil` for none.
+  ///   - stored: The row of that record, as the store has it or as the save would write it.
+  private mutating func merge(
+    _ change: RecordChange, into target: RecordChange?, _ stored: Row, _ collision: UniqueCollisions.Collision
+  ) throws {
+    guard let inserted = change.row else { return }
+    let id = stored.id
+    resolution.joins.note(change, becoming: id, besides: target)
+    resolution.permanentIDs.join([change.record.id, change.id], to: id)
+    targets[change.id] = id
+    for (known, joined) in targets where joined == change.id { targets[known] = id }
+    let join = RecordJoin(id: id, entity: stored.entity, members: members(of: change, added: target))
+    let draft =
+      target.map { $0.rewritten(row: $0.row, changed: $0.changed, join: join) }
+      ?? RecordChange(
+        change.record, kind: .updated, base: stored, row: nil, changed: SlotSet(), join: join)
+    let lists = try listConflicts(of: draft)
+    var values = stored.values
+    for slot in 0..<inserted.count { values[slot] = inserted[slot] }
+    let mine = Row.make(id: id, entity: stored.entity, version: stored.version, values: values)
+    var conflict = Conflict(objectID: id, ancestor: nil, mine: mine, store: stored, lists: lists)
+    conflict.uniqueProperties = collision.constraint.map(\.name)
+    switch try policy.resolve(conflict, changed: change.record.assignedSlots, mergesProperties: false) {
+    case .write(let result): values = result
+    case .discard: values = stored.values
+    case .fail, .delete: throw refused(collision)
+    }
+    resolution.lists.decide(lists, of: draft, resolution.permanentIDs) { _ in false }
+    current[change.id] = nil
+    put(written(values, over: draft, stored, mine))
+    try restoreOneToOne(of: change, inserted, as: id, stored, values, collision)
+  }
+
+  /// The change that writes the decided values.
+  private func written(
+    _ decided: [AttributeValue], over draft: RecordChange, _ stored: Row, _ mine: Row
+  ) -> RecordChange {
+    var values = decided
+    let base = draft.base
+    draft.entity.derive(&values, mine: mine, over: base, changesLists: draft.changesLists)
+    let row = Row.make(
+      id: draft.id, entity: draft.entity, version: RecordChange.version(after: base), values: values)
+    guard let base else { return draft.rewritten(row: row, changed: SlotSet(values.indices)) }
+    let changed = SlotSet(values.indices.filter { values[$0] != base[$0] })
+    return draft.rewritten(row: changed.isEmpty && !draft.changesLists ? nil : row, changed: changed)
+  }
+
+  /// The members that the record has after the join: those of its own change, and those of the inserted record.
+  private func members(
+    of change: RecordChange, added target: RecordChange?
+  ) -> [RelationshipDescription: MemberChanges] {
+    let ids = resolution.permanentIDs
+    var result = target?.members ?? [:]
+    for (relationship, changes) in change.members where !changes.isEmpty {
+      var fresh = changes.mapped { ids[$0] }
+      // The order of the inserted record's members says nothing about the members that the other record has.
+      fresh.order = nil
+      result[relationship, default: MemberChanges()].merge(fresh, isOrdered: relationship.isOrdered)
+    }
+    return result
+  }
+
+  private mutating func listConflicts(of draft: RecordChange) throws -> [ListConflict] {
+    guard draft.kind == .inserted else { return try resolution.lists.lists(of: draft, resolution.permanentIDs) }
+    return draft.members.filter { $0.key.isOrdered && !$0.value.isEmpty }.map { relationship, changes in
+      ListConflict(relationship: relationship, ancestor: nil, mine: changes.added, store: [])
+    }
+  }
+
+  // MARK: One-to-one relationships
+
+  /// Has both sides of one-to-one relationships agree with the decided values: the former partner of the record loses its
+  /// reference, or the partner of the inserted record does.
+  private mutating func restoreOneToOne(
+    of change: RecordChange, _ inserted: Row, as id: ManagedObjectID, _ stored: Row, _ values: [AttributeValue],
+    _ collision: UniqueCollisions.Collision
+  ) throws {
+    for relationship in change.entity.relationships {
+      guard let slot = relationship.slot, let inverse = relationship.inverse, let side = inverse.slot else { continue }
+      for case .reference(let partner) in Set([inserted[slot], stored[slot]])
+      where values[slot] != .reference(partner) && partner != id {
+        try clear(side, of: targets[partner] ?? partner, if: [id, change.id], collision)
+      }
+    }
+  }
+
+  /// Clears a reference, if it leads to one of some records.
+  private mutating func clear(
+    _ slot: Int, of id: ManagedObjectID, if targets: Set<ManagedObjectID>, _ collision: UniqueCollisions.Collision
+  ) throws {
+    let context = resolution.context
+    let change: RecordChange
+    if let known = current[id] {
+      guard known.kind != .deleted else { return }
+      change = known
+    } else {
+      guard let row = try context.readingLatest({ try context.committedRow(id) }) else { return }
+      let record = PendingRecord(changing: row)
+      if let object = context.storage.registry.object(for: id), object.pending == nil { record.object = object }
+      resolution.unit.keeper.retain(record)
+      change = RecordChange(record, kind: .updated, base: row, row: nil, changed: SlotSet())
+    }
+    guard let row = change.row ?? change.base, case .reference(let target) = row[slot], targets.contains(target) else {
+      return
+    }
+    guard !change.entity.checked.required.contains(slot) else { throw refused(collision) }
+    var (values, changed) = (row.values, change.changed)
+    values[slot] = .null
+    if change.base?[slot] == .null { changed.remove(slot) } else { changed.insert(slot) }
+    let isWritten = change.kind == .inserted || !changed.isEmpty || change.changesLists
+    let written = Row.make(
+      id: id, entity: change.entity, version: RecordChange.version(after: change.base), values: values)
+    put(change.rewritten(row: isWritten ? written : nil, changed: changed))
+  }
+
+  // MARK: Refusals
+
+  /// The error of a collision that the policy does not resolve.
+  ///
+  /// - Parameter entity: The entity of the other record, if an inserted record cannot become a record of it.
+  private func refused(_ collision: UniqueCollisions.Collision, _ entity: EntityDescription? = nil) -> CoherenceError {
+    var error = refusal
+    let name = collision.claimant.entity.name
+    let names = collision.constraint.map(\.name)
+    if let entity {
+      let inserted = current[collision.claimant]?.entity.name ?? name
+      error.message =
+        "A record of '\(entity.name)' has the values of the inserted record of '\(inserted)' in "
+        + "\(names.map { "'\($0)'" }.joined(separator: ", ")), and the inserted record cannot become a record of that "
+        + "entity; change the present record, or give the new one other values."
+    }
+    error.objectIDs = [collision.claimant, collision.holder.id]
+    error.uniqueness = UniquenessViolation(
+      entityName: collision.constraint.first?.entity.name ?? name, propertyNames: names, values: collision.values)
+    return error
+  }
+}
