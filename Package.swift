@@ -200,22 +200,27 @@ let package = Package(
       name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory", "TestRandom"], path: "Tests/Core",
       swiftSettings: strict),
     .testTarget(
-      name: "InMemoryTests", dependencies: ["CoherenceInMemory", "CoherenceConformance"], path: "Tests/InMemory",
+      name: "InMemoryTests", dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherenceConformance"],
+      path: "Tests/InMemory",
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteTests",
       dependencies: [
-        "CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", "TestRandom", "TestSupport", grdb,
+        "CoherenceCore", "CoherenceSQL", "CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", "TestRandom",
+        "TestSupport", grdb,
       ],
       path: "Tests/SQLite", swiftSettings: strict),
     .testTarget(
       name: "PostgreSQLTests",
-      dependencies: ["CoherencePostgreSQL", "CoherenceConformance", "TestRandom", "TestSupport"],
+      dependencies: [
+        "CoherenceCore", "CoherenceSQL", "CoherencePostgreSQL", "CoherenceConformance", "TestRandom", "TestSupport",
+      ],
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
       dependencies: [
-        "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport",
+        "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL",
+        "TestSupport",
         logging,
       ],
       path: "Tests/Strategies", swiftSettings: strict),
@@ -223,7 +228,8 @@ let package = Package(
       name: "LiveResultsTests", dependencies: ["CoherenceCore", "CoherenceStrategies", "TestRandom", "TestSupport"],
       path: "Tests/LiveResults", swiftSettings: strict),
     .testTarget(
-      name: "UndoTests", dependencies: ["CoherenceStrategies", "TestRandom", "TestSupport"], path: "Tests/Undo",
+      name: "UndoTests", dependencies: ["CoherenceCore", "CoherenceStrategies", "TestRandom", "TestSupport"],
+      path: "Tests/Undo",
       swiftSettings: strict),
     .testTarget(
       name: "ReconciliationTests",
@@ -243,7 +249,8 @@ let package = Package(
     .testTarget(
       name: "OutboxTests",
       dependencies: [
-        "CoherenceOutbox", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", "CoherencePostgreSQL",
+        "CoherenceCore", "CoherenceOutbox", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory",
+        "CoherencePostgreSQL",
         "CoherenceSQLite", "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Outbox", swiftSettings: strict),
@@ -268,7 +275,8 @@ let package = Package(
     .testTarget(
       name: "ActionsTests",
       dependencies: [
-        "CoherenceActions", "CoherenceMapping", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite",
+        "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceMapping", "CoherenceInMemory",
+        "CoherencePostgreSQL", "CoherenceSQLite",
         "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
@@ -303,6 +311,7 @@ let package = Package(
     .testTarget(
       name: "ServiceTests",
       dependencies: [
+        "CoherenceCore",
         // The face is a dependency so that the build of the tests has every module that the documentation describes.
         "Coherence", "CoherenceService", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", lifecycle,
         lifecycleTestKit, logging,
@@ -318,7 +327,10 @@ let package = Package(
       path: "Tests/Telemetry", swiftSettings: strict),
     .testTarget(
       name: "DifferentialTests",
-      dependencies: ["CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],
+      dependencies: [
+        "CoherenceCore", "CoherenceSQL", "CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite",
+        "CoherencePostgreSQL",
+      ],
       path: "Tests/Differential", swiftSettings: strict),
     .target(name: "ThreadSanitizerSupport", path: "Tests/ThreadSanitizer"),
     .testTarget(
@@ -327,7 +339,8 @@ let package = Package(
     .testTarget(
       name: "FaultTests",
       dependencies: [
-        "CoherenceConformance", "CoherenceMapping", "CoherenceOutbox", "CoherencePersistedActions", "CoherenceSQL",
+        "CoherenceActions", "CoherenceCore", "CoherenceConformance", "CoherenceMapping", "CoherenceOutbox",
+        "CoherencePersistedActions", "CoherenceSQL",
         "CoherenceSQLite", "CoherencePostgreSQL", "CoherenceStrategies", "PreparedProcess", "TestSupport", sqlite,
         logging,
       ],
