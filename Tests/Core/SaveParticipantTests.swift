@@ -103,11 +103,11 @@ import Testing
   @Test func `a save without participants is not recorded, nor one of a context that records nothing`() throws {
     let context = ManagedObjectContext(coordinator: coordinator)
     #expect(context.recordsChanges && context.transactionAuthor == nil)
-    #expect(SaveRecording(of: context, in: coordinator, PermanentIDs()) == nil)
+    #expect(SaveRecording(of: context, in: coordinator) == nil)
     coordinator.addSaveParticipant(Registrar("Car"))
-    #expect(SaveRecording(of: context, in: coordinator, PermanentIDs()) != nil)
+    #expect(SaveRecording(of: context, in: coordinator) != nil)
     context.recordsChanges = false
-    #expect(SaveRecording(of: context, in: coordinator, PermanentIDs()) == nil)
+    #expect(SaveRecording(of: context, in: coordinator) == nil)
   }
 
   @Test func `a record of a participant has the derived values of its entity`() throws {
