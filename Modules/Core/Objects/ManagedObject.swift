@@ -227,8 +227,9 @@ extension ManagedObject {
     return recordID
   }
 
-  /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
-  /// context was reset. May be asked from any thread.
+  /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, after the context was
+  /// reset, and after the object's record became a stored one of which the context has another object, see
+  /// ``MergePolicy``. May be asked from any thread.
   public final var managedObjectContext: ManagedObjectContext? {
     flags.contains(.detached) ? nil : storage?.context
   }

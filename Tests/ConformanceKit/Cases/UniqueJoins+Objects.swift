@@ -186,16 +186,36 @@ extension ConformanceSubject {
         let note = try context.make("Note", ["name": "n"])
         try note.setObjects(tags, for: "tags")
         try context.save()
-        try expectEqual(try note.labels(of: "tags"), ["a", "b", "c"])
+        try expectEqual(try note.labels(of: "tags"), ["A", "B", "C"])
       }
       try stack.read { context in
-        try expectEqual(try context.one("Note").labels(of: "tags"), ["a", "b", "c"])
+        try expectEqual(try context.one("Note").labels(of: "tags"), ["A", "B", "C"])
         try expectEqual(try context.number(of: "Tag"), 3)
       }
     }
   }
 
   @CasesBuilder static var joinPositions: [Case] {
+    Case("a list with an inserted record and the stored record has the record once", model: Labels.model) { stack in
+      _ = try store(stack, ["name": "a"])
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let note = try context.make("Note", ["name": "n"])
+        let (stored, other) = (try context.one("Tag"), try context.make("Tag", ["name": "b"]))
+        try note.setObjects([stored, other], for: "list")
+        try note.setObjects([stored], for: "tags")
+        try context.save()
+        let tag = try context.make("Tag", ["name": "a"])
+        for name in ["list", "tags"] { try note.setObjects(note.objects(for: name) + [tag], for: name) }
+        try context.save()
+        try expectEqual(try note.objects(for: "list"), [other, stored])
+        try expectEqual(try note.objects(for: "tags"), [stored])
+      }
+      try stack.read { context in
+        try expectEqual(try context.one("Note").labels(of: "list"), ["B", "A"])
+        try expectEqual(try context.one("Note").labels(of: "tags"), ["A"])
+      }
+    }
     Case("ordered members of an inserted record come behind the stored record's", model: Labels.model) { stack in
       try stack.write { context in
         let tag = try context.make("Tag", ["name": "a"])
@@ -242,7 +262,7 @@ extension ConformanceSubject {
       for policy in [MergePolicy.objectTrumps, .storeTrumps] {
         let attempts = Mutex(0)
         interposition.beforeSave { request in
-          guard request.isOf("Tag"), !request.deletesOnly else { return }
+          guard request.inserts("Note") else { return }
           let attempt = attempts.withLock { attempts in
             attempts += 1
             return attempts
@@ -255,12 +275,16 @@ extension ConformanceSubject {
           let tag = try context.make("Tag", ["name": "a", "colour": "blue"])
           let note = try context.make("Note", ["name": "n"])
           try note.setObjects([tag], for: "tags")
+          try context.make("Step", ["name": "s"]).setObject(tag, for: "tag")
           try context.save()
           interposition.beforeSave(nil)
           try expectEqual(try note.objects(for: "tags"), [tag])
+          try expectEqual(try tag.labels(of: "steps"), ["s"])
         }
         try expectEqual(try self.tag(stack, ["colour"]), [.string("blue")])
-        try stack.write { context in for note in try context.all("Note") { context.delete(note) } }
+        try stack.write { context in
+          for object in try context.all("Note") + context.all("Step") { context.delete(object) }
+        }
       }
     }
     Case("a stored record that changes before it is joined keeps the later change", model: Labels.model) { stack in
@@ -325,7 +349,7 @@ extension ConformanceSubject {
         try tag.setValue("b", for: "name")
         try context.save()
         try expectEqual([interposition.saveCount, interposition.fetchCount], [2, 0])
-        try context.make("Tag", ["name": "b"])
+        try context.make("Tag", ["name": "b", "colour": "blue"])
         try context.save()
         try expectEqual(interposition.saveCount, 4, "the number of saves")
         let fetches = interposition.fetchCount
@@ -339,23 +363,10 @@ extension ConformanceSubject {
 }
 
 extension StoreSaveRequest {
-  /// Whether the request writes records of an entity.
-  fileprivate func isOf(_ name: String) -> Bool {
+  /// Whether the request inserts records of an entity.
+  fileprivate func inserts(_ name: String) -> Bool {
     steps.contains { step in
-      switch step {
-      case .insert(let entity, _), .delete(let entity, _): entity.name == name
-      case .update(let entity, _, _): entity.name == name
-      default: false
-      }
-    }
-  }
-
-  fileprivate var deletesOnly: Bool {
-    steps.allSatisfy { step in
-      switch step {
-      case .delete, .unlink, .fix: true
-      default: false
-      }
+      if case .insert(let entity, _) = step { entity.name == name } else { false }
     }
   }
 }

@@ -269,11 +269,12 @@ extension ConformanceSubject {
       model: Labels.model
     ) { stack in
       let id = try store(stack, ["name": "a", "code": "1"])
-      _ = try store(stack, ["name": "b", "code": "2"])
+      let other = try store(stack, ["name": "b", "code": "2"])
       let context = stack.context(.objectTrumps)
       try context.performAndWait {
         let tag = try context.make("Tag", ["name": "a", "code": "2"])
-        try expectThrows(.uniquenessViolated) { try context.save() }
+        let error = try expectThrows(.uniquenessViolated) { try context.save() }
+        try expectEqual(error.objectIDs, [tag.objectID, other])
         try expect(tag.isInserted && tag.objectID.isTemporaryID, "the object to stay inserted")
         try expectEqual(try tag.value(for: "code"), .string("2"))
         context.mergePolicy = .storeTrumps

@@ -27,6 +27,7 @@ enum Labels {
       Attribute("name", .string)
       Relationship("tags", toMany: "Tag", inverse: "notes")
       Relationship("main", toOne: "Tag", inverse: nil)
+      Relationship("list", toMany: "Tag", inverse: nil, ordered: true)
     }
     Entity("Step", uniqueness: [["tag", "number"]]) {
       Attribute("name", .string)

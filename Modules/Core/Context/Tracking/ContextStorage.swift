@@ -395,10 +395,4 @@ final class ContextStorage: @unchecked Sendable {
     generations[relationship, default: 0] += 1
     kept.invalidateLists(of: relationship)
   }
-
-  /// Removes an object that leaves the context, so that no lookup finds it any more.
-  func unregister(_ object: ManagedObject) {
-    kept.forget(object)
-    registry.remove(object, id: object.recordID)
-  }
 }

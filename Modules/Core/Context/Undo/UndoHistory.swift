@@ -18,7 +18,9 @@
 /// An undo is an ordinary change of the context: it is not saved before the next save, observers are notified, and
 /// ``redo()`` reverts it. It survives saves: the undo of a saved change is a new edit of the saved record, and the undo
 /// of a saved delete inserts the same object as a new record, with another identifier. Records that other writers
-/// deleted since are left out. A rollback and a reset of the context remove all groups.
+/// deleted since are left out. A rollback and a reset of the context remove all groups. A save in which an inserted record
+/// becomes a stored one, see ``MergePolicy``, removes the insert and its values from the history: an undo leaves the stored
+/// record, and takes back the changes of other records that lead to it.
 ///
 /// The history retains the objects of its groups. A change costs some tens of nanoseconds more while it is recorded; the
 /// first change of an ordered relationship in a group reads and copies the list. An undo costs what the changes cost.

@@ -25,20 +25,26 @@ extension ConflictResolution {
   /// Takes all joins back, because a record that inserted records became is gone.
   mutating func separateAll() throws {
     var changes = unit.changes
+    var separated: [ManagedObjectID: ManagedObjectID] = [:]
     for id in joins.targets {
       changes.removeAll { $0.id == id && $0.join != nil }
-      changes += separate(id)
+      changes += separate(id, &separated)
     }
-    try rebuild(from: changes)
+    try rebuild(from: changes.map { $0.redirected(separated) })
   }
 
   /// Takes the joins of a record back.
   ///
+  /// - Parameter separated: Receives the inserted record that references to the record led to before.
   /// - Returns: The changes from before them.
-  mutating func separate(_ id: ManagedObjectID) -> [RecordChange] {
+  mutating func separate(
+    _ id: ManagedObjectID, _ separated: inout [ManagedObjectID: ManagedObjectID]
+  ) -> [RecordChange] {
     let originals = joins.separate(id)
     permanentIDs.separate(originals.flatMap { [$0.record.id, $0.id] })
     lists.forget(id)
+    // Of references to a record that the save changed before, it is not known which of them led to an inserted record.
+    if let first = originals.first, !originals.contains(where: { $0.id == id }) { separated[id] = first.id }
     return originals
   }
 }
@@ -145,7 +151,7 @@ private struct JoinRound {
   ) throws {
     guard let inserted = change.row else { return }
     let id = stored.id
-    resolution.joins.note(change, becoming: id, besides: target)
+    resolution.joins.note(change, becoming: id, besides: target, in: resolution.store.environment.model)
     resolution.permanentIDs.join([change.record.id, change.id], to: id)
     targets[change.id] = id
     for (known, joined) in targets where joined == change.id { targets[known] = id }
@@ -160,27 +166,30 @@ private struct JoinRound {
     let mine = Row.make(id: id, entity: stored.entity, version: stored.version, values: values)
     var conflict = Conflict(objectID: id, ancestor: nil, mine: mine, store: stored, lists: lists)
     conflict.uniqueProperties = collision.constraint.map(\.name)
-    switch try policy.resolve(conflict, changed: change.record.assignedSlots, mergesProperties: false) {
+    let assigned = change.assignedSlots
+    switch try policy.resolve(conflict, changed: assigned, mergesProperties: false) {
     case .write(let result): values = result
     case .discard: values = stored.values
     case .fail, .delete: throw refused(collision)
     }
     resolution.lists.decide(lists, of: draft, resolution.permanentIDs) { _ in false }
     current[change.id] = nil
-    put(written(values, over: draft, stored, mine))
+    put(written(values, assigned.union(target?.assignedSlots ?? SlotSet()), over: draft, mine))
     try restoreOneToOne(of: change, inserted, as: id, stored, values, collision)
   }
 
   /// The change that writes the decided values.
+  ///
+  /// - Parameter assigned: The slots of an inserted record that were assigned.
   private func written(
-    _ decided: [AttributeValue], over draft: RecordChange, _ stored: Row, _ mine: Row
+    _ decided: [AttributeValue], _ assigned: SlotSet, over draft: RecordChange, _ mine: Row
   ) -> RecordChange {
     var values = decided
     let base = draft.base
     draft.entity.derive(&values, mine: mine, over: base, changesLists: draft.changesLists)
     let row = Row.make(
       id: draft.id, entity: draft.entity, version: RecordChange.version(after: base), values: values)
-    guard let base else { return draft.rewritten(row: row, changed: SlotSet(values.indices)) }
+    guard let base else { return draft.rewritten(row: row, changed: assigned) }
     let changed = SlotSet(values.indices.filter { values[$0] != base[$0] })
     return draft.rewritten(row: changed.isEmpty && !draft.changesLists ? nil : row, changed: changed)
   }
@@ -269,9 +278,19 @@ private struct JoinRound {
         + "\(names.map { "'\($0)'" }.joined(separator: ", ")), and the inserted record cannot become a record of that "
         + "entity; change the present record, or give the new one other values."
     }
-    error.objectIDs = [collision.claimant, collision.holder.id]
+    // An inserted record that became a stored one before is known by its own identifier.
+    let claimant = current[collision.claimant].flatMap { $0.isTakeover ? $0.record.id : nil }
+    error.objectIDs = [claimant ?? collision.claimant, collision.holder.id]
     error.uniqueness = UniquenessViolation(
       entityName: collision.constraint.first?.entity.name ?? name, propertyNames: names, values: collision.values)
     return error
+  }
+}
+
+extension RecordChange {
+  /// The assigned slots of an inserted record, with those of the records that joined it; all changed slots of any other
+  /// record.
+  fileprivate var assignedSlots: SlotSet {
+    kind == .inserted && join == nil ? record.assignedSlots : changed
   }
 }

@@ -52,6 +52,7 @@ struct ConflictResolution {
   ) throws -> [RecordChange] {
     var unresolved: [Conflict] = []
     var kept: [RecordChange] = []
+    var separated: [ManagedObjectID: ManagedObjectID] = [:]
     for change in unit.changes {
       guard let storeRow = reported[change.id].map(\.storeRow) else {
         kept.append(change)
@@ -59,7 +60,7 @@ struct ConflictResolution {
       }
       if storeRow == nil, change.join != nil {
         // The stored record that an inserted record became is deleted by now.
-        kept += separate(change.id)
+        kept += separate(change.id, &separated)
         continue
       }
       if let rebased = rebasedOntoDerived(change, storeRow) {
@@ -92,7 +93,7 @@ struct ConflictResolution {
       }
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
-    return kept
+    return separated.isEmpty ? kept : kept.map { $0.redirected(separated) }
   }
 
   /// A change on top of a row that differs from the change's base in derived values alone, which no policy has to decide

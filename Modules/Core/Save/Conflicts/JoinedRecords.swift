@@ -19,7 +19,10 @@ struct JoinedRecords {
   ///
   /// - Parameters:
   ///   - target: The change of that record in the same unit; `nil` when the unit has none.
-  mutating func note(_ change: RecordChange, becoming id: ManagedObjectID, besides target: RecordChange?) {
+  ///   - model: The model of the store.
+  mutating func note(
+    _ change: RecordChange, becoming id: ManagedObjectID, besides target: RecordChange?, in model: ManagedObjectModel
+  ) {
     var known = originals[id] ?? (target?.join == nil ? [target].compactMap(\.self) : [])
     known += originals.removeValue(forKey: change.id) ?? [change]
     originals[id] = known
@@ -27,12 +30,11 @@ struct JoinedRecords {
       absorbed[index] = Absorbed(record: absorbed[index].record, id: id)
     }
     if target != nil { absorbed.append(Absorbed(record: change.record, id: id)) }
-    for relationship in change.record.entity.relationships {
-      if relationship.isToMany {
-        guard change.members[relationship]?.isEmpty == false else { continue }
-        outdated.insert(relationship)
-      }
-      if let inverse = relationship.inverse, inverse.isToMany { outdated.insert(inverse) }
+    // Lists with the record may have the other record too, and lists of the other record lack the record's members.
+    let root = change.entity.root
+    for relationship in model.entities.flatMap(\.relationships)
+    where relationship.isToMany && (relationship.destination.root === root || relationship.entity.root === root) {
+      outdated.insert(relationship)
     }
   }
 
