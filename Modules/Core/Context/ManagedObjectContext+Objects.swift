@@ -89,6 +89,7 @@ extension ManagedObjectContext {
     operating {
       processInboxIfUsedDirectly()
       let id = current(id)
+      defer { if id.isTemporaryID { exposeTemporaryID(id) } }
       if let object = storage.registry.object(for: id) { return object }
       if let object = try? fault(for: id, of: id.entity) { return object }
       // The row, which names the entity, is missing: any entity of the hierarchy will do.
@@ -107,6 +108,8 @@ extension ManagedObjectContext {
       let object = try fault(for: current(id), of: id.entity)
       if object.flags.contains(.detached) || object.pending?.kind == .deleted { throw object.deletedError() }
       try object.loadRow()
+      // The caller has the temporary identifier of a parent's record, and may ask by it again after the save.
+      if object.recordID.isTemporaryID { exposeTemporaryID(object.recordID) }
       return object
     }
   }

@@ -38,6 +38,7 @@ extension ManagedObjectContext {
         // Kept until the end: the context does not retain clean objects.
         var found = try loadedObjects(ids)
         let result = try ids.compactMap { id in try found[id].flatMap { try $0.ifPresent(as: type) } }
+        for object in result where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
         group(result)
         found.removeAll()
         return result
