@@ -267,9 +267,9 @@ let package = Package(
     .testTarget(
       name: "ModelMacrosTests",
       dependencies: [
-        "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory", syntax("SwiftDiagnostics"),
-        syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"), syntax("SwiftSyntaxMacroExpansion"),
-        syntax("SwiftSyntaxMacros"),
+        "CoherenceCore", "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory",
+        syntax("SwiftDiagnostics"), syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"),
+        syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"),
       ],
       path: "Tests/ModelMacros", swiftSettings: strict),
     .testTarget(
@@ -340,9 +340,8 @@ let package = Package(
       name: "FaultTests",
       dependencies: [
         "CoherenceActions", "CoherenceCore", "CoherenceConformance", "CoherenceMapping", "CoherenceOutbox",
-        "CoherencePersistedActions", "CoherenceSQL",
-        "CoherenceSQLite", "CoherencePostgreSQL", "CoherenceStrategies", "PreparedProcess", "TestSupport", sqlite,
-        logging,
+        "CoherencePersistedActions", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", "CoherenceStrategies",
+        "PreparedProcess", "TestSupport", sqlite, logging,
       ],
       path: "Tests/Faults", swiftSettings: strict),
   ]
