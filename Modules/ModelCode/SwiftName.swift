@@ -63,9 +63,9 @@ enum SwiftName {
   /// The properties of every managed object, and the members that the macro writes into a class. A variable may have the
   /// name of another method.
   static let members: Set<String> = [
-    "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue", "initializeDefaults",
-    "isDeleted", "isFault", "isInserted", "isUnavailable", "isUpdated", "managedObjectContext", "objectID",
-    "Properties", "propertyNames", "Snapshot", "version",
+    "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue",
+    "hasPersistentChangedValues", "initializeDefaults", "isDeleted", "isFault", "isInserted", "isUnavailable",
+    "isUpdated", "managedObjectContext", "objectID", "Properties", "propertyNames", "Snapshot", "version",
   ]
   /// The members of the snapshots of entities with a parent.
   static let subentityMembers: Set<String> = ["inherited"]

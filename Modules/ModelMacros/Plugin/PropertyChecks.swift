@@ -32,9 +32,10 @@ struct PropertyChecks {
 
   /// The members of `ManagedObject`, and the members that the macro writes.
   private static let reserved: Set<String> = [
-    "entity", "objectID", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
-    "isUnavailable", "version", "description", "hashValue", "Properties", "Snapshot", "snapshot", "entityName",
-    "entityDeclaration", "propertyNames", "initializeDefaults", "self", "Type", "Protocol",
+    "entity", "objectID", "managedObjectContext", "hasChanges", "hasPersistentChangedValues", "isInserted",
+    "isUpdated", "isDeleted", "isFault", "isUnavailable", "version", "description", "hashValue", "Properties",
+    "Snapshot", "snapshot", "entityName", "entityDeclaration", "propertyNames", "initializeDefaults", "self", "Type",
+    "Protocol",
   ]
 
   private var nameProblems: [Diagnostic] {
