@@ -56,6 +56,21 @@ struct OptimisticListTests {
     #expect(ids == [1, 2, 3])
   }
 
+  @Test func `a confirmed change that stores a list and removes an entity of it keeps its list`() {
+    storeList(1, 2, 3)
+    for stored in [[3], [3, 2]] {
+      let change = store.optimistically { draft in
+        draft.store(stored.map { Leaf($0) }, named: .all)
+        draft.remove(Leaf.self, id: 3)
+      }
+      let expected = stored.filter { $0 != 3 }
+      #expect(ids == expected)
+      change.commit()
+      #expect(ids == expected)
+      storeList(1, 2, 3)
+    }
+  }
+
   @Test func `a change can remove, replace and append entries`() {
     storeList(1, 2, 3)
     let change = store.optimistically { draft in

@@ -15,7 +15,8 @@ extension TentativeChange {
       guard let node, node !== value.node else { continue }
       substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
     }
-    confirmAliasEdits(substituting: substitutes)
+    substitute(substitutes)
+    confirmAliasEdits()
     revert()
     return withExtendedLifetime(kept) { stored }
   }
@@ -38,13 +39,11 @@ extension TentativeChange {
     return values.map { touched.contains($0.id) ? nil : next.next() }
   }
 
-  /// Edits of other changes may name the temporary entities too.
-  private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
-    if !substitutes.isEmpty {
-      for entry in core.optimistic.openChanges.flatMap(\.participants) {
-        entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
-      }
+  /// Has the edits of aliases name the stored entities. Edits of other changes may name the temporary entities too.
+  private func substitute(_ substitutes: [ObjectIdentifier: Handle?]) {
+    guard !substitutes.isEmpty else { return }
+    for entry in core.optimistic.openChanges.flatMap(\.participants) {
+      entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
     }
-    for entry in participants where entry.alias != nil { entry.confirm() }
   }
 }

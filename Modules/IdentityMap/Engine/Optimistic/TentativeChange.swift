@@ -65,12 +65,17 @@ final class TentativeChange: @unchecked Sendable {
     isEnding = false
   }
 
+  /// Confirms all effects and ends the change. Aliases are confirmed first: the removal of an entity drops the open edits
+  /// of an alias that need the entity.
   func confirm() {
     isEnding = true
-    for entry in participants { entry.confirm() }
+    confirmAliasEdits()
+    for entry in participants where entry.alias == nil { entry.confirm() }
     isEnding = false
     releaseParticipants()
   }
+
+  func confirmAliasEdits() { for entry in participants where entry.alias != nil { entry.confirm() } }
 
   /// Reverts the change after the release of the user's object; again when a rollback undoes the reversion.
   func abandon() {
