@@ -111,6 +111,22 @@ struct ObservedObjectTests {
     #expect(track.object.title == "b")
   }
 
+  @Test(arguments: ["b", "a"])
+  func `an edit that another reader has read before the end of the turn notifies both readers`(last: String) throws {
+    let stack = try Stack(.inMemory)
+    let object = try stack.savedTrack("a")
+    let track = try stack.view.observed(object)
+    let (first, second) = (Reader(), Reader())
+    first.follow { _ = track.title }
+    stack.view.performAndWait {
+      object.title = "b"
+      second.follow { _ = track.title }
+      object.title = last
+    }
+    #expect(first.notifications == 1 && second.notifications == 1)
+    #expect(track.title == last)
+  }
+
   @Test(arguments: Backend.available)
   func `edits of the object, a rollback and a save notify at the end of the turn`(backend: Backend) throws {
     let stack = try Stack(backend)

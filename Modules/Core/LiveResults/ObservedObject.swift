@@ -23,7 +23,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
 
   private let context: ManagedObjectContext
   private let registrar = ObservationRegistrar()
-  /// The values of the properties that were read, as readers know them.
+  /// The properties that readers have read, with the values that they know.
   private var reads: [AnyKeyPath: any ReadValue<Object>] = [:]
   private var isFollowing = false
   private var isGone = false
@@ -60,16 +60,20 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     set {
       registrar.withMutation(of: self, keyPath: \.[read: keyPath]) {
         object[keyPath: keyPath] = newValue
-        if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, of: object) }
+        if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, object[keyPath: keyPath]) }
       }
     }
   }
 
   private func tracked<Value>(_ keyPath: KeyPath<Object, Value>) -> Value {
     registrar.access(self, keyPath: \.[read: keyPath])
-    let property = ReadProperty(keyPath, of: object)
-    reads[keyPath] = property
-    return property.value
+    let value = object[keyPath: keyPath]
+    guard var known = reads[keyPath] as? ReadProperty<Object, Value> else {
+      reads[keyPath] = ReadProperty(keyPath, value)
+      return value
+    }
+    if known.note(value) { reads[keyPath] = known }
+    return value
   }
 
   /// Stands for a property of the object in the registrar.
@@ -95,28 +99,41 @@ extension ObservedObject: ResultSink {
   }
 }
 
-/// The value of a property as a reader knows it.
+/// A property that readers have read, with the value that they know.
 private protocol ReadValue<Object> {
   associatedtype Object: ManagedObject
 
-  /// Takes the present value of the property, and returns whether it differs from the known one.
+  /// Takes the present value of the property, and returns whether a reader knows another one.
   mutating func isOutdated(by object: Object) -> Bool
 }
 
 private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
   private let keyPath: KeyPath<Object, Value>
-  private(set) var value: Value
+  private var value: Value
+  /// Whether readers know different values: an edit was read before its notification.
+  private var isMixed = false
 
-  init(_ keyPath: KeyPath<Object, Value>, of object: Object) {
+  init(_ keyPath: KeyPath<Object, Value>, _ value: Value) {
     self.keyPath = keyPath
-    value = object[keyPath: keyPath]
+    self.value = value
+  }
+
+  /// Notes the value that a further reader has read, and returns whether it is the first different one.
+  mutating func note(_ read: Value) -> Bool {
+    guard !isMixed, differs(from: read) else { return false }
+    isMixed = true
+    return true
   }
 
   mutating func isOutdated(by object: Object) -> Bool {
     let present = object[keyPath: keyPath]
-    defer { value = present }
+    defer { (value, isMixed) = (present, false) }
+    return isMixed || differs(from: present)
+  }
+
+  private func differs(from other: Value) -> Bool {
     guard let known = value as? any Equatable else { return true }
-    return !known.equals(present)
+    return !known.equals(other)
   }
 }
 
