@@ -90,6 +90,7 @@ struct MigrationTests {
 
   private func steps(_ stack: OutboxStack) throws -> [OutboxStep] {
     let context = stack.outbox.newContext()
+    try stack.outbox.makeEntries()
     return try context.performAndWait { try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10).steps }
   }
 }

@@ -11,6 +11,7 @@ import TestSupport
 struct SelectionTests {
   private func steps(_ stack: OutboxStack, limit: Int = 10) throws -> [OutboxStep] {
     let context = stack.outbox.newContext()
+    try stack.outbox.makeEntries()
     return try context.performAndWait {
       try stack.outbox.selection(in: context, at: stack.clock.now, limit: limit).steps
     }
@@ -94,6 +95,47 @@ struct SelectionTests {
     #expect(step.kind == .insert && step.head.recordID == item)
     try acknowledge(step, in: stack)
     #expect(try await stack.outbox.counts().total == 0)
+  }
+
+  // MARK: Saves during a search
+
+  @Test(arguments: Backend.available)
+  func `an edit saved after the log was read goes into one request with the older entry of its record`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let milk = try stack.saveItem("Milk")
+    let bread = try stack.saveItem("Bread")
+    try stack.outbox.makeEntries()
+    try stack.change(milk) { $0.title = "Oat milk" }
+    let early = try selectionWithoutLog(stack)
+    #expect(early.steps.map(\.head.recordID) == [bread] && !early.isComplete)
+    let found = try steps(stack)
+    #expect(found.map(\.head.recordID) == [milk, bread] && found.first?.entries.count == 2)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an entry made by a merge waits for an earlier save in the log`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let bread = try stack.saveItem("Bread")
+    try stack.outbox.makeEntries()
+    let list = try stack.saveList("Home")
+    let item = try stack.saveItem("Milk", in: list)
+    // A merge makes the entries of its own records only.
+    let merge = stack.outbox.newContext()
+    try merge.performAndWait {
+      try merge.makeLoggedEntries(of: [item])
+      try merge.save()
+    }
+    let early = try selectionWithoutLog(stack)
+    #expect(early.steps.map(\.head.recordID) == [bread] && !early.isComplete)
+    #expect(Set(try steps(stack).map(\.head.recordID)) == [bread, list])
+  }
+
+  /// Selects as a search whose log was read before the last saves.
+  private func selectionWithoutLog(_ stack: OutboxStack) throws -> OutboxSelection {
+    let context = stack.outbox.newContext()
+    return try context.performAndWait { try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10) }
   }
 
   @Test(arguments: Backend.available)

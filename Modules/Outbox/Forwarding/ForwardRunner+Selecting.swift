@@ -44,6 +44,7 @@ extension ForwardRunner {
     return try await outbox.newContext().perform { context in
       let now = outbox.options.now()
       let limit = callLimit * desk.largestBatch
+      if limit > 0 { try outbox.makeEntries() }
       let found = try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
         guard node.claimant == claimant else { return .untilLeaseEnds }
         // A claim without an edit: the store has applied it although its save reported a failure.

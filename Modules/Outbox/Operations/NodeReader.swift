@@ -4,6 +4,8 @@ import Foundation
 /// Reads entries of all stores in pages from the oldest on, without their values.
 struct NodeReader {
   private let context: ManagedObjectContext
+  /// The transaction of the first save that is not read yet, because it is still in the log.
+  private let bound: Int64
   private(set) var nodes: [OutboxNode] = []
   /// The sequence up to which all entries were read.
   private(set) var end = Int64.min
@@ -14,11 +16,17 @@ struct NodeReader {
   /// reachable rarely has more entries. A longer outbox reads these entries in vain, before it reads pages by state.
   private static let fewEntries = 128
 
-  init(in context: ManagedObjectContext) { self.context = context }
+  init(in context: ManagedObjectContext, before bound: Int64) {
+    self.context = context
+    self.bound = bound
+  }
 
-  /// The entries of the completely read saves, by store.
+  /// The transaction up to which all saves are known: they are completely read, and the log has no earlier save.
+  var knownEnd: Int64 { min(end, bound - 1) }
+
+  /// The entries of the known saves, by store.
   var completeNodes: [StoreIdentifier: [OutboxNode]] {
-    let end = end
+    let end = knownEnd
     var result: [StoreIdentifier: [OutboxNode]] = [:]
     for node in nodes where node.transaction <= end {
       if let store = node.id.storeIdentifier { result[store, default: []].append(node) }
@@ -27,7 +35,10 @@ struct NodeReader {
   }
 
   /// The records of ``completeNodes``.
-  var records: Set<OutboxRecord> { Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record)) }
+  var records: Set<OutboxRecord> {
+    let end = knownEnd
+    return Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record))
+  }
 
   /// Sets the validity of each claim.
   mutating func judgeClaims(_ validity: (OutboxNode) -> ClaimValidity) {

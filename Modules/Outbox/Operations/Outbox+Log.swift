@@ -56,7 +56,7 @@ extension Outbox {
     return Array(try context.fetch(request).filter { !$0.isStored(in: readOnly) }.prefix(limit))
   }
 
-  private var readOnlyStores: Set<StoreIdentifier> {
+  var readOnlyStores: Set<StoreIdentifier> {
     Set(coordinator.persistentStores.filter(\.environment.isReadOnly).map(\.identifier))
   }
 

@@ -11,7 +11,9 @@ extension Outbox {
   /// entries of the same records wait for the next call. The cost grows with the number of waiting entries before the
   /// sendable ones.
   ///
-  /// Called inside of the context. Values over 32 KB are left out, see ``loaded(_:in:)``.
+  /// Called inside of the context, after ``makeEntries(through:limit:)``. Saves of the time in between are still in the
+  /// log: their records, and all later saves, wait for the next call. Values over 32 KB are left out, see
+  /// ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.
@@ -24,8 +26,8 @@ extension Outbox {
     validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
   ) throws -> OutboxSelection {
     guard limit > 0 else { return OutboxSelection() }
-    try makeEntries()
-    var reader = NodeReader(in: context)
+    let unread = try UnreadLog(in: context, except: readOnlyStores)
+    var reader = NodeReader(in: context, before: unread.start)
     var size = 1024
     while true {
       try reader.read(size)
@@ -34,21 +36,22 @@ extension Outbox {
       var ready: [(store: StoreIdentifier, record: CausalGraph.Ready)] = []
       for (store, nodes) in reader.completeNodes {
         let graph = CausalGraph(nodes)
-        ready += graph.ready(at: date, limit: limit, longestWait: maximumDelay).map { (store, $0) }
+        ready += graph.ready(at: date, limit: limit, longestWait: maximumDelay).lazy
+          .filter { !unread.changes($0.record) }.map { (store, $0) }
       }
       if ready.count >= limit || reader.isAtEnd {
-        var (selection, cancelled) = try plan(ready, through: reader.end, in: context)
+        var (selection, cancelled) = try plan(ready, through: reader.knownEnd, in: context)
         if !reader.isAtEnd { try removeStepsBeforeInserts(from: &selection.steps, known: reader, in: context) }
         selection.steps = Array(selection.steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit))
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
-          selection.isComplete = reader.isAtEnd
+          selection.isComplete = reader.isAtEnd && unread.isEmpty
           return selection
         }
         // Entries without an effect counted against the limit, so that the search begins again without them.
-        if isChanged { (reader, size) = (NodeReader(in: context), 512) }
+        if isChanged { (reader, size) = (NodeReader(in: context, before: unread.start), 512) }
       }
       // The size doubles, so that all graphs together cost at most twice as much as the last graph.
       size *= 2
@@ -57,8 +60,7 @@ extension Outbox {
 
   /// The next request of each ready record, and the entries without an effect.
   ///
-  /// - Parameter end: The ``OutboxNode/transaction`` of the last completely read save. Entries of later saves are
-  ///   ignored.
+  /// - Parameter end: The ``OutboxNode/transaction`` of the last known save. Entries of later saves are ignored.
   private func plan(
     _ ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64, in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
