@@ -142,7 +142,7 @@ public typealias ValueConversion = @Sendable (AttributeValue) throws -> Attribut
 /// Declares an attribute composed of parts, each with a slot and a column of its own.
 ///
 /// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
-/// accessor reads and writes the whole as a `Codable` structure.
+/// accessor reads and writes the whole as a ``CompositeValue``.
 public struct CompositeAttribute: PropertyDeclaration {
   /// The name, unique in the entity.
   public var name: String

@@ -16,9 +16,7 @@ public protocol PersistentStore: AnyObject, Sendable {
   var capabilities: StoreCapabilities { get }
 
   /// Reads the metadata of the store.
-
   ///
-
   /// - Throws: Errors of the store.
   func metadata() throws -> StoreMetadata
   /// Replaces the `userInfo` of the metadata, durably.

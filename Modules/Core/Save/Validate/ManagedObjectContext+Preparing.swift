@@ -79,7 +79,7 @@ extension ManagedObjectContext {
       var error = CoherenceError(
         .validationFailed,
         "Objects change further objects each time `willSave`, a validation or an observer of the context is called, and "
-          + " \(Self.limit) rounds did not end it; change an object there only where its value differs.")
+          + "\(Self.limit) rounds did not end it; change an object there only where its value differs.")
       error.objectIDs = records.prefix(10).map(\.id)
       throw error
     }
@@ -132,8 +132,9 @@ extension ManagedObjectContext {
     try result.conclude()
   }
 
-  /// Writes the positions of members of ordered relationships into their rows, and changes as few rows as possible. A
-  /// position is a value of the owner, so that `willSave` of the members is not called for it.
+  /// Writes the positions of members of ordered relationships into their rows. A position that still rises stays; a
+  /// move towards the front rewrites the positions behind it. A position is a value of the owner, so that no `willSave` of a
+  /// member is called for it.
   ///
   /// Members appended to members that keep their positions get positions without a read of the list.
   private final func assignPositions() throws {
