@@ -1,7 +1,8 @@
 /// The changes that one save made in the stores, as values that contexts pass to each other.
 ///
-/// A context posts a change set after each save, see ``ManagedObjectContext/mergeChanges(fromContextDidSave:)``. The
-/// rows are shared buffers, so that a copy of the set copies no values. May be passed to any thread.
+/// A context posts a change set after each save; see
+/// ``ManagedObjectContext/mergeChanges(fromContextDidSave:)-(ChangeSet)``. The rows are shared buffers, so that a copy
+/// of the set copies no values. May be passed to any thread.
 public struct ChangeSet: Sendable {
   /// The rows of inserted records, with permanent identifiers.
   public var inserted: [Row] = []

@@ -1,5 +1,5 @@
-/// The rule by which a save resolves conflicts: with another writer's changes of a record since the context read it,
-/// and with another record that has the unique values of an inserted one.
+/// The rule by which a save resolves its conflicts with other writers: records that another writer changed since the
+/// context read them, and inserted records with the unique values of a stored record.
 ///
 /// ## Conflicts
 ///
@@ -14,10 +14,10 @@
 ///
 /// ## Unique values
 ///
-/// Every policy except ``error`` resolves the collision of an inserted record with a stored record that has the same
-/// values in a uniqueness constraint. The inserted record *becomes* the stored record: its object gets the stored
-/// record's identifier, and relationships to the inserted record lead to the stored record. Members added to its
-/// to-many relationships are added to the stored record, behind the present members of ordered relationships.
+/// Every policy except ``error`` resolves the collision of an inserted record with a stored record of the same values
+/// in a uniqueness constraint. The inserted record *becomes* the stored record: its object gets the stored record's
+/// identifier, and relationships to the inserted record lead to the stored record. Members added to its to-many
+/// relationships are added to the stored record, behind the present members of ordered relationships.
 ///
 /// If the context has an object of the stored record already, or if the stored record is of a subentity, the inserted
 /// object leaves the context. It keeps the saved values and the stored record's identifier.
@@ -36,8 +36,8 @@
 /// Of several inserted records with equal unique values, the later ones become the first one, in the same way. No
 /// policy merges two stored records: for an update that takes the unique value of another record, ``storeTrumps`` gives
 /// the former value back and ``rollback`` discards the changes of the record, and the other policies throw
-/// ``ErrorCode/uniquenessViolated``. A save also throws this error when the stored record is of an entity that is
-/// neither the inserted record's entity nor one of its subentities.
+/// ``ErrorCode/uniquenessViolated``. A save also throws this error when the stored record is of neither the inserted
+/// record's entity nor one of its subentities.
 ///
 /// The policy decides after the validation, whose hooks see the inserted record. A save reads the stored records only
 /// after the store has refused it, so that an ordinary save reads nothing. A save into a parent resolves no collision;

@@ -2,8 +2,8 @@
 public struct RowUpdate: Sendable {
   /// The whole row at its new version.
   public var row: Row
-  /// The version of the stored row on which the update is based. A store whose row has another version, or that has no
-  /// row, reports a conflict.
+  /// The version of the stored row on which the update is based. A store without the row, or with another version,
+  /// reports a conflict.
   public var baseVersion: Int64
 
   /// Makes an update on top of a base version.

@@ -1,4 +1,4 @@
-/// Ends the process with a sentence for the developer, after a misuse of the framework in a place that cannot throw.
+/// Ends the process with a sentence for the developer, after a misuse of the framework where no error can be thrown.
 ///
 /// In release builds `precondition` ends the process without its sentence; these functions print it in every build.
 @usableFromInline enum Misuse {

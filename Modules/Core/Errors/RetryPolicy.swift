@@ -1,6 +1,6 @@
 import Foundation
 
-/// The number of attempts of work that may fail, and the delays between the attempts.
+/// The greatest number of attempts of fallible work, and the delays between the attempts.
 ///
 /// Actions and the retried background tasks of a container have a policy.
 ///

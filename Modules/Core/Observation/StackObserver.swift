@@ -85,7 +85,7 @@ public protocol StackObservation: StackScope {
 public protocol StackScope: Sendable {
   /// Runs a block in the scope.
   func run<T>(_ body: () throws -> T) rethrows -> T
-  /// Runs an asynchronous block in the scope, whatever threads it continues on.
+  /// Runs an asynchronous block in the scope, on all threads that the block continues on.
   func run<T>(_ body: () async throws -> T) async rethrows -> T
 }
 

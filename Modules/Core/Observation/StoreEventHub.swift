@@ -78,7 +78,7 @@ final class StoreEventHub: Sendable {
       changes.isOverlapped = isOverlapped
       if !changes.isEmpty { for receiver in receivers { receiver.receive(.changed(changes)) } }
     } else {
-      // The first read of a receiver that was added during the save may have been before the commit.
+      // A receiver added during the save may have read the stores before the commit.
       for receiver in receivers { receiver.receive(.everything) }
     }
     state.withLock { $0.running -= 1 }
