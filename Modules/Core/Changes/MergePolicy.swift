@@ -149,8 +149,9 @@ public struct MergePolicy: Sendable {
 
   /// A policy whose closure returns the values that the save writes.
   ///
-  /// The save throws the errors of the closure. It throws ``ErrorCode/invalidValue`` for a wrong number of values, and
-  /// ``ErrorCode/validationFailed`` for values that do not satisfy the model.
+  /// An error of the closure fails the save. The save throws a ``CoherenceError`` as it is, and any other error as the
+  /// ``CoherenceError/underlying`` error of a ``CoherenceError``. It throws ``ErrorCode/invalidValue`` for a wrong
+  /// number of values, and ``ErrorCode/validationFailed`` for values that do not satisfy the model.
   ///
   /// The closure may read objects of the saver's context, and change and save other contexts. A change of an object of
   /// the saver's context would miss the validation: the save throws ``ErrorCode/illegalState``, writes nothing to the

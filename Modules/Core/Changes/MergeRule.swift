@@ -84,8 +84,8 @@ extension MergeChoice where Value == AttributeValue {
 
   /// The value that a closure computes from both edits and their base.
   ///
-  /// The save throws the errors of the closure, and ``ErrorCode/validationFailed`` for a value that does not satisfy
-  /// the model. The closure is called as the closure of ``MergePolicy/custom(_:)`` is, with the same restrictions.
+  /// The save calls the closure like the closure of ``MergePolicy/custom(_:)``, with the same restrictions and errors.
+  /// It throws ``ErrorCode/validationFailed`` for a value that does not satisfy the model.
   ///
   /// - Parameter value: Returns the value to write. `base` is `nil` when the two records have no common state: an
   ///   inserted record became a stored one.
