@@ -45,8 +45,8 @@ public struct StackOperation: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// A store is opened and attached. The subject is its type.
     case attach
-    /// A context fetches, counts or aggregates records, or loads members of a relationship. The subject is the name of
-    /// the entity.
+    /// A context fetches objects or values, computes aggregates, or fetches members of a relationship. Counts are not
+    /// reported. The subject is the name of the entity.
     case fetch
     /// Changes are saved. The subject is the destination: `stores`, or the `parent` context.
     case save
