@@ -1,5 +1,5 @@
-/// Receives the changes of a controller's result, in the controller's context. All methods have implementations that do
-/// nothing.
+/// Receives the changes of a controller's result, inside the controller's context. All methods have empty default
+/// implementations.
 ///
 /// A class of the main actor conforms with an isolated conformance: `extension Screen: @MainActor
 /// FetchedResultsControllerDelegate`.
