@@ -45,6 +45,7 @@ public struct CoherenceError: Error, Sendable {
 /// The text of an error: the code and the message, followed by the failures of a validation. Contains no values of
 /// records.
 extension CoherenceError: CustomStringConvertible {
+  /// The code, the message, and the failures of a validation.
   public var description: String {
     var text = "\(code): \(message)"
     if !failures.isEmpty { text += " " + failures.map(\.description).joined(separator: " ") }

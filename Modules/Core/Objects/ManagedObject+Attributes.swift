@@ -146,7 +146,8 @@ extension ManagedObject {
     return result
   }
 
-  /// Sets an attribute; `nil` clears it. Loads a fault first.
+  /// Sets an attribute; `nil` clears it. Loads a fault first. To be called inside the context. The type of the value is
+  /// checked at once; the model's validation rules are checked at the next save.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``,
   ///   ``ErrorCode/objectDeleted``, and the errors of loading the record. A call that throws leaves the object
@@ -198,7 +199,7 @@ extension ManagedObject {
   }
 
   /// Loads the record if the object is a fault. A fault of a fetched group loads up to 256 neighbours with the same
-  /// read.
+  /// read. To be called inside the context; the call waits for the store. Costs nothing for a loaded object.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist any more, and errors of the store.
   public final func load() throws {

@@ -39,8 +39,8 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// Returns the decoded value of a `codable` attribute or a composite. Each call decodes again. A ``CompositeValue``
-  /// is read without JSON.
+  /// Returns the decoded value of a `codable` attribute or a composite; `nil` for a missing value. Loads a fault. Each
+  /// call decodes again. A ``CompositeValue`` is read without JSON. To be called inside the context.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
   public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {

@@ -43,7 +43,8 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// Returns the value of a composite. Loads a fault.
+  /// Returns the value of a composite. Loads a fault. To be called inside the context. Looks the parts up by name,
+  /// unlike the typed accessor.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` when the composite has other parts than the type;
   ///   the errors of ``value(for:)`` for an unavailable record.

@@ -2,7 +2,11 @@
 
 extension ManagedObject {
   /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: an unavailable target reads as
-  /// `nil`, and the context reports the error. An assignment also changes the inverse relationship.
+  /// `nil`, and the context reports the error in ``ManagedObjectContext/reportedErrors``. An assignment also changes
+  /// the inverse relationship.
+  ///
+  /// To be used inside the context. The first access to a fault reads the store. The target may be a fault, which its
+  /// own first access loads.
   public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
     get {
       check()
@@ -38,12 +42,16 @@ extension ManagedObject {
   }
 
   /// The members of a to-many relationship, for typed accessors. Changes of the collection also change the inverse.
+  ///
+  /// To be used inside the context. The collection itself costs no read; ``ToMany`` lists the cost of its uses.
   public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> {
     ToMany(members: RelatedObjects(owner: self, key: key))
   }
 
   /// The members of an ordered to-many relationship, for typed accessors. Changes of the collection also change the
   /// inverse.
+  ///
+  /// To be used inside the context. The collection itself costs no read; ``OrderedToMany`` lists the cost of its uses.
   public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
     OrderedToMany(members: RelatedObjects(owner: self, key: key))
   }
@@ -52,7 +60,8 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// Returns the target of a to-one relationship; `nil` for no target. Loads a fault. The target may be a fault.
+  /// Returns the target of a to-one relationship; `nil` for no target. Loads this object if it is a fault. The target
+  /// may be a fault. To be called inside the context.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and errors of loading
   ///   the record.
@@ -91,7 +100,8 @@ extension ManagedObject {
   }
 
   /// Loads the targets and members of relationships, with few reads for each relationship, and retains them for the
-  /// unit of work. A path such as `tracks.artist` continues from the loaded objects.
+  /// unit of work. A path such as `tracks.artist` continues from the loaded objects. To be called inside the context;
+  /// the call waits for the store.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, and errors of loading the records.
   public final func load(relationships relationshipNames: [String]) throws {

@@ -71,6 +71,7 @@ public class PropertyKey: @unchecked Sendable {
   //   same index in each of these entities. Descriptions never change.
   // A word is loaded and stored as a whole, and is complete in itself. So relaxed loads and stores suffice: a thread
   // that loads an old word, or overwrites the word of another thread, costs a lookup and never sees a wrong index.
+  /// The name of the property in the model.
   public final let name: String
   private final let first = Atomic<UInt64>(0)
   /// The former word of `first`, for programs that use the same keys with two models.

@@ -57,11 +57,15 @@ extension WeakReference: AttributeConvertible {
 
 /// Coded as the text of the identity; null for a reference to no record.
 extension WeakReference: Codable {
+  /// Decodes the text of an identity, or null. Does not look the record up.
+  ///
+  /// - Throws: ``ErrorCode/invalidIdentifier`` for another text; errors of the decoder for another type.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     id = container.decodeNil() ? nil : try container.decode(StoredObjectID.self)
   }
 
+  /// Encodes the text of the identity, or null for a reference to no record.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let id { try container.encode(id) } else { try container.encodeNil() }

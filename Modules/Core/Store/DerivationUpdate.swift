@@ -1,5 +1,8 @@
 /// The derived values to compute after the steps of a save, in records of one entity whose values depend on the written
 /// records; see ``RelationshipDerivation``.
+///
+/// The update names the owners of the values by key, or by routes from the changed records, which a store follows in
+/// the transaction of the save.
 public struct DerivationUpdate: Sendable {
   /// A route from changed records back to the owners of derived values.
   public enum Route: Sendable, Hashable {
@@ -61,7 +64,7 @@ public protocol DerivationSource: RecordSource where Record == Row {
 }
 
 extension DerivationUpdate {
-  /// Returns the owners, each once, by ascending key.
+  /// Returns the owners, each once, by ascending key. Reads the referring records of each route, and every owner once.
   ///
   /// - Throws: Errors of the source.
   public func owners(in source: some DerivationSource) throws -> [Row] {

@@ -117,9 +117,11 @@ extension StoreMetadata {
 }
 
 extension StoreIdentifier: Codable {
+  /// Decodes the text of the identifier. Any text is an identifier.
   public init(from decoder: any Decoder) throws {
     self.init(try decoder.singleValueContainer().decode(String.self))
   }
+  /// Encodes the text of the identifier.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -14,7 +14,8 @@ public final class ChangedObjects {
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }
   }
 
-  /// The objects inserted in this context, and objects of records that other writers inserted.
+  /// The objects inserted in this context, and objects of records that other writers inserted. An object of this set is
+  /// neither in ``updated`` nor in ``refreshed``.
   public var inserted: Set<ManagedObject> { sets.inserted }
   /// The objects changed in this context.
   public var updated: Set<ManagedObject> { sets.updated }

@@ -1,6 +1,7 @@
 extension ManagedObjectContext {
   /// The history of undoable changes; `nil`, as in a new context, to record no changes. Setting another history, or
-  /// `nil`, removes the recorded changes. A history leaves its former context. To be used inside the context.
+  /// `nil`, removes the recorded changes. A history with another context leaves that context, and loses the changes of
+  /// that context. To be used inside the context.
   public final var undoHistory: UndoHistory? {
     get {
       storage.confinement.check("The \(label)")

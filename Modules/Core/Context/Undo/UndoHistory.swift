@@ -46,12 +46,13 @@ public final class UndoHistory {
   /// The objects that an undo inserted again, by the identifiers of their deleted records.
   private var reinserted: [ManagedObjectID: ManagedObject] = [:]
 
-  /// Makes a history without changes; set it as the ``ManagedObjectContext/undoHistory`` of a context.
+  /// Makes a history without changes; set it as the ``ManagedObjectContext/undoHistory`` of a context. A history
+  /// belongs to one context at a time.
   public init(groupLimit: Int? = nil) { self.groupLimit = groupLimit }
 
   // MARK: Undo and redo
 
-  /// Whether the history has a change to undo.
+  /// Whether the history has a change to undo, in a closed group or in the present one. To be used inside the context.
   public var canUndo: Bool {
     check()
     return !undoGroups.isEmpty || !current.isEmpty
