@@ -4,7 +4,7 @@
 /// deletes nothing. A null clears its attribute or relationship; a property that an input record does not contain keeps
 /// its stored value. The merge throws, and changes nothing, for a missing key, for two input records or two stored
 /// records with one key, and for an ignored name without a property. Only ``Mode/replace`` deletes stored records that
-/// the input does not contain, and refuses an input without records. The exception is
+/// the input does not contain, and by default refuses to delete for an input without records. The exception is
 /// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options, which
 /// replaces as in Coherence 5.
 public struct MergeOptions: Sendable, Hashable {
@@ -122,8 +122,8 @@ public struct MergeOptions: Sendable, Hashable {
   /// Whether the input names the records to delete, so that a missing record is one that the server has deleted.
   var namesDeletedRecords = false
 
-  /// Makes options. The defaults only insert and update records, refuse ambiguous keys, let the input win over unsaved
-  /// edits and local edits win over the server, and save.
+  /// Makes options. With the defaults, a merge only inserts and updates records, refuses ambiguous keys, lets the input
+  /// win over unsaved edits, lets pending edits win over the input, and saves.
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,

@@ -10,8 +10,11 @@ public protocol PendingEdits: AnyObject, Sendable {
   /// should be quick and must not read.
   func covers(_ entity: EntityDescription) -> Bool
 
-  /// Returns the pending edits of the question's records, at most one for each record. Called in the context on its
-  /// thread, up to three times in a merge; the reads of the source see the state of the stores that the merge sees.
+  /// Returns the pending edits of the question's records, at most one for each record.
+  ///
+  /// Called in the context on its thread, several times in a merge: for the inserts and deletions of the merge's
+  /// entity, for the records that the merge would change, and for the destinations of each relationship in the input.
+  /// The reads of the source see the state of the stores that the merge sees.
   func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit]
 
   /// Carries out the decisions of a merge with changes in the context, which the merge saves with its own changes.

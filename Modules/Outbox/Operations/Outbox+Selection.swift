@@ -134,8 +134,8 @@ extension Outbox {
     }
   }
 
-  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:isAbandoned:)`` leaves
-  /// out. A property that the request does not send stays out.
+  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:validity:)`` leaves
+  /// out. Does not add the properties that the request does not send.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when an entry of the request no longer exists; errors of the store.
   func loaded(_ step: OutboxStep, in context: ManagedObjectContext) throws -> OutboxStep {
