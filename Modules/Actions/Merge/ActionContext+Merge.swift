@@ -175,8 +175,8 @@ extension ActionContext {
     else {
       throw CoherenceError(
         .unmanagedEntity,
-        "Entity '\(entity.name)' not managed, cannot merge objects. Start the Connect, attach a store with the entity, and "
-          + "give the entity a key or a uniqueness constraint.")
+        "Entity '\(entity.name)' not managed, cannot merge objects. Start the Connect, attach a store with the entity, "
+          + "and give the entity a key or a uniqueness constraint.")
     }
     try scope.check()
     return MergeLayout(own, keyAttributes: names, ignoring: scope.ignoredAttributes)

@@ -183,8 +183,8 @@ extension ManagedObject {
     default:
       throw CoherenceError(
         .wrongType,
-        "'\(entity.name).\(relationship.name)' is a relationship and cannot have a value of type \(value.typeName); set "
-          + "the identifier of an object.")
+        "'\(entity.name).\(relationship.name)' is a relationship and cannot have a value of type \(value.typeName); "
+          + "set the identifier of an object.")
     }
   }
 
