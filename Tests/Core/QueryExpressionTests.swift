@@ -60,7 +60,7 @@ import Testing
     ("1 > SUBQUERY(tracks, $t, $t.length > 1).@count", "NONE tracks (length > 1)"),
     ("SUBQUERY(tracks, $t, $t.length > 1).@count == 1", "SUBQUERY(tracks, $x, $x.length > 1).@count == 1"),
   ])
-  func `a filtered count that is compared with none or some becomes a quantifier`(format: String, checked: String)
+  func `a test whether a filtered count is zero becomes a quantifier`(format: String, checked: String)
     throws
   {
     let predicate = try FetchPredicate(format: format).checked(for: library.entity("Album"))

@@ -1,10 +1,13 @@
-/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each
-/// store.
+/// The readers of a context during a unit of work, at most one for each store. All reads with them see one state of
+/// each store.
+///
+/// A reader is made at the first read of a store, and finished at the end of the unit or before a save. The context's
+/// thread uses the lease.
 struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
     let reader: any StoreReader
-    /// The reader, if it can continue in a later state of the store, and the number of its last state.
+    /// The reader, if the store can take its connection back between two reads and let it continue in a later state.
     let yielding: (any YieldingReader)?
     var stateNumber = 0
     let hold: StateHold
@@ -25,25 +28,26 @@ struct ReadLease {
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of nested operations that need one state of each store.
   private var operations = 0
-  /// The number of nested snapshots. While positive, only a save ends the lease.
+  /// The number of nested ``ManagedObjectContext/withSnapshot(_:)`` calls. While it is positive, only a save ends the
+  /// readers.
   var pins = 0
   /// A number that rises when a state ends.
   private(set) var number = 0
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
-  /// Whether the state, or the request for a later one, has ended since ``beginUnit()``. Unlike ``number``, it does not
-  /// tell of readers whose connections the store took back.
+  /// Whether the readers were finished since ``beginUnit()``. Unlike ``number``, it does not change when a store takes
+  /// a reader's connection back.
   private(set) var hasEnded = false
 
-  /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units of
-  /// work are its batches.
+  /// Whether the readers outlive the units of work until ``endLasting()``. A stream reads each batch in a unit of work
+  /// of its own, all in one state.
   private var isLasting = false
 
-  /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
+  /// Whether a state is pinned: from the first read in a snapshot until a save, or until the end of the snapshot.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
 
-  /// The number of stores that the lease has a reader of. For tests.
+  /// The number of readers. For tests.
   var readerCount: Int { readers.count }
 
   /// The reader for a store, made on the first call.
@@ -52,7 +56,8 @@ struct ReadLease {
     return readers[index].reader
   }
 
-  /// The reader for a store, made on the first call, with the store's rows in a cache; `nil` for no rows.
+  /// The reader for a store, made on the first call, and the store's part of a row cache; `nil` when the cache has no
+  /// rows of the store.
   mutating func reader(
     for store: any PersistentStore, with cache: RowCache
   ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
@@ -80,7 +85,8 @@ struct ReadLease {
       }
       return index
     }
-    // A unit of work has one connection to a store: the reader gets the offered one.
+    // A unit of work uses one connection to a store at a time: the offered connection returns to the store, which gives
+    // it to the new reader.
     if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
       offers.remove(at: place).reader.finish()
     }
@@ -94,7 +100,8 @@ struct ReadLease {
     return readers.count - 1
   }
 
-  /// Begins an operation whose reads of a store are of one state.
+  /// Begins an operation whose reads of a store must see one state, so that the store must not take its connection
+  /// back.
   mutating func beginOperation() { operations += 1 }
 
   mutating func endOperation() {
@@ -120,10 +127,10 @@ struct ReadLease {
   /// Finishes the readers of a lasting lease. The next read begins another state.
   mutating func restartLasting() { endForSave() }
 
-  /// Begins a unit of work whose end ``hasEnded`` tells.
+  /// Begins a unit of work: resets ``hasEnded``.
   mutating func beginUnit() { hasEnded = false }
 
-  /// Finishes the readers, pinned or not: no reader outlives a save.
+  /// Finishes the readers, also pinned and lasting ones: no reader outlives a save.
   mutating func endForSave() {
     hasEnded = true
     guard !readers.isEmpty else { return }

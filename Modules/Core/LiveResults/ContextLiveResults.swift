@@ -3,7 +3,7 @@ final class ContextLiveResults: TurnObserver {
   let inbox: LiveInbox
   private var results: [LiveResult] = []
   private(set) var work = LiveWork()
-  /// The tasks that receive signals of other processes; empty when no result follows other processes.
+  /// The tasks that receive signals of other processes; empty if no result follows other processes.
   private var signals: [Task<Void, Never>] = []
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
@@ -113,7 +113,7 @@ final class ContextLiveResults: TurnObserver {
         try context.inOneState { try result.process(content, in: context, &work) }
         result.publish(in: context)
       } catch  where error.isCancellationOfTask {
-        // The cancelled task uses the context for another purpose, so that the result waits for the next turn.
+        // The turn belongs to a cancelled task, whose reads fail. The result waits for the next turn.
         inbox.postpone()
       } catch {
         remove(in: context) { $0 === result }

@@ -2,8 +2,9 @@ public import Foundation
 
 /// Keeps the objects of a request's result up to date in their context, optionally in sections.
 ///
-/// Made and used inside its context: on the main actor for a main-queue context. The controller calls its delegate
-/// there too: at the end of the outermost block that changed the result, or soon after another context's save.
+/// To be made and used inside its context: on the main actor for a main-queue context. The controller calls its
+/// delegate inside the context, at the end of the outermost block that changed the result, or soon after another
+/// context's save.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
@@ -144,7 +145,7 @@ extension FetchedResultsController: ResultSink {
     if resetCount != context.storage.resetCount {
       objects = nil
     } else if let list = objects {
-      // The property gives up its reference, so that the array is changed in place.
+      // The property releases its reference, so that the array is changed in place.
       objects = nil
       objects = applied(changes, to: list)
     }

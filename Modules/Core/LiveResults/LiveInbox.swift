@@ -14,7 +14,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var changes: [StoreChanges] = []
     var touched: [TouchedRecords] = []
     var isEverything = false
-    /// Whether the collapse has dropped unsaved changes. A comparison of row versions cannot find such changes.
+    /// Whether the collapse has dropped unsaved changes, which a comparison of row versions cannot find again.
     private(set) var hasLostTouched = false
     /// Whether a result waits for a turn outside of a cancelled task.
     fileprivate(set) var isPostponed = false
@@ -103,7 +103,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     if isFirst { submitTurn() }
   }
 
-  /// Takes the changes.
+  /// Removes and returns the changes.
   func take() -> Content {
     state.withLock { state in
       state.isTurnRequested = false
@@ -127,7 +127,9 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 }
 
 extension LiveInbox.State {
-  /// Notes the request of a turn. Returns whether the caller has to submit the turn: no earlier request is open.
+  /// Records the request of a turn.
+  ///
+  /// - Returns: Whether the caller must submit the turn, because no earlier request is open.
   fileprivate mutating func requestTurn() -> Bool {
     defer { isTurnRequested = true }
     return !isTurnRequested
@@ -161,7 +163,8 @@ struct ResultInterest: Sendable {
 
   var root: EntityDescription { entity.root }
 
-  /// Whether the request may find a record. The record of a batch request may have an ancestor of its real entity.
+  /// Whether a record may satisfy the request. The change of a batch request may have an ancestor of the record's
+  /// entity.
   func mayFetch(_ record: StoreChanges.Record) -> Bool {
     if let only, record.id != only { return false }
     if isFetched[record.entity.position] { return true }

@@ -3,7 +3,7 @@
 /// The result has one entry for each matching record, in order. After a change, only the changed records are evaluated
 /// again; see ``ResultDependencies`` for changes of related records. Used inside the context.
 final class LiveResult {
-  /// The greatest number of changed related records whose dependents are looked up. Above this number the request is
+  /// The greatest number of changed related records whose dependent records are looked up. Beyond it, the request is
   /// run again.
   private static let lookUpLimit = 200
 
@@ -13,7 +13,7 @@ final class LiveResult {
   private let isRange: Bool
   private let hasSections: Bool
   let interest: ResultInterest
-  /// Whether the predicate names unsaved records.
+  /// Whether the predicate contains identifiers of unsaved records.
   private let namesTemporaryIDs: Bool
   private(set) weak var sink: (any ResultSink)?
 
@@ -166,6 +166,8 @@ final class LiveResult {
     }
   }
 
+  /// Collects the records to evaluate after changes of the stores.
+  ///
   /// - Parameter isUncertain: Whether the rows of the changes may be out of date.
   private func collect(
     _ changes: StoreChanges, isUncertain: Bool, _ due: inout DueRecords, in context: ManagedObjectContext
@@ -185,8 +187,8 @@ final class LiveResult {
     for (owner, relationships) in changes.relinked {
       if members[owner] != nil { due.refreshed.append(owner) }
       guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
-      // A change of a fetched record's own links concerns that record. The owner of other links cannot be followed back
-      // to fetched records.
+      // A change of a fetched record's own links concerns this record. From the owner of other links, no way leads back
+      // to the fetched records.
       if interest.isDirect(relationships) {
         if due.known[owner] == nil { due.known[owner] = .unread }
       } else {
@@ -225,7 +227,7 @@ final class LiveResult {
     if dependencies.others.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
   }
 
-  /// - Parameter id: A record whose unsaved state changed in any property.
+  /// Collects the records to evaluate after a change of a record's unsaved state.
   private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
     let root = id.entity.root
     if root === interest.root, interest.only == nil || interest.only == id, due.known[id] == nil {
@@ -294,7 +296,7 @@ final class LiveResult {
     }
   }
 
-  /// Returns the sort values of a record; `nil` for a record that the request does not find.
+  /// Returns the sort values of a record; `nil` for a record that does not satisfy the request.
   private func sortValues<Source: RecordSource>(
     of state: RecordState, in source: Source
   ) throws -> [AttributeValue]? where Source.Record == RecordState {
@@ -351,7 +353,7 @@ private struct DueRecords {
   var refreshed: [ManagedObjectID] = []
   /// The changed records at the ends of paths, by the index of the path.
   var targets: [Int: Set<ManagedObjectID>] = [:]
-  /// Whether the changes cannot be followed back to fetched records.
+  /// Whether the request must be run again, because the affected records are unknown.
   var runsAgain = false
 
   init(unsaved: UnsavedHierarchies) { self.unsaved = unsaved }

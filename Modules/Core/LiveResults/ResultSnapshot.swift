@@ -1,4 +1,4 @@
-/// The records of a live result at one moment: their identifiers, in the order and range of the request.
+/// The identifiers of a live result's records at one moment, in the order and range of the request.
 ///
 /// May be used on any thread. A snapshot shares memory with the snapshots before and after it, so that keeping a
 /// snapshot costs little. Reading an element costs a binary search among the list's chunks of some hundred records.
@@ -34,7 +34,9 @@ public struct ResultSnapshot<Result: ManagedObject>: Sendable {
 }
 
 extension ResultSnapshot: RandomAccessCollection {
+  /// Zero.
   public var startIndex: Int { 0 }
+  /// The number of records.
   public var endIndex: Int { state.visible.count }
   /// The identifier of the record at an index. Costs a binary search.
   public subscript(position: Int) -> ManagedObjectID { state.entry(at: position).id }
@@ -80,7 +82,7 @@ public struct ResultSection: Sendable, Hashable {
   public var count: Int { range.count }
 }
 
-/// The entries of a live result at one moment, with the range that the request asks for.
+/// The entries of a live result at one moment, and the range of the request.
 struct ResultState: Sendable {
   let entries: SortedEntries
   /// The range of visible entries.

@@ -3,8 +3,8 @@
 /// A copy shares the chunks, and a change copies only the chunks that it touches. Keeping a former state therefore does
 /// not make later changes copy all entries.
 ///
-/// Invariants, see ``checkInvariants()``: no chunk is empty, the entries are in strictly ascending order, and `count` is
-/// their number.
+/// Invariants, see ``checkInvariants()``: no chunk is empty, the entries are in strictly ascending order, and `count`
+/// is their number.
 struct SortedEntries: Sendable {
   private static let chunkSize = 256
 
@@ -56,7 +56,7 @@ struct SortedEntries: Sendable {
     chunks[chunk][offset] = entry
   }
 
-  /// Removes and returns all entries behind the first ones.
+  /// Removes and returns all entries after the first `kept` entries.
   mutating func removeLast(keeping kept: Int) -> [ResultEntry] {
     var removed: [ResultEntry] = []
     while count > kept, let last = chunks.last {

@@ -145,6 +145,7 @@ extension EntityDescription: Hashable {
 }
 
 extension EntityDescription: CustomStringConvertible {
+  /// The name of the entity.
   public var description: String { name }
 }
 

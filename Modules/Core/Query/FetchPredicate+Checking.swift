@@ -9,8 +9,13 @@ extension FetchPredicate {
   /// Stores receive only checked predicates. Checking a predicate again changes nothing. Reads no record; the cost
   /// grows with the number of parts and constants. May be called on any thread.
   ///
+  /// - Parameter entity: The entity whose records the predicate is about, subentities included. Names of subentities
+  ///   are valid.
+  /// - Returns: An equivalent predicate.
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
-  ///   when operands cannot be compared.
+  ///   for incomparable operands, for a variable without a value, and for a condition of more than 200 levels;
+  ///   ``ErrorCode/invalidFetchRequest`` for an aggregate function without a meaning for its values. The sentences of
+  ///   the errors name properties, but contain no constants.
   public func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
     try flattened().resolved(for: entity)
   }

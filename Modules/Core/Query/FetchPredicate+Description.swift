@@ -8,7 +8,8 @@ extension FetchPredicate: CustomStringConvertible {
   /// predicate's constants, so do not log it.
   public var description: String { text(showsValues: true, of: nil) }
 
-  /// The predicate as format text with a question mark in place of each constant, for logs.
+  /// The predicate as format text with a question mark in place of each constant, for logs. Contains the names of
+  /// properties and variables.
   public var textWithoutValues: String { text(showsValues: false, of: nil) }
 
   /// Returns the predicate as format text.

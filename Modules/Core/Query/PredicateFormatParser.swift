@@ -126,7 +126,7 @@ struct PredicateFormatParser {
     }
   }
 
-  /// Parses a part that may contain parts of the same kind, and limits the depth.
+  /// Parses a part with possible parts of the same kind inside, and limits the depth of nesting.
   mutating func nested<T>(
     _ parse: (inout PredicateFormatParser) throws(CoherenceError) -> T
   ) throws(CoherenceError) -> T {

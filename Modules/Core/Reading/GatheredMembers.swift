@@ -1,4 +1,4 @@
-/// The column of members that refers to their owner.
+/// The column by which members refer to their owner.
 struct MemberColumn {
   let entity: EntityDescription
   let inverse: RelationshipDescription
@@ -6,10 +6,10 @@ struct MemberColumn {
   let positionSlot: Int?
 }
 
-/// Members by owner, gathered from rows.
+/// Collects the members of owners from rows.
 ///
-/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners are looked up and few lists
-/// sorted.
+/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners need a look-up and few lists a
+/// sort.
 struct GatheredMembers {
   fileprivate struct List {
     let owner: ManagedObjectID

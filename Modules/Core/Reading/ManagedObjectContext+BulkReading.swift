@@ -1,4 +1,4 @@
-// Records in bulk: objects, rows and members by identifier.
+// Bulk reads for other modules: objects, rows and members by identifier.
 
 extension ManagedObjectContext {
   /// Returns the objects of rows that a store returned, in the same order.
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether the record of a row satisfies a predicate with the unsaved changes of this context.
+  /// Returns whether the record of a row satisfies a predicate, with the unsaved changes of this context.
   package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
     try operating {
       let state = storage.record(for: row.id).map { RecordState($0) } ?? RecordState(row)
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a row satisfies a predicate with the values of the row, without unsaved changes of its record.
+  /// Returns whether a row satisfies a predicate with the values of the row, without unsaved changes of its record.
   package final func satisfies(_ predicate: PreparedPredicate, stored row: Row) throws -> Bool {
     try operating { try predicate.matches(RecordState(row), in: ContextRecords(context: self)) }
   }

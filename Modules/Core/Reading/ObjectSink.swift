@@ -2,7 +2,7 @@
 struct ObjectSink: FetchSink {
   private let context: ManagedObjectContext
   private let making: ManagedObjectContext.ObjectMaking
-  /// The group of the fetched rows; `nil` where unsaved records are among them.
+  /// The group of the fetched rows; `nil` for a fetch with unsaved records.
   private let group: FetchGroup?
   private var objects: [ManagedObject] = []
   var sharesRows: Bool { true }
@@ -28,7 +28,7 @@ struct ObjectSink: FetchSink {
     flush(&rows)
   }
 
-  /// Adds the objects of rows that follow each other, made together.
+  /// Adds the objects of successive rows, made together.
   private mutating func flush(_ rows: inout [Row]) {
     guard !rows.isEmpty else { return }
     receive(rows)

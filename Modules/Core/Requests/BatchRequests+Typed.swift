@@ -48,7 +48,8 @@ public struct BatchChanges<Root: DeclaredEntity> {
     set(value.expression, for: Root.Properties.table[keyPath: attribute].name)
   }
 
-  /// The present value of an attribute.
+  /// The present value of an attribute in the store, as an operand of a calculation. Not the value in memory: no value
+  /// is read when the request is made.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>) -> UpdateValue<Value> {
     UpdateValue(attribute: Root.Properties.table[keyPath: keyPath].name)
   }

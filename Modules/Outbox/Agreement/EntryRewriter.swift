@@ -115,7 +115,8 @@ struct EntryRewriter {
     return [first] + later
   }
 
-  /// Removes properties from entries, and deletes the updates that have no property left.
+  /// Removes properties from inserts and updates, and deletes updates without a remaining property. If an entry
+  /// changed, the first remaining entry gets a new idempotency key, because the server has not seen this edit yet.
   ///
   /// - Returns: The remaining entries.
   func remove(_ names: Set<String>, from entries: [OutboxEntryRecord]) throws -> [OutboxEntryRecord] {
@@ -143,7 +144,8 @@ struct EntryRewriter {
     return remaining
   }
 
-  /// Replaces the base of each property by the server's value, in the first entry that has the property.
+  /// Replaces the base of each property by the server's value. Changes only the first entry with the property: a later
+  /// entry's base is the value of the entry before it.
   func rebase(_ names: Set<String>, on server: [String: OutboxValue], in entries: [OutboxEntryRecord]) throws {
     var rest = names.filter { server[$0] != nil }
     for record in entries where !rest.isEmpty {

@@ -4,7 +4,8 @@ extension Outbox {
   /// Returns the conflicts between pending edits and the server, in the order in which merges and forwarders found
   /// them.
   ///
-  /// Cost: an indexed read of at most `limit` conflicts, and one read of their records.
+  /// Cost: one read of the identifiers of all conflicts of the entity, one read of the conflicts of the page, and one
+  /// read of their records.
   ///
   /// - Parameters:
   ///   - entityName: The name of an entity: the conflicts of its records and of its subentities' records are returned.

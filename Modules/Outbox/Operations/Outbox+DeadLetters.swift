@@ -7,7 +7,7 @@ extension Outbox {
   ///
   /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the
   /// record, which may correct the refused values. An entry whose attempts have an unknown result is sent as before,
-  /// with its old key: a server that has applied the entry recognizes the key.
+  /// with its old key, by which the server recognizes a repeated request.
   ///
   /// A retry decides the conflict for which the entry waits: the call deletes the conflict. ``edit(_:_:)`` and
   /// ``drop(_:)`` delete it too.

@@ -11,8 +11,8 @@ extension ManagedObjectContext {
   /// action before this context's save, the save omits this action and commits all other changes. This call ignores
   /// finished actions.
   ///
-  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of all
-  /// processes that have the store open.
+  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of this
+  /// process, and of every other process with the store open.
   ///
   /// - Parameters:
   ///   - action: The action, which is encoded at once.

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The cost of a forwarder that has nothing to send, and of a single edit.
+/// The cost of a forwarder without an edit to send, and of a single edit.
 @Suite("Idle forwarders")
 struct ForwardingIdleTests {
   @Test(arguments: Backend.available)

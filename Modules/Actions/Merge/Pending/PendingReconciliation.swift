@@ -3,8 +3,8 @@ import CoherenceReconciliation
 
 /// Reconciles one plan of a merge with the pending edits of a source, and collects the decisions.
 ///
-/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would change
-/// afterwards. Used by the thread of the merge.
+/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would
+/// change afterwards. Used by the thread of the merge.
 final class PendingReconciliation {
   /// An input record with the row of a pending insert.
   struct Match {
@@ -35,8 +35,8 @@ final class PendingReconciliation {
 
   /// Asks the context's source for the pending inserts and deletions of the merge's entity.
   ///
-  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships has
-  ///   anything to do with the source.
+  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships
+  ///   has anything to do with the source.
   init?(in context: ActionContext, _ scope: MergeScope, layout: MergeLayout) throws {
     guard let source = context.pendingEdits else { return nil }
     let isCovered = source.covers(layout.entity)
@@ -70,7 +70,7 @@ final class PendingReconciliation {
     return Dictionary(edits.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The key of a deleted record, by the names of its attributes; `nil` for a record that had no complete key.
+  /// Returns the key of a deleted record, with the values in the order of `names`; `nil` without a complete key.
   private static func key(of edit: PendingEdit, _ names: [String]) -> [AttributeValue]? {
     let values = names.compactMap { edit.base[$0] }
     return values.count == names.count && !values.isIncompleteKey ? values : nil

@@ -34,7 +34,8 @@ struct SaveOutcomes {
     return partial
   }
 
-  /// The identifiers that records have now, for those that the save would have given them.
+  /// The present identifiers of records, in place of the permanent identifiers that the failed save would have given
+  /// them.
   private func presentIDs(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
     let wanted = Set(ids)
     var present: [ManagedObjectID: ManagedObjectID] = [:]

@@ -1,6 +1,6 @@
 /// Keys for the records that participants add in one attempt of a save.
 ///
-/// Surplus keys stay unused: the transaction that allocated them may be rolled back before the next attempt.
+/// Surplus keys stay unused, because a rollback of the attempt may also roll back their allocation.
 final class KeySupply {
   private struct Supply {
     let root: EntityDescription
