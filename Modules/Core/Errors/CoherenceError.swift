@@ -91,5 +91,8 @@ public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The entity, the property and the violation, as a sentence without values of the record.
-  public var description: String { "\(entityName).\(propertyName): \(reason)." }
+  public var description: String {
+    let subject = propertyName.isEmpty ? entityName : "\(entityName).\(propertyName)"
+    return "\(subject): \(reason)."
+  }
 }

@@ -18,11 +18,14 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID: ManagedObject] {
     try operating {
       var result: [ManagedObjectID: ManagedObject] = [:]
-      var missing: [ManagedObjectID] = []
+      var missing: [ManagedObjectID: ManagedObjectID] = [:]
       for id in ids {
-        if let object = storage.registry.object(for: current(id)) { result[id] = object } else { missing.append(id) }
+        let current = current(id)
+        if let object = storage.registry.object(for: current) { result[id] = object } else { missing[current] = id }
       }
-      for object in objects(for: try loadRows(missing)) { result[object.recordID] = object }
+      for object in objects(for: try loadRows(Array(missing.keys))) {
+        result[missing[object.recordID] ?? object.recordID] = object
+      }
       return result
     }
   }

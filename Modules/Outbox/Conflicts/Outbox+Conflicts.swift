@@ -12,10 +12,13 @@ extension Outbox {
   ///     `nil` returns the conflicts of all entities.
   ///   - limit: The greatest number of conflicts.
   ///   - id: The last conflict of the previous page; `nil` for the first page.
-  /// - Throws: Errors of the store.
+  /// - Throws: `ErrorCode.invalidFetchRequest` for a negative limit; errors of the store.
   public func conflicts(
     in entityName: String? = nil, limit: Int = 100, after id: OutboxConflict.ID? = nil
   ) async throws -> [OutboxConflict] {
+    guard limit >= 0 else {
+      throw CoherenceError(.invalidFetchRequest, "A page of conflicts has a negative limit; ask for 0 or more.")
+    }
     let context = newContext()
     return try await context.perform {
       // An identifier ascends with the insertion of its conflict.

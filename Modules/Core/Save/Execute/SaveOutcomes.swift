@@ -11,9 +11,8 @@ struct SaveOutcomes {
   /// The error that the save throws when one store fails: the store's error with the outcome of every store;
   /// ``ErrorCode/partialSave`` when another store has committed before.
   func failure(_ error: any Error, of store: any PersistentStore) -> any Error {
-    guard var result = error as? CoherenceError else {
-      return CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
-    }
+    var result =
+      error as? CoherenceError ?? CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
     result.objectIDs = presentIDs(result.objectIDs)
     var outcomes = Dictionary(
       uniqueKeysWithValues: units.map { unit in

@@ -67,9 +67,11 @@ extension ManagedObjectContext {
         markClean(object, change, permanentIDs)
         guard object.recordID != change.id else { continue }
         let former = object.recordID
-        if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
         moves.append(ObjectRegistry.Move(object, to: change.id))
-        if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
+        if isParent || object.flags.contains(.temporaryIDExposed) {
+          storage.permanentIDs[former] = change.id
+          changes.permanentIDs[former] = change.id
+        }
       }
       storage.registry.move(moves)
       for change in part { change.retire() }
