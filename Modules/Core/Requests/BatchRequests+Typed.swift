@@ -10,7 +10,7 @@ extension BatchUpdateRequest {
   ) {
     var batch = BatchChanges<Root>()
     changes(&batch)
-    self.init(entityName: Root.entityName, predicate: condition.map { $0(QueryScope()) }, values: [:])
+    self.init(entityName: Root.entityName, predicate: condition.map { .typed($0) }, values: [:])
     values = batch.values
     expressions = batch.expressions
   }
@@ -21,7 +21,7 @@ extension BatchDeleteRequest {
   public init<Root: DeclaredEntity>(
     _ type: Root.Type, where condition: ((QueryScope<Root>) -> FetchPredicate)? = nil
   ) {
-    self.init(entityName: Root.entityName, predicate: condition.map { $0(QueryScope()) })
+    self.init(entityName: Root.entityName, predicate: condition.map { .typed($0) })
   }
 }
 

@@ -140,6 +140,6 @@ extension PropertyPath {
 
   /// The path from the stored record itself.
   fileprivate var existing: PropertyPath {
-    names.count > 1 && names[0] == "existing" ? PropertyPath(names: Array(names.dropFirst())) : self
+    names.count > 1 && names[0] == "existing" ? PropertyPath(names: Array(names.dropFirst()), outerLevel: outerLevel) : self
   }
 }

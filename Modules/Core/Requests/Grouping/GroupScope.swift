@@ -45,7 +45,7 @@ public struct GroupScope<Root: DeclaredEntity> {
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CompositeKey<Value>>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: [], name: Root.Properties.table[keyPath: keyPath].name)
+    QueryComposite(of: .own, name: Root.Properties.table[keyPath: keyPath].name)
   }
 
   /// An attribute by its name, for properties without a key path.

@@ -59,6 +59,15 @@ struct FetchingGuideTests {
         + context.fetch(FetchRequest(Artist.self).filter(byText)).map(\.name)
     }
     #expect(names == ["Nina Simone", "Nina Simone"])
+    let (found, expected) = try await reading { context in
+      let titleTracks = FetchRequest(Album.self).filter { album in album.tracks.any { $0.title == album.title } }
+      let albums = try context.fetch(FetchRequest(Album.self))
+      return (
+        Set(try context.fetch(titleTracks).map(\.title)),
+        Set(albums.filter { album in album.tracks.contains { $0.title == album.title } }.map(\.title))
+      )
+    }
+    #expect(found == expected)
     let count = try await reading { context in
       let template = try FetchPredicate(format: "year / 10 == $decade AND artist.name IN $names")
       let predicate = try template.substituting(["decade": 196, "names": ["Nina Simone"]])
