@@ -109,6 +109,7 @@ extension PersistentStoreCoordinator {
     try AttachedStores.all.reserve(places, for: self)
     // Statements that drop tables wait for open transactions.
     MainTurns.endUnits()
+    for store in persistentStores where places.contains(StorePlace(store)) { pinnedSnapshots.release(store) }
     defer { AttachedStores.all.release(places) }
     return try body()
   }

@@ -52,7 +52,7 @@ extension ManagedObjectContext {
   /// Whether the inbox of a parent is not processed yet. The parent's records may then have other values than the
   /// parent's index has.
   private final var isAnyParentBehind: Bool {
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       if !context.inbox.isEmpty { return true }
       ancestor = context.parent
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     var context: ManagedObjectContext? = self
     while let current = context {
       count += current.storage.withPending { current.storage.recordCount }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return count
   }
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
       result[record.id] = .some(record.kind == .deleted ? nil : RecordState(record))
     }
     var inherited: [InheritedRecord] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       let storage = context.storage
       let records = storage.withPending { choose(storage).map(InheritedRecord.init) }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     while let current = context, current !== end {
       let storage = current.storage
       if storage.withPending({ storage.recordUnderLock(for: id).map { !$0.isUnchanged } ?? false }) { return true }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return false
   }
