@@ -377,16 +377,9 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private func giveBack(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
-      if purpose == .lasting {
-        // A connection beside the pool becomes one of the pool if the pool has room for it.
-        if let connection, !closed, count < options.poolSize {
-          count += 1
-          idle.append(connection)
-        }
-        return
-      }
       if purpose == .reading { readers -= 1 }
-      // Connections beyond the size are closed.
+      // A connection beside the pool becomes one of the pool if there is room. Connections beyond the size are closed.
+      if purpose == .lasting { count += 1 }
       if let connection, !closed, count <= options.poolSize {
         idle.append(connection)
       } else {

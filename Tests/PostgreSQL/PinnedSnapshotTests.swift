@@ -90,20 +90,6 @@ import Testing
     #expect(try await count(in: context()) == 1)
   }
 
-  @Test func `a thread that pinned a snapshot takes no connections beyond the pool afterwards`() throws {
-    let pinned = context()
-    try pinned.performAndWait { try pinned.pinSnapshot() }
-    var readers: [any StoreReader] = []
-    let store = coordinator.persistentStores[0]
-    let person = try coordinator.managedObjectModel.entity(named: "Person")
-    let reader = try store.makeReader()
-    _ = try reader.row(1, of: person)
-    readers.append(reader)
-    #expect(try connectionCount() == 2)
-    readers.forEach { $0.finish() }
-    pinned.performAndWait { pinned.unpinSnapshot() }
-  }
-
   @Test func `a snapshot whose link breaks throws, and moves forward over another connection`() async throws {
     try await add("first")
     let context = context()

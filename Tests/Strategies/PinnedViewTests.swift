@@ -176,7 +176,9 @@ struct PinnedViewTests {
 
   @Test(arguments: Backend.available)
   func `a hook of a save may end the snapshot, and pins none`(backend: Backend) throws {
-    let model = try ManagedObjectModel { Entity("Hooked", class: Hooked.self) { Attribute("name", .string, optional: true) } }
+    let model = try ManagedObjectModel {
+      Entity("Hooked", class: Hooked.self) { Attribute("name", .string, optional: true) }
+    }
     let directory = TemporaryDirectory()
     let container = StrategyKind.mixed.makeContainer(model: model, in: directory)
     try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))

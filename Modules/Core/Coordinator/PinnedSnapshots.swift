@@ -1,5 +1,5 @@
-/// The contexts of a coordinator with pinned snapshots. A store that is detached or erased must not wait for their open
-/// transactions.
+/// The contexts of a coordinator with pinned snapshots. The detachment and the erasure of a store must not wait for
+/// their open transactions.
 final class PinnedSnapshots: Sendable {
   private struct Entry {
     let context: ObjectIdentifier

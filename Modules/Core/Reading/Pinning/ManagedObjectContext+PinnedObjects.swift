@@ -1,15 +1,15 @@
 // The objects in use under a pinned snapshot.
 
 extension ManagedObjectContext {
-  /// Gives the objects in use the rows of the pinned state, with one read for each hierarchy and store. Objects of detached
-  /// stores stay as they are.
+  /// Gives the objects in use the rows of the pinned state, with one read for each hierarchy and store. Objects of
+  /// detached stores stay as they are.
   ///
   /// - Throws: Errors of the stores.
   final func showPinnedState(of stores: [any PersistentStore]) throws {
     let objects = storage.registry.all
     guard !objects.isEmpty || storage.recordCount > 0 else { return }
     forgetFailures(of: objects)
-    // Lists that were read before the state was fixed may be older or newer than the state.
+    // Earlier lists may be older than the fixed state.
     for object in objects { object.collections = nil }
     storage.invalidateAllLists()
     let identifiers = Set(stores.map(\.identifier))

@@ -20,36 +20,37 @@ extension ManagedObjectContext {
   ///
   /// ## While the snapshot is pinned
   ///
-  /// - Saves of other contexts and changes of the stores wait: neither objects nor live results change by them.
-  ///   Live results follow the context's own unsaved changes.
+  /// - Saves of other contexts wait, and changes passed to `mergeChanges`: neither objects nor live results change by
+  ///   them. Live results follow the context's own unsaved changes.
   /// - **A write of this context moves the snapshot forward**, a failed one too: ``save()`` with changes, a batch
   ///   request, a claim, and ``withLock(on:timeout:_:)``. The write begins with the saves of others, as each save does,
   ///   so that only changes of the same properties are conflicts; after the write, its result and the present state of
   ///   the stores are pinned.
   /// - ``refresh(_:mergeChanges:)``, ``refreshAll()``, ``rollback()`` and ``reset()`` return to the pinned state.
   /// - A stream of the context throws ``ErrorCode/illegalState``, because a stream begins with the present state.
-  /// - The snapshot of a child context has no unsaved changes of the parents: they must have none when it is pinned, and
-  ///   later ones are not shown. A child that saves into its parent in memory cannot save. A snapshot of the parent does
-  ///   not pin its children.
-  /// - Reads of a detached store throw ``ErrorCode/storeDetached``, also when it was attached again. A store that is
-  ///   attached later takes part with the state of its first read.
+  /// - The snapshot of a child context has no unsaved changes of the parents: the parents must have none when the
+  ///   snapshot is pinned, and later changes of the parents are not shown. A child that saves into its parent in memory
+  ///   cannot save. A snapshot of the parent does not pin its children.
+  /// - Reads of a detached store throw ``ErrorCode/storeDetached``, also when the store was attached again. A store of
+  ///   a later attachment takes part with the state of its first read.
   ///
   /// ## Cost
   ///
-  /// A reader of each store: on a PostgreSQL server a connection with an open transaction, beyond the size of the pool, so
-  /// that other readers and saves do not wait; in a SQLite store a connection and its read transaction, which keeps
+  /// A reader of each store: on a PostgreSQL server a connection with an open transaction, beyond the size of the pool,
+  /// so that other readers and saves do not wait; in a SQLite store a connection and its read transaction, which keeps
   /// the log from being emptied; in memory nothing. A context that does not read the stores for `unreadLimit` releases
   /// its readers. Its later reads throw ``ErrorCode/snapshotExpired`` until ``advanceSnapshot()`` or
-  /// ``unpinSnapshot()``, and loaded objects keep their values. A context that belongs to a thread has no queue on which
-  /// a snapshot could expire: it keeps its snapshot until its end. The release of the context releases the readers.
+  /// ``unpinSnapshot()``, and loaded objects keep their values. A context that belongs to a thread has no queue on
+  /// which a snapshot could expire: it keeps its snapshot until its end. The release of the context releases the
+  /// readers.
   ///
   /// To be called inside the context.
   ///
   /// - Parameter unreadLimit: The time without a read of a store after which the snapshot expires.
   /// - Throws: ``ErrorCode/contextWithoutStore``; ``ErrorCode/unsupported`` for a store without
   ///   ``StoreCapabilities/concurrentReads``; ``ErrorCode/illegalState`` when a parent has unsaved changes, and in code
-  ///   that a write of this context calls; ``ErrorCode/tooManyConnections``, and errors of the stores. The context has no
-  ///   pinned snapshot then, or, when it had one, as for ``advanceSnapshot()``.
+  ///   that a write of this context calls; ``ErrorCode/tooManyConnections``, and errors of the stores. The context has
+  ///   no pinned snapshot then, or, when it had one, as for ``advanceSnapshot()``.
   public final func pinSnapshot(unreadLimit: Duration = .seconds(300)) throws {
     try operating {
       try refusePinning()
@@ -60,17 +61,17 @@ extension ManagedObjectContext {
 
   /// Moves the pinned snapshot to the present state of every store.
   ///
-  /// Merges the saves of others that waited, reads the rows of the objects in use, and updates the live results at the end
-  /// of the outermost block. The next notification of changed objects names the inserted, refreshed and deleted objects, as
-  /// after a merge. Stores that were attached or detached meanwhile take part, or no more. Also after the snapshot
-  /// expired. Cost: as ``pinSnapshot(unreadLimit:)``.
+  /// Merges the saves of others that waited, reads the rows of the objects in use, and updates the live results at the
+  /// end of the outermost block. The next notification of changed objects names the inserted, refreshed and deleted
+  /// objects, as after a merge. The snapshot has the stores that are attached now. An expired snapshot moves forward
+  /// too. Cost: as ``pinSnapshot(unreadLimit:)``.
   ///
   /// To be called inside the context.
   ///
-  /// - Throws: ``ErrorCode/illegalState`` without a pinned snapshot, when a parent has unsaved changes, and in code that a
-  ///   write of this context calls: the snapshot stays as it is then. After another error, of ``pinSnapshot(unreadLimit:)``,
-  ///   the snapshot has lost its state: reads throw ``ErrorCode/snapshotExpired`` until a call of this function succeeds,
-  ///   or ``unpinSnapshot()``.
+  /// - Throws: ``ErrorCode/illegalState`` without a pinned snapshot, when a parent has unsaved changes, and in code
+  ///   that a write of this context calls: the snapshot stays as it is then. After another error, of
+  ///   ``pinSnapshot(unreadLimit:)``, the snapshot has lost its state: reads throw ``ErrorCode/snapshotExpired`` until
+  ///   a call of this function succeeds, or ``unpinSnapshot()``.
   public final func advanceSnapshot() throws {
     try operating {
       try refusePinning()
@@ -235,7 +236,7 @@ extension ManagedObjectContext {
     turnObserver?.snapshotChanged(in: self)
   }
 
-  /// Releases the pinned reader of a store that is being detached or erased.
+  /// Releases the pinned reader of a store before its detachment or erasure.
   private final var pinnedStoreRelease: @Sendable (any PersistentStore) -> Void {
     guard let handle = storage.handle else { return { _ in } }
     return { store in
