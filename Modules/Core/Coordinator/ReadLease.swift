@@ -29,6 +29,8 @@ struct ReadLease {
   var pins = 0
   /// A number that rises when a state ends.
   private(set) var number = 0
+  /// Whether a reader was made since ``noteSettled()``. Its state may have saves that the context has not merged.
+  private(set) var hasNewReader = false
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
@@ -36,8 +38,8 @@ struct ReadLease {
   /// tell of readers whose connections the store took back.
   private(set) var hasEnded = false
 
-  /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units of
-  /// work are its batches.
+  /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units
+  /// of work are its batches.
   private var isLasting = false
 
   /// The snapshot that the context keeps across its units of work; `nil` for none.
@@ -97,6 +99,7 @@ struct ReadLease {
     let hold = StateHold(isLasting: isLasting)
     if operations > 0 { hold.take() }
     yielding?.hold = hold
+    hasNewReader = true
     readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
     return readers.count - 1
   }
@@ -126,6 +129,9 @@ struct ReadLease {
 
   /// Finishes the readers of a lasting lease. The next read begins another state.
   mutating func restartLasting() { endForSave() }
+
+  /// Notes that the context has compared its objects with the saves before the states of the readers.
+  mutating func noteSettled() { hasNewReader = false }
 
   /// Begins a unit of work whose end ``hasEnded`` tells.
   mutating func beginUnit() { hasEnded = false }

@@ -26,9 +26,15 @@ final class StoreEventHub: Sendable {
   /// its changes on first, and receivers would believe the earlier save's rows.
   private let delivery = Mutex(())
   private let hasReceivers = Atomic<Bool>(false)
+  /// The number of running saves, for reads without the lock.
+  private let runningCount = Atomic<Int>(0)
 
   /// Whether changes are worth collecting. Costs the read of one word.
   var isObserved: Bool { hasReceivers.load(ordering: .acquiring) }
+
+  /// Whether a save runs, from before its commit until the contexts that follow have its changes.
+  /// Costs the read of one word.
+  var isSaving: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
   /// Adds a receiver without retaining it. Adding it twice does nothing.
   func add(_ receiver: any StoreEventReceiver) {
@@ -48,7 +54,8 @@ final class StoreEventHub: Sendable {
 
   /// Notes that a save begins to write.
   func begin() -> Turn {
-    state.withLock { state in
+    runningCount.add(1, ordering: .acquiringAndReleasing)
+    return state.withLock { state in
       state.running += 1
       state.begun += 1
       return Turn(number: state.begun, wasAlone: state.running == 1)
@@ -79,6 +86,7 @@ final class StoreEventHub: Sendable {
       for receiver in receivers { receiver.receive(.everything) }
     }
     state.withLock { $0.running -= 1 }
+    runningCount.subtract(1, ordering: .acquiringAndReleasing)
   }
 
   /// Passes an event other than a save to all receivers.
