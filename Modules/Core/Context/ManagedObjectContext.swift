@@ -98,6 +98,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   deinit {
     storage.handle?.clear()
+    if lease.pin != nil { persistentStoreCoordinator?.pinnedSnapshots.remove(self) }
     lease.endLasting()
     storage.undo?.clear()
     storage.untrackAll()
@@ -166,6 +167,14 @@ open class ManagedObjectContext: @unchecked Sendable {
   public final var savesThroughParent: Bool {
     get { settings.withLock { $0.savesThroughParent } }
     set { settings.withLock { $0.savesThroughParent = newValue } }
+  }
+
+  /// The context below this one whose unsaved changes reads show; `nil` under a pinned snapshot, whose moment had none.
+  @inline(__always) final var readParent: ManagedObjectContext? { lease.pin == nil ? parent : nil }
+
+  /// The context below this one whose unsaved changes the reads of a context show.
+  final func parent(readBy reader: ManagedObjectContext) -> ManagedObjectContext? {
+    self === reader ? readParent : parent
   }
 
   /// Makes this context follow another context: each save of the other context is posted to this context's inbox.

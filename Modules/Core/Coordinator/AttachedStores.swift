@@ -112,6 +112,7 @@ extension PersistentStoreCoordinator {
     try AttachedStores.all.reserve(places, for: self)
     // The readers of the main queue's turn end, because statements that drop tables wait for open transactions.
     MainTurns.endUnits()
+    for store in persistentStores where places.contains(StorePlace(store)) { pinnedSnapshots.release(store) }
     defer { AttachedStores.all.release(places) }
     return try body()
   }

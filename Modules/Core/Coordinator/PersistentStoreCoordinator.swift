@@ -28,6 +28,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The streams of signals.
   let signalStreams = SignalStreams()
   let rowCache = RowCache()
+  /// The contexts with pinned snapshots.
+  let pinnedSnapshots = PinnedSnapshots()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
   /// Receives the operations of the stack. Set it before the stack is used: work that began earlier is not reported.
@@ -177,6 +179,7 @@ public final class PersistentStoreCoordinator: Sendable {
     rowCache.remove(store)
     signalStreams.storeRemoved(store)
     MainTurns.endUnits()
+    pinnedSnapshots.release(store)
     store.close()
     AttachedStores.all.remove(store)
     storeEventHub.post(.detached(store.identifier))

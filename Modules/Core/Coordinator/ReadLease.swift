@@ -33,6 +33,8 @@ struct ReadLease {
   var pins = 0
   /// A number that rises when a state ends.
   private(set) var number = 0
+  /// Whether a reader was made since ``noteSettled()``. Its state may have saves that the context has not merged.
+  private(set) var hasNewReader = false
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
@@ -44,8 +46,14 @@ struct ReadLease {
   /// of its own, all in one state.
   private var isLasting = false
 
-  /// Whether a state is pinned: from the first read in a snapshot until a save, or until the end of the snapshot.
-  var isPinned: Bool { pins > 0 && !readers.isEmpty }
+  /// The snapshot that the context keeps across its units of work; `nil` for none.
+  private(set) var pin: SnapshotPin?
+  /// A number that rises with each pinned snapshot.
+  private(set) var pinNumber = 0
+
+  /// Whether a state is pinned: from the first read of a snapshot until a save or its end, and as long as the context
+  /// keeps a snapshot.
+  var isPinned: Bool { pins > 0 && (!readers.isEmpty || pin != nil) }
 
   /// The number of readers. For tests.
   var readerCount: Int { readers.count }
@@ -76,6 +84,7 @@ struct ReadLease {
 
   /// The index of the reader for a store, made on the first call.
   private mutating func index(for store: any PersistentStore) throws -> Int {
+    if pin != nil { try notePinnedRead(of: store) }
     for index in readers.indices where readers[index].store === store {
       guard let yielding = readers[index].yielding else { return index }
       if operations > 0 { readers[index].hold.take() }
@@ -96,6 +105,7 @@ struct ReadLease {
     let hold = StateHold(isLasting: isLasting)
     if operations > 0 { hold.take() }
     yielding?.hold = hold
+    hasNewReader = true
     readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
     return readers.count - 1
   }
@@ -127,11 +137,19 @@ struct ReadLease {
   /// Finishes the readers of a lasting lease. The next read begins another state.
   mutating func restartLasting() { endForSave() }
 
+  /// Notes that the context has compared its objects with the saves before the states of the readers.
+  mutating func noteSettled() { hasNewReader = false }
+
   /// Begins a unit of work: resets ``hasEnded``.
   mutating func beginUnit() { hasEnded = false }
 
   /// Finishes the readers, also pinned and lasting ones: no reader outlives a save.
   mutating func endForSave() {
+    pin?.fail(.endedByWrite)
+    finishReaders()
+  }
+
+  private mutating func finishReaders() {
     hasEnded = true
     guard !readers.isEmpty else { return }
     number &+= 1
@@ -154,6 +172,63 @@ struct ReadLease {
       }
     }
     readers.removeAll()
+  }
+
+  // MARK: Pinned snapshots
+
+  /// Has the readers made from now on stay in their state until ``endPin()``.
+  mutating func beginPin(_ pin: SnapshotPin) {
+    self.pin = pin
+    pinNumber &+= 1
+    pins += 1
+    isLasting = true
+  }
+
+  /// Fixes a store's reader to the present state of the store, with one read.
+  mutating func fixReader(for store: any PersistentStore) throws {
+    let reader = try reader(for: store)
+    // No record has the key, and a store without entities has no state to fix.
+    if let entity = store.environment.entities.first { _ = try reader.row(0, of: entity.root) }
+  }
+
+  /// Finishes the readers of the pinned snapshot. The next read begins another state, also inside of a block with a
+  /// snapshot of its own.
+  @discardableResult
+  mutating func endPin() -> SnapshotPin? {
+    guard let ended = pin else { return nil }
+    pin = nil
+    pins -= 1
+    isLasting = false
+    finishReaders()
+    return ended
+  }
+
+  /// Finishes the readers of the pinned snapshot. Later reads throw the reason until ``endPin()``.
+  mutating func failPin(_ reason: SnapshotPin.Failure) {
+    guard pin != nil else { return }
+    pin?.fail(reason)
+    finishReaders()
+  }
+
+  /// Finishes the reader of a store that is being detached, if a pinned snapshot has one.
+  mutating func forgetPinned(_ store: any PersistentStore) {
+    guard pin != nil, let index = readers.firstIndex(where: { $0.store === store }) else { return }
+    pin?.detached.insert(store.identifier)
+    readers.remove(at: index).reader.finish()
+    number &+= 1
+  }
+
+  /// Whether a read of the pinned snapshot runs, or a block with a snapshot inside of it.
+  var isPinInUse: Bool { operations > 0 || pins > 1 }
+
+  private mutating func notePinnedRead(of store: any PersistentStore) throws {
+    pin?.lastRead = .now
+    if let failure = pin?.failure { throw failure.error }
+    if readers.contains(where: { $0.store === store }) { return }
+    let identifier = store.identifier
+    guard pin?.detached.contains(identifier) != true, !readers.contains(where: { $0.store.identifier == identifier })
+    else { throw SnapshotPin.attachedAgain }
+    try SnapshotPin.checkCapabilities(of: store)
   }
 
   /// Finishes the readers whose connections the save did not use.

@@ -127,6 +127,8 @@ extension ErrorCode {
   public static let cancelled = ErrorCode("cancelled")
   /// A stream was not read for too long, and has released its connection.
   public static let streamExpired = ErrorCode("streamExpired")
+  /// A pinned snapshot was not read for too long, or lost its state, and has released its connections.
+  public static let snapshotExpired = ErrorCode("snapshotExpired")
   /// A block of a test loads faults one by one; see ``expectNoRepeatedFaults(limit:file:line:_:)``.
   public static let repeatedFaults = ErrorCode("repeatedFaults")
 }

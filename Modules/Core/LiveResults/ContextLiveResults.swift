@@ -8,6 +8,7 @@ final class ContextLiveResults: TurnObserver {
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
     inbox = LiveInbox(handle, context.storage.confinement)
+    inbox.follow(context.lease.followedChanges)
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       current.addTouchReceiver(inbox)
@@ -87,6 +88,12 @@ final class ContextLiveResults: TurnObserver {
 
   func turnEnded(in context: ManagedObjectContext) {
     inbox.requestTurn()
+  }
+
+  func snapshotChanged(in context: ManagedObjectContext) {
+    inbox.follow(context.lease.followedChanges)
+    // The requests run again in the state that the context reads now.
+    if context.lease.followedChanges != .none, !results.isEmpty { inbox.runAgain() }
   }
 
   private func processInbox(of context: ManagedObjectContext) {

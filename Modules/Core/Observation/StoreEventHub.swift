@@ -27,9 +27,15 @@ final class StoreEventHub: Sendable {
   /// ones.
   private let delivery = Mutex(())
   private let hasReceivers = Atomic<Bool>(false)
+  /// The number of running saves, for reads without the lock.
+  private let runningCount = Atomic<Int>(0)
 
   /// Whether changes are worth collecting. Costs the read of one word.
   var isObserved: Bool { hasReceivers.load(ordering: .acquiring) }
+
+  /// Whether a save runs, from before its commit until the contexts that follow have its changes.
+  /// Costs the read of one word.
+  var isSaving: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
   /// Adds a receiver without retaining it. Adding it twice does nothing.
   func add(_ receiver: any StoreEventReceiver) {
@@ -49,7 +55,8 @@ final class StoreEventHub: Sendable {
 
   /// Records that a save begins to write. The caller ends the turn with ``end(_:_:)``, also after a failure.
   func begin() -> Turn {
-    state.withLock { state in
+    runningCount.add(1, ordering: .acquiringAndReleasing)
+    return state.withLock { state in
       state.running += 1
       state.begun += 1
       return Turn(number: state.begun, wasAlone: state.running == 1)
@@ -82,6 +89,7 @@ final class StoreEventHub: Sendable {
       for receiver in receivers { receiver.receive(.everything) }
     }
     state.withLock { $0.running -= 1 }
+    runningCount.subtract(1, ordering: .acquiringAndReleasing)
   }
 
   /// Passes an event other than a save to all receivers.

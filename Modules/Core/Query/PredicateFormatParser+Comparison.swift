@@ -156,7 +156,9 @@ extension PredicateFormatParser {
         names += try arguments.path(at: token.position).names
       case .function(let word):
         let function = try Self.aggregateFunction(word, token)
-        if function == .count, current.kind != .sign(".") { return .count(PropertyPath(names: names, outerLevel: level)) }
+        if function == .count, current.kind != .sign(".") {
+          return .count(PropertyPath(names: names, outerLevel: level))
+        }
         names.append(function.pathOperator)
       default:
         throw .unreadable(at: token.position, "a name is expected after '.', not \(token.label)")

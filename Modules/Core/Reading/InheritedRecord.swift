@@ -26,7 +26,7 @@ struct InheritedRecord {
 extension ManagedObjectContext {
   /// The unsaved record of the nearest parent with unsaved changes; `nil` for none.
   final func inheritedRecord(of id: ManagedObjectID) -> InheritedRecord? {
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       ancestor = context.parent
       let storage = context.storage
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   /// row; `nil` for a record deleted by a parent.
   final func belowRow(_ stored: Row) -> Row? {
     var parents: [InheritedRecord] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       let storage = context.storage
       if let record = storage.withPending({ storage.recordUnderLock(for: stored.id).map(InheritedRecord.init) }) {

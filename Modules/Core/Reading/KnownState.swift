@@ -71,7 +71,7 @@ extension ManagedObjectContext {
           result.insert(record.id)
         }
       }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return result
   }

@@ -115,7 +115,7 @@ extension ManagedObjectContext {
 
   /// Returns stored rows with the unsaved changes of the parents, without the rows of records deleted by a parent.
   final func belowRows(_ rows: [Row]) throws -> [Row] {
-    guard parent != nil else { return rows }
+    guard readParent != nil else { return rows }
     return rows.compactMap { row in
       guard let inherited = inheritedRecord(of: row.id) else { return row }
       if inherited.isDeleted { return nil }
@@ -247,7 +247,7 @@ extension ManagedObjectContext {
     owners: [ManagedObjectID]
   ) -> [ManagedObjectID: [ManagedObjectID]] {
     var ancestors: [ManagedObjectContext] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       ancestors.append(context)
       ancestor = context.parent

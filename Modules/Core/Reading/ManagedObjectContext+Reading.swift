@@ -14,10 +14,12 @@ extension ManagedObjectContext {
   /// Prepares a read and runs a block. All reads in the block see one state of each store.
   @inline(__always) final func preparingRead<T>(_ body: () throws -> T) throws -> T {
     processInboxIfUsedDirectly()
-    return try inOneState {
+    let result = try inOneState {
       try applyPendingDeleteRules()
       return try body()
     }
+    if lease.hasNewReader { settleNewState() }
+    return result
   }
 
   /// - Parameters:

@@ -51,7 +51,7 @@ extension ManagedObjectContext {
 
   /// Whether a parent has an unprocessed inbox. The values of the parent's records may then differ from its index.
   private final var isAnyParentBehind: Bool {
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       if !context.inbox.isEmpty { return true }
       ancestor = context.parent
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     var context: ManagedObjectContext? = self
     while let current = context {
       count += current.storage.withPending { current.storage.recordCount }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return count
   }
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
       result[record.id] = .some(record.kind == .deleted ? nil : RecordState(record))
     }
     var inherited: [InheritedRecord] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       let storage = context.storage
       let records = storage.withPending { choose(storage).map(InheritedRecord.init) }
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     while let current = context, current !== end {
       let storage = current.storage
       if storage.withPending({ storage.recordUnderLock(for: id).map { !$0.isUnchanged } ?? false }) { return true }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return false
   }

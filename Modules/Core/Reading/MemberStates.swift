@@ -19,7 +19,7 @@ struct MemberStates {
         add(changes)
         areInherited = areInherited || current !== context
       }
-      next = current.parent
+      next = current.parent(readBy: context)
     }
   }
 

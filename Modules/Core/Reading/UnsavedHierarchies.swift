@@ -9,7 +9,7 @@ struct UnsavedHierarchies {
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       for root in current.storage.changedRoots { roots.insert(ObjectIdentifier(root)) }
-      ancestor = current.parent
+      ancestor = current.parent(readBy: context)
     }
   }
 

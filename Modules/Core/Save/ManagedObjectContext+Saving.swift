@@ -32,11 +32,28 @@ extension ManagedObjectContext {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: saved) {
-        try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
+        try movingSnapshotIfChanged {
+          try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
+        }
       } as: { _ in
         saved
       }
     }
+  }
+
+  /// Runs a save. A pinned snapshot moves forward with the save of a change.
+  @inline(__always) private final func movingSnapshotIfChanged(_ save: () throws -> Void) throws {
+    guard lease.pin != nil, hasChanges else { return try save() }
+    try refuseSaveByCallee()
+    try refusePinnedSaveIntoParent()
+    try movingSnapshot(save)
+  }
+
+  /// Throws in code that this context calls in the middle of its own work.
+  private final func refuseSaveByCallee() throws {
+    try refuseSaveByPolicy()
+    try refuseSaveByParticipant()
+    try refuseSaveByHook()
   }
 
   /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``JoiningEqualRecord``.
@@ -66,9 +83,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
-    try refuseSaveByPolicy()
-    try refuseSaveByParticipant()
-    try refuseSaveByHook()
+    try refuseSaveByCallee()
     // Each save first merges the saves of other contexts, so that only changes of the same properties are conflicts.
     supersedeMainUnit()
     processInboxIfUsedDirectly()

@@ -93,6 +93,9 @@ final class Inbox: Sendable {
     }
   }
 
+  /// The content, which stays.
+  var content: Content { isEmpty ? .nothing : queue.withLock { $0.content } }
+
   /// Removes and returns the content.
   func removeAll() -> Content {
     guard !isEmpty else { return .nothing }

@@ -68,7 +68,7 @@ extension ManagedObjectContext {
   }
 
   /// Refreshes changed records whose new rows were not part of the posted changes.
-  private final func refreshRows(of records: [PendingRecord]) {
+  final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
     let policy = mergePolicy
@@ -174,7 +174,9 @@ extension ManagedObjectContext {
     postChanges()
   }
 
+  /// Applies the saves of others. Under a pinned snapshot they wait for its end.
   final func processInbox() {
+    guard lease.pin == nil else { return }
     switch inbox.removeAll() {
     case .nothing: break
     case .changes(let list, _):

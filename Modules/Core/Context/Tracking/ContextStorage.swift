@@ -81,6 +81,8 @@ final class ContextStorage: @unchecked Sendable {
   var groups = FetchGroups()
   /// The history of undoable changes; `nil` for none.
   var undo: UndoHistory?
+  /// The pinned snapshot that a running write of the context has ended, to be pinned again after the write.
+  var suspendedPin: SnapshotPin?
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
   /// Whether a participant runs as part of a save.

@@ -37,6 +37,8 @@ protocol TurnObserver: AnyObject {
   /// Called last, and after each load on access to an object outside of a block. Changes that still wait need a further
   /// turn.
   func turnEnded(in context: ManagedObjectContext)
+  /// Called after a pinned snapshot of the context began, moved, expired or ended.
+  func snapshotChanged(in context: ManagedObjectContext)
 }
 
 extension ManagedObjectContext {

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   ///   store failed after another store had changed records.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
   /// - Throws: As ``execute(_:)-(BatchUpdateRequest)``.
   @discardableResult
   public final func execute(_ request: BatchDeleteRequest) throws -> [ManagedObjectID] {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()

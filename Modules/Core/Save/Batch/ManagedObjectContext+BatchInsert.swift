@@ -20,7 +20,7 @@ extension ManagedObjectContext {
   public final func execute(
     _ request: BatchInsertRequest, in store: (any PersistentStore)? = nil
   ) throws -> BatchInsertResult {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let store = try destination(of: entity, store)
       let insertion = try BatchInsertion(request, of: entity, in: store, by: self)

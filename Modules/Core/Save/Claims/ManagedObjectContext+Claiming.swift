@@ -65,7 +65,7 @@ extension ManagedObjectContext {
   private final func claim<Result>(
     _ request: FetchRequest<Result>, _ limit: Int, _ store: (any PersistentStore)?, _ values: [String: AttributeValue]
   ) throws -> [ManagedObjectID] {
-    try operating {
+    try writing {
       let entity = try request.entity(in: model())
       let count = min(limit, request.fetchLimit ?? limit)
       var query = try claimQuery(request, limit, of: entity)

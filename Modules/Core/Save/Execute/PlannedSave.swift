@@ -17,6 +17,13 @@ extension ManagedObjectContext {
   package final func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: Bool = false, _ work: () throws -> T
   ) throws -> T {
+    // The work reads the present rows, as its save compares them.
+    try movingSnapshot { try planning(afterRacesOver: entity, startsExcluding: startsExcluding, work) }
+  }
+
+  private final func planning<T>(
+    afterRacesOver entity: EntityDescription, startsExcluding: Bool, _ work: () throws -> T
+  ) throws -> T {
     let wasPlanningAgain = storage.isPlanningAgain
     storage.isPlanningAgain = true
     defer { storage.isPlanningAgain = wasPlanningAgain }

@@ -59,16 +59,22 @@ extension ManagedObjectContext {
       try refuseLockDuringSave()
       let locks = try locks(on: objects)
       guard !locks.isEmpty else { return try body() }
-      // Releases the readers first: they show an older state, and their connections may be needed for the lock.
-      lease.endForSave()
-      return try coordinator().lockingRows(locks, until: deadline) { rows in
-        try checkPresence(rows, of: locks)
-        refreshLocked(rows)
-        let isNested = lease.excludesWriters
-        lease.excludesWriters = true
-        defer { lease.excludesWriters = isNested }
-        return try body()
-      }
+      return try movingSnapshot { try withLock(locks, until: deadline, body) }
+    }
+  }
+
+  private final func withLock<T>(
+    _ locks: [StoreLock], until deadline: ContinuousClock.Instant?, _ body: () throws -> T
+  ) throws -> T {
+    // Releases the readers first: they show an older state, and their connections may be needed for the lock.
+    lease.endForSave()
+    return try coordinator().lockingRows(locks, until: deadline) { rows in
+      try checkPresence(rows, of: locks)
+      refreshLocked(rows)
+      let isNested = lease.excludesWriters
+      lease.excludesWriters = true
+      defer { lease.excludesWriters = isNested }
+      return try body()
     }
   }
 
