@@ -108,7 +108,8 @@ extension FetchExpression: CustomStringConvertible {
     case .count(let path): return path.formatText(of: subjects) + ".@count"
     case .variable(let name): return PropertyPath.variableText(name)
     case .arithmetic(.remainder, let left, let right):
-      return "modulus:by:(\(left.formatText(showsValues, of: subjects)), \(right.formatText(showsValues, of: subjects)))"
+      let (first, second) = (left.formatText(showsValues, of: subjects), right.formatText(showsValues, of: subjects))
+      return "modulus:by:(\(first), \(second))"
     case .arithmetic(let operation, let left, let right):
       let operands = [left, right].map { operand in
         let text = operand.formatText(showsValues, of: subjects)
@@ -146,7 +147,9 @@ extension PropertyPath {
   fileprivate func formatText(of subjects: [String?]) -> String {
     let names = names.map(Self.formatText)
     let index = subjects.count - 1 - outerLevel
-    guard subjects.indices.contains(index), let subject = subjects[index] else { return names.isEmpty ? "SELF" : names.joined(separator: ".") }
+    guard subjects.indices.contains(index), let subject = subjects[index] else {
+      return names.isEmpty ? "SELF" : names.joined(separator: ".")
+    }
     return ([Self.variableText(subject)] + names).joined(separator: ".")
   }
 
