@@ -140,7 +140,7 @@ struct EntryRewriter {
         remaining.append(record)
       }
     }
-    if isChanged, let head = remaining.first { renewKey(of: head) }
+    if isChanged, let head = remaining.first { head.renewKey() }
     return remaining
   }
 
@@ -161,7 +161,7 @@ struct EntryRewriter {
   /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
   func release(_ entries: [OutboxEntryRecord]) {
     guard let head = entries.first else { return }
-    if head.isRejected { renewKey(of: head) }
+    if head.isRejected { head.renewKey() }
     head.isRejected = false
     head.state = .pending
     head.attempts = 0
@@ -180,13 +180,7 @@ struct EntryRewriter {
   /// Replaces the values of an entry, and renews its key, because a server may know the old key with the old values.
   func write(_ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord) throws {
     try record.write(changes, members, store: record.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) })
-    renewKey(of: record)
-  }
-
-  /// Gives an entry an idempotency key that no request has had.
-  func renewKey(of record: OutboxEntryRecord) {
-    record.idempotencyKey = UUID()
-    record.groupEnd = nil
+    record.renewKey()
   }
 
   func store(of id: ManagedObjectID) -> (any PersistentStore)? {
