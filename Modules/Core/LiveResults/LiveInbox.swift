@@ -160,6 +160,10 @@ struct ResultInterest: Sendable {
   }
 
   var root: EntityDescription { entity.root }
+  /// The concrete entities of the fetched records.
+  var entities: [EntityDescription] {
+    StoreQuery(entity: entity, includesSubentities: includesSubentities).entities
+  }
 
   /// Whether the request may find a record. The record of a batch request may have an ancestor of its real entity.
   func mayFetch(_ record: StoreChanges.Record) -> Bool {

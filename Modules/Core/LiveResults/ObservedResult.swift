@@ -11,7 +11,7 @@ public import Observation
 /// shows a state. A change of a listed record's values counts as a change of ``objects``.
 ///
 /// Made by ``ManagedObjectContext/observed(_:sectionKeyPath:)``. Used inside its context, which calls the readers back there:
-/// on the main actor for a main-queue context. Retains the context and the objects of the result. Cost: as
+/// on the main actor for a main-queue context. Retains the context, and objects as ``FetchedResultsController`` does. Cost: as
 /// ``FetchedResultsController``.
 public final class ObservedResult<Result: ManagedObject>: Observable {
   private let controller: FetchedResultsController<Result>
@@ -32,6 +32,13 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
   public var objects: [Result] {
     registrar.access(self, keyPath: \.objects)
     return controller.fetchedObjects
+  }
+
+  /// The objects of the result as a collection that loads them by pages, of ``FetchRequest/fetchBatchSize`` records if the
+  /// request has one. A reader of the list is notified as a reader of ``objects``.
+  public var list: ObjectList<Result> {
+    registrar.access(self, keyPath: \.objects)
+    return controller.fetchedList
   }
 
   /// The sections of the result, in order; empty without a section key path.
