@@ -175,11 +175,14 @@ private final class IndexComparison: FetchedResultsControllerDelegate {
     let sections = controller.sections
     #expect(sections.map(\.count).reduce(0, +) == snapshot.count)
     #expect(sections == snapshot.sections)
-    for index in stride(from: 0, to: snapshot.count, by: 37) {
-      // Records without values stand for deleted ones, which only their identifiers name.
+    for index in snapshot.indices {
       let object = controller.object(at: index)
-      #expect(object.objectID == snapshot[index])
-      #expect(controller.index(for: object) == index)
+      // The former result names a saved record by its temporary identifier.
+      if snapshot[index].isTemporaryID, !object.objectID.isTemporaryID { continue }
+      guard object.objectID == snapshot[index], controller.index(for: object) == index else {
+        Issue.record("The object at \(index) has the index \(String(describing: controller.index(for: object))).")
+        return
+      }
       let path = try #require(controller.indexPath(for: object))
       #expect(sections[path[0]].range.lowerBound + path[1] == index)
       #expect(controller.object(at: path).objectID == snapshot[index])

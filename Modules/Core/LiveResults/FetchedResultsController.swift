@@ -125,7 +125,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public var snapshot: ResultSnapshot<Result>? { managedObjectContext.operating { state.map { ResultSnapshot($0) } } }
 
   /// The object at an index of the result. Costs a look-up; the first access to a page costs a statement. See
-  /// ``ObjectList`` for records that were deleted or that cannot be read.
+  /// ``ObjectList`` for deleted records and for failures of a read.
   ///
   /// - Precondition: The result has the index.
   public func object(at index: Int) -> Result {

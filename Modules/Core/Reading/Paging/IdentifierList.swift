@@ -2,9 +2,9 @@
 struct IdentifierList: Sendable {
   private var keys: [Int64] = []
   private var spaces: [IDSpace] = []
-  /// The index of each identifier's space; empty as long as there is at most one space.
+  /// The index of each identifier's space; empty as long as the list has at most one space.
   private var spaceIndexes: [UInt16] = []
-  /// The space of the last identifier that was appended, by its index.
+  /// The index of the space of the last identifier.
   private var last = 0
 
   /// Whether some of the identifiers are temporary.

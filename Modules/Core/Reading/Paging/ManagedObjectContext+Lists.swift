@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// Call it inside `perform`, or on the context's actor or thread.
   ///
   /// Cost: one statement for each store, as ``fetchIDs(_:)``; unsaved records become objects, which the list retains. Then
-  /// one statement for each page that is used.
+  /// one statement for each used page.
   ///
   /// - Parameter batchSize: The number of records of a page, at least 1; `nil` for the request's
   ///   ``FetchRequest/fetchBatchSize``, or 256 for a request without one.

@@ -8,9 +8,9 @@
 /// record as a rule: later inserts, edits and deletes never change the number of elements or their order. The objects
 /// are those of the context, with their present values.
 ///
-/// The list has an element for each record, whatever happens to the record:
+/// The number of elements never changes. An element shows the present state of its record:
 /// - A record deleted in the meantime is an object whose ``ManagedObject/isDeleted`` is `true`. The accessors of an
-///   object that is not loaded return defaults and report ``ErrorCode/recordVanished`` on the context.
+///   object without values return defaults and report ``ErrorCode/recordVanished`` on the context.
 /// - An inserted object that a rollback or a reset dropped is this object, which has no context any more.
 /// - A saved record is the same element as before its save, with its permanent identifier.
 /// - A record whose page cannot be read is an object whose ``ManagedObject/isUnavailable`` is `true`. The context reports
@@ -18,7 +18,7 @@
 ///
 /// Used inside the context, which the list retains. A copy shares the loaded pages.
 ///
-/// Cost: the first access to an element of a page is one statement for each store that has records of the page. A walk
+/// Cost: the first access to an element of a page is one statement for each store with records of the page. A walk
 /// forwards or backwards reads up to four pages at once. The list retains the objects of its last pages, at most eight;
 /// it finds other objects without a read as long as the program retains them.
 public struct ObjectList<Element: ManagedObject> {
@@ -30,7 +30,7 @@ public struct ObjectList<Element: ManagedObject> {
   public var managedObjectContext: ManagedObjectContext { pages.context }
 
   /// The number of records of a page.
-  public var batchSize: Int { pages.size }
+  public var batchSize: Int { pages.batchSize }
 
   /// The present identifier of the record at an index. Reads no store.
   ///
@@ -47,8 +47,7 @@ public struct ObjectList<Element: ManagedObject> {
 
   /// Returns the objects of a range of the list, for a program that knows its next elements.
   ///
-  /// Cost: one statement for each store, whatever the size of the range; a store may divide thousands of keys among a
-  /// few statements. The list retains no more objects than those of some pages; the program retains the result.
+  /// Cost: one statement for each store; a store may divide thousands of keys among a few statements. The list retains no more objects than those of some pages; the program retains the result.
   ///
   /// - Precondition: The list has the indexes.
   /// - Throws: ``ErrorCode/storeDetached``, ``ErrorCode/contextWithoutStore``, and errors of the store.

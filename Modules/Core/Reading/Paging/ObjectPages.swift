@@ -1,18 +1,20 @@
 /// Finds and loads the objects of a list of identifiers, a page at a time. Used inside the context.
 ///
 /// The context's registry is the index of the loaded objects: an object that the program retains is found without a
-/// read, whatever page it came with.
+/// read.
 final class ObjectPages {
   let context: ManagedObjectContext
-  let size: Int
+  let batchSize: Int
+  /// The number of records of a page: the batch size, or the number of all records.
+  private let size: Int
   private let source: any IdentifierSource
   private let entities: [EntityDescription]
   private let prefetches: PrefetchPaths?
   private let recent: RecentObjects
-  /// The objects of records that had no permanent identifier, by their temporary ones: they know their identifiers after
-  /// a save, also when the context is reset afterwards.
+  /// The objects of records without permanent identifiers, by their temporary identifiers. A saved object knows its
+  /// permanent identifier, also after a reset of the context.
   private let unsaved: [ManagedObjectID: ManagedObject]
-  /// The last pages that were read together, and the number of such reads that went on in one direction.
+  /// The pages of the last read, and the number of reads in one direction before it.
   private var lastRead: (pages: Range<Int>, steps: Int) = (0..<0, 0)
 
   /// The greatest number of pages of one read.
@@ -34,6 +36,7 @@ final class ObjectPages {
     self.context = context
     // No product of the size with a small number overflows.
     self.size = max(1, min(size, source.count))
+    batchSize = size
     self.prefetches = prefetches
     self.recent = recent ?? RecentObjects(limit: Self.retainedCount(ofPagesOf: self.size))
     self.unsaved = unsaved
@@ -73,7 +76,7 @@ final class ObjectPages {
     if let index = source.index(of: id) { return index }
     let present = context.current(id)
     if present != id, let index = source.index(of: present) { return index }
-    // The list has the temporary identifier of a record that was saved afterwards.
+    // The list may have the temporary identifier of the saved record.
     guard let former = unsaved.first(where: { $1.recordID == present })?.key else { return nil }
     return source.index(of: former)
   }
@@ -121,7 +124,7 @@ final class ObjectPages {
     return recent.missing(id, in: context.unitOfFaults)
   }
 
-  /// Reads the records of a range that have no object with values.
+  /// Reads the records without loaded objects in a range.
   ///
   /// - Returns: The objects of the range.
   private func load(_ range: Range<Int>) throws -> [ManagedObject] {
@@ -151,7 +154,7 @@ final class ObjectPages {
     }
   }
 
-  /// A new object for a record that cannot be loaded. The object belongs to no context, and its accessors return
+  /// A new object for a missing record, or for a record of a page after a failed read. The object belongs to no context, and its accessors return
   /// defaults.
   ///
   /// - Parameter isDeleted: Whether the record does not exist any more.

@@ -5,7 +5,7 @@
 final class RecentObjects {
   private var young: [ManagedObject] = []
   private var old: [ManagedObject] = []
-  /// The number of young objects above which the old ones are released. Objects of one page stay together.
+  /// The greatest number of young objects. A read beyond it releases the old objects.
   var limit: Int
 
   /// The objects of records that could not be loaded, by identifier, until the unit of work ends.
@@ -18,7 +18,7 @@ final class RecentObjects {
   func keep(_ objects: [ManagedObject]) {
     let kept = objects.suffix(limit)
     if young.count + kept.count > limit {
-      // An object that is released here removes itself from the registry.
+      // A released object removes itself from the registry.
       old = young
       young = []
     }

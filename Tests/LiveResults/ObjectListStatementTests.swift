@@ -1,6 +1,4 @@
 import CoherenceCore
-import CoherencePostgreSQL
-import CoherenceSQLite
 import Foundation
 import TestSupport
 import Testing
@@ -167,7 +165,7 @@ import Testing
 
   @Test func `a list is walked with two connections, while another context saves`() throws {
     guard Self.servers.contains(.postgreSQL) else { return }
-    try filled(.postgreSQL, [PostgreSQLOption.poolSize: 2]) { context, log in
+    try filled(.postgreSQL, ["poolSize": 2]) { context, log in
       let writer = ManagedObjectContext(coordinator: try #require(context.persistentStoreCoordinator))
       try context.performAndWait {
         let list = try context.list(Self.tracks, batchSize: 100)
