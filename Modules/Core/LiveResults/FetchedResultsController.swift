@@ -13,7 +13,7 @@ public import Foundation
 /// The controller retains its context. Releasing the controller ends its work. Cost: as
 /// ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)``, with the objects in addition.
 ///
-/// The controller keeps identifiers and sort values of the result, and loads objects by pages when ``object(at:)`` or
+/// The controller keeps identifiers and sort values of the result, and loads objects by pages when `object(at:)` or
 /// ``fetchedList`` first needs them: of ``FetchRequest/fetchBatchSize`` records, or of 256 for a request without one. With
 /// a batch size, the controller retains the objects of its last pages, at most eight; otherwise it retains the objects
 /// that it was asked for.
