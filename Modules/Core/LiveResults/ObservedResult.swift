@@ -28,7 +28,8 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     controller.delegate = follower
   }
 
-  /// The objects of the result, in order.
+  /// The objects of the result, in order. For a request with a batch size, ``list`` is the better choice: see
+  /// ``FetchedResultsController/fetchedObjects``.
   public var objects: [Result] {
     registrar.access(self, keyPath: \.objects)
     return controller.fetchedObjects

@@ -66,7 +66,8 @@ final class ObjectPages {
       "The list has no record at the index \(index); the number of its records is \(source.count), and the first index is zero."
     )
     let id = source.id(at: index)
-    if id.isTemporaryID, let object = unsaved[id] { return object.recordID }
+    // The context forgets at a reset that the record was saved; the object does not.
+    if id.isTemporaryID, let object = unsaved[id] { return context.current(object.recordID) }
     return context.current(id)
   }
 
