@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceStrategies
+import Foundation
 import TestRandom
 import TestSupport
 import Testing
