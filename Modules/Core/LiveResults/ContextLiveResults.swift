@@ -33,7 +33,10 @@ final class ContextLiveResults: TurnObserver {
   /// Runs a request, delivers its result, and keeps the result up to date as long as the sink exists.
   ///
   /// - Throws: Errors of the fetch.
-  func add(_ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext) throws {
+  @discardableResult
+  func add(
+    _ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext
+  ) throws -> LiveResult {
     // The inbox receives changes before the first run, so that a save during the run is not missed.
     context.persistentStoreCoordinator?.storeEventHub.add(inbox)
     let result = LiveResult(request, for: sink)
@@ -46,6 +49,7 @@ final class ContextLiveResults: TurnObserver {
       throw error
     }
     result.publish(in: context, isFirst: true)
+    return result
   }
 
   /// Ends the results of a sink.

@@ -221,6 +221,10 @@ struct ResultInterest: Sendable {
   }
 
   var root: EntityDescription { entity.root }
+  /// The concrete entities of the fetched records.
+  var entities: [EntityDescription] {
+    StoreQuery(entity: entity, includesSubentities: includesSubentities).entities
+  }
 
   /// Whether a record may satisfy the request. The change of a batch request may have an ancestor of the record's
   /// entity.

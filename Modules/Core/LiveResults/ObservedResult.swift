@@ -11,8 +11,8 @@ public import Observation
 /// a state. A change of a listed record's values counts as a change of ``objects``.
 ///
 /// ``ManagedObjectContext/observed(_:sectionKeyPath:)`` makes it. To be used inside its context, where the readers are
-/// notified too: on the main actor for a main-queue context. Retains the context and the objects of the result. Costs
-/// as much as a ``FetchedResultsController``.
+/// notified too: on the main actor for a main-queue context. Retains the context, and objects as a
+/// ``FetchedResultsController`` does. Costs as much as a ``FetchedResultsController``.
 public final class ObservedResult<Result: ManagedObject>: Observable {
   private let controller: FetchedResultsController<Result>
   private let registrar = ObservationRegistrar()
@@ -28,10 +28,18 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     controller.delegate = follower
   }
 
-  /// The objects of the result, in order.
+  /// The objects of the result, in order. For a request with a batch size, ``list`` is the better choice: see
+  /// ``FetchedResultsController/fetchedObjects``.
   public var objects: [Result] {
     registrar.access(self, keyPath: \.objects)
     return controller.fetchedObjects
+  }
+
+  /// The objects of the result as a collection that loads them by pages, of ``FetchRequest/fetchBatchSize`` records if the
+  /// request has one. A reader of the list is notified as a reader of ``objects``.
+  public var list: ObjectList<Result> {
+    registrar.access(self, keyPath: \.objects)
+    return controller.fetchedList
   }
 
   /// The sections of the result, in order; empty without a section key path.

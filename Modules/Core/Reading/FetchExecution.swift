@@ -60,7 +60,9 @@ struct FetchExecution {
 
   /// Reads the rows of the only store in order, no further than the range.
   private func stream<Sink: FetchSink>(into sink: inout Sink) throws {
-    let fetch = try context.reader(for: plan.stores[0]).fetch(plan.query)
+    let reader = try context.reader(for: plan.stores[0])
+    if try sink.receiveAll(inOrderOf: plan.query, in: plan.stores[0], from: reader) { return }
+    let fetch = try reader.fetch(plan.query)
     guard fetch.isExact else {
       let filter = storedFilter
       return try pass(fetch, filter, OverlayMerge([], plan, filter.source), to: &sink)

@@ -119,10 +119,14 @@ extension FetchRequest {
   /// Returns the entity of the request in a model.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
-  ///   an entity with objects of another class than `Result`.
+  ///   an entity with objects of another class than `Result`; for a negative batch size.
   func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
     guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
+    }
+    guard fetchBatchSize >= 0 else {
+      throw CoherenceError(
+        .invalidFetchRequest, "The batch size of a fetch request cannot be negative; zero stands for no batches.")
     }
     let entity =
       if let entityName { try model.entity(named: entityName) } else { try model.entity(for: Result.self) }

@@ -15,6 +15,14 @@ protocol FetchSink {
   /// - Returns: `false`, without having read a record, if the sink or the cursor does not support this.
   mutating func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool
 
+  /// Receives all records of a query in its order and range, before a cursor is made.
+  ///
+  /// - Parameter store: The store of the reader.
+  /// - Returns: `false`, having received nothing, when the sink or the reader cannot.
+  mutating func receiveAll(
+    inOrderOf query: StoreQuery, in store: any PersistentStore, from reader: any StoreReader
+  ) throws -> Bool
+
   /// Receives all records of a query without order and range, in place of batches of rows.
   ///
   /// - Parameter unsaved: The records that replace rows of the store.
@@ -25,6 +33,10 @@ protocol FetchSink {
 }
 
 extension FetchSink {
+  mutating func receiveAll(
+    inOrderOf query: StoreQuery, in store: any PersistentStore, from reader: any StoreReader
+  ) throws -> Bool { false }
+
   mutating func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool { false }
 
   mutating func receiveAll(
@@ -53,4 +65,15 @@ struct RecordSink: FetchSink {
 
   mutating func receive(_ rows: [Row]) { for row in rows { records.append(RecordState(row)) } }
   mutating func receive(_ records: ArraySlice<RecordState>) { self.records += records }
+}
+
+/// Passes records to a block, a batch at a time.
+struct BatchSink: FetchSink {
+  private let body: ([RecordState]) throws -> Void
+  var sharesRows: Bool { false }
+
+  init(_ body: @escaping ([RecordState]) throws -> Void) { self.body = body }
+
+  func receive(_ rows: [Row]) throws { try body(rows.map { RecordState($0) }) }
+  func receive(_ records: ArraySlice<RecordState>) throws { try body(Array(records)) }
 }

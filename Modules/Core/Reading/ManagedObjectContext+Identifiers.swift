@@ -6,13 +6,29 @@ extension ManagedObjectContext {
   /// Finds the same records as ``fetch(_:)``: unsaved changes count unless the request excludes them, and unsaved
   /// records have temporary identifiers. Makes no objects. The identifiers may be passed to any thread.
   ///
-  /// Cost: one statement for each store.
+  /// Cost: one statement for each store, which returns the keys alone. Unsaved changes of records of the hierarchy, and
+  /// parts of the request that the store cannot evaluate exactly, have it return the rows.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func fetchIDs<R: ManagedObject>(_ request: FetchRequest<R>) throws -> [ManagedObjectID] {
-    let sink = IdentifierSink()
-    try read(request, into: sink)
-    return sink.ids
+    Array(try identifiers(request).ids)
+  }
+
+  /// The identifiers of the records that a request finds, with the plan of the request.
+  final func identifiers<R: ManagedObject>(
+    _ request: FetchRequest<R>
+  ) throws -> (ids: IdentifierList, plan: FetchPlan) {
+    try operating {
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
+        try reading(request) { plan in
+          var sink = IdentifierSink(self)
+          try FetchExecution(plan, in: self).run(into: &sink)
+          return (sink.ids, plan)
+        }
+      } as: {
+        .fetch(records: $0.ids.count)
+      }
+    }
   }
 
   /// Returns the objects with identifiers, loaded, in the order of the identifiers.
@@ -71,16 +87,5 @@ extension ManagedObject {
           + "ask for the class of the entity or of a parent.")
     }
     return object
-  }
-}
-
-/// Collects identifiers.
-private final class IdentifierSink: ValueSink {
-  let slots = [Row.identifierSlot]
-  private(set) var ids: [ManagedObjectID] = []
-  var count: Int { ids.count }
-
-  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
-    if case .reference(let id) = values.move() { ids.append(id) }
   }
 }

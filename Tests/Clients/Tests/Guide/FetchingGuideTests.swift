@@ -231,4 +231,24 @@ struct FetchingGuideTests {
     }
     #expect(counts == [1, 1])
   }
+
+  @Test func `a list loads its objects by pages`() async throws {
+    let titles = try await reading { context in
+      var titles: [String] = []
+      let albums = try context.list(FetchRequest(Album.self).sort(\.title), batchSize: 100)
+      let last = albums[albums.count - 1].title
+      for album in albums { titles.append(album.title) }
+      return titles + [last]
+    }
+    #expect(titles == ["Miss Perfumado", "Pastel Blues", "Wild Is the Wind", "Wild Is the Wind"])
+  }
+
+  @Test func `a request has a batch size`() async throws {
+    let years = try await reading { context in
+      let request = FetchRequest(Album.self).sort(\.year).batchSize(50)
+      let first = try context.list(request).objects(in: 0..<2)
+      return first.map(\.year)
+    }
+    #expect(years == [1965, 1966])
+  }
 }
