@@ -6,8 +6,9 @@ import CoherenceRuntime
 /// runtime's slow path, and bulk work retains the context for each object. The context clears the handle in its
 /// `deinit`, under the lock that also guards ``context``.
 package final class ContextHandle: @unchecked Sendable {
-  // Sendable: `address` is used under `lock` only. Safety of `Unmanaged`: the context clears the address before its
-  // memory is freed, and the runtime refuses a reference to a context whose deinitialisation has begun.
+  // Sendable: `address` is used under `lock` only.
+  // Safety of `Unmanaged`: the context clears the address before its memory is freed, and the runtime refuses a reference
+  // to a context whose deinitialisation has begun.
   private let lock = Lock()
   private var address: UnsafeMutableRawPointer?
 

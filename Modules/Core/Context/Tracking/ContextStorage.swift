@@ -50,7 +50,8 @@ final class ContextStorage: @unchecked Sendable {
   /// The generation of each to-many relationship, raised when loaded member lists of the relationship may be out of
   /// date.
   var generations: [RelationshipDescription: Int] = [:]
-  private var epoch = 0
+  /// The part of the generation that all relationships share.
+  var epoch = 0
   /// The permanent identifiers by temporary identifiers that users or children know.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// The records that inserted records became, by the permanent identifiers obtained for the inserted records before.
@@ -387,18 +388,5 @@ final class ContextStorage: @unchecked Sendable {
       record.id = id
       table.set(Self.word(record), for: id)
     }
-  }
-
-  func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
-
-  /// Invalidates every loaded member list.
-  func invalidateAllLists() {
-    epoch &+= 1 << 32
-    kept.invalidateLists()
-  }
-
-  func invalidateLists(of relationship: RelationshipDescription) {
-    generations[relationship, default: 0] += 1
-    kept.invalidateLists(of: relationship)
   }
 }

@@ -10,8 +10,10 @@
 final class KeptReads {
   // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
   // object's target is therefore removed before its last reference is released, under the identifier by which it was
-  // entered. Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`. Safety of
-  // `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each other.
+  // entered.
+  // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
+  // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
+  // other.
 
   /// The greatest number of retained objects, without the objects of the last read.
   static let limit = 32_768

@@ -6,8 +6,9 @@ final class PendingRecord {
   enum Kind { case inserted, updated, deleted }
 
   // The fields that bulk work uses for every record come first, to share cache lines, and have no runtime check of
-  // overlapping access. Safety of `@exclusivity(unchecked)`: one thread at a time is inside of the context, and its
-  // accesses follow each other. Safety of `unowned(unsafe)`: entities live as long as the process.
+  // overlapping access.
+  // Safety of `@exclusivity(unchecked)`: one thread at a time is inside of the context, and its accesses follow each other.
+  // Safety of `unowned(unsafe)`: entities live as long as the process.
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
