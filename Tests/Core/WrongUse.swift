@@ -146,7 +146,7 @@ extension WrongUse {
     WrongUse("an object is made of an entity of another class", "make objects of it with ManagedObject") {
       _ = Fan(entity: try Fan.model.entity(named: "Thing"), insertInto: nil)
     },
-    WrongUse("a member is asked for at a position that there is not", "there are 0, counted from zero") {
+    WrongUse("a member is asked for at a position that there is not", "its 0 member(s) have positions from zero") {
       _ = Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites][0]
     },
     WrongUse("an element is asked for behind the end of a list", "the number of its records is 1") {
@@ -154,12 +154,12 @@ extension WrongUse {
       let list = try Fan.list(in: context)
       context.performAndWait { _ = list[1] }
     },
-    WrongUse("a member is moved from a position that there is not", "there are 1, counted from zero") {
+    WrongUse("a member is moved from a position that there is not", "its 1 member(s) have positions from zero") {
       let fan = Fan(entity: Fan.entity, insertInto: nil)
       fan[Fan.favourites].append(fan)
       fan[Fan.favourites].move(from: 1, to: 0)
     },
-    WrongUse("a member is removed from a position that there is not", "there are 0, counted from zero") {
+    WrongUse("a member is removed from a position that there is not", "its 0 member(s) have positions from zero") {
       Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites].remove(at: -1)
     },
   ]

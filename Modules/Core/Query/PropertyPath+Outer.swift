@@ -34,14 +34,8 @@ extension PropertyPath {
 }
 
 extension FetchPredicate {
-  /// The predicate of a typed expression: calls the closure with the record of the condition.
-  static func typed<Root>(_ condition: (QueryScope<Root>) -> FetchPredicate) -> FetchPredicate {
-    let scope = QueryScopeID()
-    return condition(QueryScope(scope)).closed(over: scope)
-  }
-
   /// Gives the paths from a record of a typed expression their levels.
-  private func closed(over scope: QueryScopeID) -> FetchPredicate {
+  func closed(over scope: QueryScopeID) -> FetchPredicate {
     // The traversal recurses. A predicate that is too deep even when it is flattened is refused by every fetch.
     guard let shallow = isDeep ? try? flattened() : self else { return self }
     return shallow.mappingPaths { path, depth in

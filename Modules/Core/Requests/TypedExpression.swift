@@ -8,6 +8,12 @@ extension FetchPredicate {
     self = .typed(condition)
   }
 
+  /// The predicate of a typed expression: calls the closure with the record of the condition.
+  static func typed<Root>(_ condition: (QueryScope<Root>) -> FetchPredicate) -> FetchPredicate {
+    let scope = QueryScopeID()
+    return condition(QueryScope(scope)).closed(over: scope)
+  }
+
   /// Whether both predicates are satisfied.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     guard case .and(let parts) = left else { return .and([left, right]) }
