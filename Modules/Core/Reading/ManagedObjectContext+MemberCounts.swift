@@ -35,8 +35,7 @@ extension ManagedObject {
   }
 
   /// The context that reads members from a store; `nil` when the list is loaded, and for an owner without a saved record.
-  private final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext?
-  {
+  final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext? {
     if flags.contains(.detached) { throw deletedError() }
     guard storage != nil, !recordID.isTemporaryID, pending?.kind != .deleted else { return nil }
     // As for the list: an ordered list belongs to its owner's row.
