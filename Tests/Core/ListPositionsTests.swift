@@ -15,7 +15,7 @@ import Testing
 
     /// A list of new members, saved once.
     init(saving count: Int) throws {
-      self.init(Array(repeating: .none, count: count))
+      self.init(Array(repeating: .new, count: count))
       try save()
       writeCount = 0
     }
@@ -80,7 +80,7 @@ import Testing
     for _ in 0...random.next(below: 6) {
       let place = random.next(below: list.members.count)
       switch random.next(below: 4) {
-      case 0: list.members.insert(.none, at: place)
+      case 0: list.members.insert(.new, at: place)
       case 1 where list.members.count > 20: list.members.remove(at: place)
       default: list.move(from: place, to: random.next(below: list.members.count))
       }
@@ -124,7 +124,7 @@ import Testing
   func `inserts at the same place change few other members on average`(growsBehind: Bool) throws {
     var list = try StoredList(saving: 300)
     for number in 0..<10_000 {
-      list.members.insert(.none, at: growsBehind ? min(100 + number, 250) : 50)
+      list.members.insert(.new, at: growsBehind ? min(100 + number, 250) : 50)
       // The list keeps its length, so that the test is short.
       if growsBehind { list.members.removeFirst() } else { list.members.removeLast() }
       // The version stays, so that the range of positions does not grow.
@@ -138,8 +138,8 @@ import Testing
     for var list in [try StoredList(saving: 500), StoredList(consecutive: 500)] {
       for number in 0..<1_000 {
         switch number % 4 {
-        case 0: list.members.insert(.none, at: 0)
-        case 1: list.members.append(.none)
+        case 0: list.members.insert(.new, at: 0)
+        case 1: list.members.append(.new)
         case 2: list.move(from: 0, to: list.members.count - 1)
         default: list.move(from: list.members.count - 1, to: 0)
         }
@@ -187,7 +187,7 @@ import Testing
 
   @Test func `a full range of positions still holds its members`() {
     let positions = ListPositions.arranged(
-      [.at(3), .none, .at(0), .none, .at(7), .at(1), .none, .none], in: 0..<8)
+      [.at(3), .new, .at(0), .new, .at(7), .at(1), .new, .new], in: 0..<8)
     #expect(positions == [0, 1, 2, 3, 4, 5, 6, 7])
   }
 
@@ -195,8 +195,8 @@ import Testing
     let range = ListPositions.range(atVersion: .max)
     let bounds = [range.lowerBound, range.upperBound - 1]
     for members in [
-      [.none, .at(bounds[0]), .at(bounds[1]), .none], [.at(bounds[1]), .at(bounds[0])],
-      [.at(.min), .at(.max), .none, .at(0)], [.at(bounds[0]), .none, .at(bounds[1])],
+      [.new, .at(bounds[0]), .at(bounds[1]), .new], [.at(bounds[1]), .at(bounds[0])],
+      [.at(.min), .at(.max), .new, .at(0)], [.at(bounds[0]), .new, .at(bounds[1])],
     ] as [[StoredPosition]] {
       let positions = ListPositions.arranged(members, in: range).compactMap { $0 }
       #expect(positions.count == members.count && positions.allSatisfy(range.contains))

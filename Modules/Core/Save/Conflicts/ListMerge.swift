@@ -63,7 +63,7 @@ struct ListMerge {
       let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: slot)
       let present = ids.filter { id in indices[id].map { result[$0].kind != .deleted } ?? true }
       let stored = present.map { id in
-        (indices[id].map { result[$0].base } ?? rows[id]).map { column.position(of: $0, owner: owner) } ?? .none
+        (indices[id].map { result[$0].base } ?? rows[id]).map { column.position(of: $0, owner: owner) } ?? .new
       }
       let positions = ListPositions.arranged(stored, in: range(of: stored, indices[owner].map { result[$0] }))
       for ((id, stored), position) in zip(zip(present, stored), positions) {

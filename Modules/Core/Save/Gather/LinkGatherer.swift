@@ -99,7 +99,7 @@ struct LinkGatherer {
     guard let owner = change.record.object else { return }
     let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
     let stored = change.kind == .inserted ? [:] : try storedPositions(table, of: change.id.key, isForward)
-    let present = ids.map { stored[$0.key] ?? .none }
+    let present = ids.map { stored[$0.key] ?? .new }
     let positions = ListPositions.arranged(
       present, in: ListPositions.range(atVersion: (change.base?.version ?? 0) + (change.isWritten ? 1 : 0)))
     for (index, id) in ids.enumerated() where present[index].differs(from: positions[index]) {

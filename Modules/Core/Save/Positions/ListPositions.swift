@@ -47,7 +47,7 @@ enum ListPositions {
 /// The position of a list's member before a save.
 enum StoredPosition: Equatable {
   /// The member is new to the list, so that a save writes its row or its link in any case.
-  case none
+  case new
   /// The member has no position in the store, where such members come before all others, in the order of their keys.
   case missing(key: Int64)
   case at(Int64)
@@ -57,7 +57,7 @@ enum StoredPosition: Equatable {
   /// Whether the store has to be given a position.
   func differs(from position: Int64?) -> Bool {
     switch self {
-    case .none: true
+    case .new: true
     case .missing: position != nil
     case .at(let stored): stored != position
     }

@@ -68,14 +68,14 @@ extension ManagedObjectContext {
       let record = storage.record(for: id)
       let row = record.map(\.base) ?? object?.row
       let known = row.map { column.position(of: $0, owner: owner.recordID) }
-      if record == nil || known.map({ $0 != .none }) == true, let position = list[id] {
+      if record == nil || known.map({ $0 != .new }) == true, let position = list[id] {
         // The list belongs to the version of its owner's row, and the row of a member may be older.
         result.append(position.map(StoredPosition.at) ?? .missing(key: id.key))
       } else if let known {
         result.append(known)
       } else {
         if record == nil { unknown.append(result.count) }
-        result.append(.none)
+        result.append(.new)
       }
     }
     guard !unknown.isEmpty else { return result }
@@ -92,7 +92,7 @@ extension MemberColumn {
   /// The position that a saved member has in the list of an owner.
   func position(of row: Row, owner: ManagedObjectID) -> StoredPosition {
     // A member from another owner has no position in this list yet.
-    guard let reference = inverse.slot, row[reference] == .reference(owner) else { return .none }
+    guard let reference = inverse.slot, row[reference] == .reference(owner) else { return .new }
     return position(of: row).map(StoredPosition.at) ?? .missing(key: row.id.key)
   }
 }
