@@ -11,14 +11,16 @@ extension ManagedObject {
 extension ManagedObjectContext {
   /// Loads the list of an ordered one-to-many relationship with the members' positions, which a save of a move needs.
   ///
-  /// A list with the unsaved changes of a parent, and a list of links, which come without rows of members, are left to
-  /// the reading of members.
+  /// A list with the unsaved changes of a parent, a list of links, which come without rows of members, and the lists of
+  /// owners that one fetch returned, which are read together, are left to the reading of members.
   fileprivate final func loadOrder(of relationship: RelationshipDescription, owner: ManagedObject) throws {
     guard parent == nil, case .inverseColumn(let inverse, let slot?) = relationship.storage else { return }
     let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: slot)
     try loading {
       enterUnit()
-      guard !storage.kept.hasList(of: relationship, owner: owner.recordID) else { return }
+      guard !storage.kept.hasList(of: relationship, owner: owner.recordID), storage.groups.group(of: owner) == nil else {
+        return
+      }
       // From before the read: its end calls hooks, which may receive saves of other writers that outdate the list.
       let (version, generation) = (owner.rowVersion, storage.generation(of: relationship))
       var positions: [ManagedObjectID: Int64?] = [:]
