@@ -18,9 +18,9 @@ extension ManagedObjectContext {
     let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: slot)
     try loading {
       enterUnit()
-      guard !storage.kept.hasList(of: relationship, owner: owner.recordID), storage.groups.group(of: owner) == nil else {
-        return
-      }
+      guard storage.groups.group(of: owner) == nil,
+        !storage.kept.hasList(of: relationship, owner: owner.recordID)
+      else { return }
       // From before the read: its end calls hooks, which may receive saves of other writers that outdate the list.
       let (version, generation) = (owner.rowVersion, storage.generation(of: relationship))
       var positions: [ManagedObjectID: Int64?] = [:]
