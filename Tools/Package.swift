@@ -38,7 +38,6 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "coherence", targets: ["coherence-command"]),
-    .executable(name: "coherence-api", targets: ["coherence-api"]),
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
     .executable(name: "coherence-chat", targets: ["coherence-chat"]),
@@ -60,7 +59,6 @@ let package = Package(
         postgreSQL, logging,
       ],
       path: "Sources/Coherence", swiftSettings: strict),
-    .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
       name: "DemoClient",

@@ -8,21 +8,26 @@ import Logging
 /// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
 /// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
 /// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
-/// other writers, because all other connections may wait for it. The connections of streams do not count, so that a loop over a stream
-/// can read. So no thread with a connection waits forever.
+/// other writers, because all other connections may wait for it. Streams and pinned snapshots, which stay open beyond
+/// their units of work, have connections beside the pool: they do not count, and nobody waits for them. So no thread with a
+/// connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
 /// thread starves. A returned connection wakes only the thread that gets it.
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
 
-  enum Purpose: Sendable { case reading, saving }
+  enum Purpose: Sendable {
+    case reading, saving
+    /// Reading in a state that outlives units of work.
+    case lasting
+  }
 
   let options: PostgreSQLOptions
   let logger: Logger
   private let lock = Lock()
   private var idle: [PostgreSQLConnection] = []
-  /// The number of open connections, and of connections about to be opened.
+  /// The number of open connections, and of connections about to be opened, without those beside the pool.
   private var count = 0
   private var readers = 0
   private var closed = false
@@ -86,10 +91,11 @@ final class PostgreSQLPool: @unchecked Sendable {
   func acquire(
     for purpose: Purpose, by reader: PostgreSQLReader? = nil, within limit: Duration? = nil
   ) throws -> PostgreSQLConnection {
+    let purpose = reader?.isLasting == true ? .lasting : purpose
     let patience = Duration.seconds(options.poolTimeout)
     let deadline = ContinuousClock.now + min(patience, limit ?? patience)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
-    if let reader {
+    if let reader, !reader.isLasting {
       let entry = Lease(reader: reader, thread: pthread_self())
       lock.withLock { leases[ObjectIdentifier(reader)] = entry }
       HeldStates.all.note(reader)
@@ -124,7 +130,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
     lock.withLock { leases[ObjectIdentifier(reader)] = nil }
     HeldStates.all.forget(ObjectIdentifier(reader))
-    release(connection, from: .reading)
+    release(connection, from: reader.isLasting ? .lasting : .reading)
   }
 
   /// Runs a block with a connection.
@@ -222,6 +228,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func reserve(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
+    if purpose == .lasting { return try lastingConnection() }
     // A reader whose last reference is released returns its connection, which takes the lock. So the references are
     // released after the lock.
     var seen: [PostgreSQLReader] = []
@@ -244,6 +251,16 @@ final class PostgreSQLPool: @unchecked Sendable {
       slot = try changing { try slotAfterWait(of: waiter, until: deadline, &present) }
     }
     return slot?.connection
+  }
+
+  /// An idle connection, which leaves the pool; `nil` for the permission to open a connection beside the pool.
+  private func lastingConnection() throws -> PostgreSQLConnection? {
+    try changing {
+      if closed { throw Self.closedError }
+      guard let connection = idle.popLast() else { return nil }
+      count -= 1
+      return connection
+    }
   }
 
   /// Runs a block under the lock that frees or takes slots, and wakes the threads that get a slot.
@@ -292,9 +309,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
-    guard openLocks.own != nil || holdsState(reader, purpose) || isBesideStreams(purpose) else {
-      return nil
-    }
+    guard openLocks.own != nil || holdsState(reader, purpose) else { return nil }
     count += 1
     if purpose == .reading { readers += 1 }
     return Slot(connection: nil)
@@ -316,23 +331,9 @@ final class PostgreSQLPool: @unchecked Sendable {
       throw exhausted
     }
     seen += leases.values.compactMap(\.reader)
-    if isBesideStreams(waiter.purpose) {
-      waiters.removeAll { $0 === waiter }
-      count += 1
-      readers += 1
-      return Slot(connection: nil)
-    }
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
     _ = reclaim(where: isIdle)
     return nil
-  }
-
-  /// Whether a reader has to have a connection beyond the size of the pool, because streams have connections that other
-  /// readers would wait for. Called under the lock.
-  private func isBesideStreams(_ purpose: Purpose) -> Bool {
-    guard purpose == .reading else { return false }
-    let streams = leases.values.count { $0.reader?.hold?.isLasting == true }
-    return streams > 0 && readers - streams < options.poolSize - 1
   }
 
   private func freeSlot(for purpose: Purpose) -> Slot? {
@@ -377,7 +378,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func giveBack(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
       if purpose == .reading { readers -= 1 }
-      // Connections beyond the size are closed.
+      // A connection beside the pool becomes one of the pool if there is room. Connections beyond the size are closed.
+      if purpose == .lasting { count += 1 }
       if let connection, !closed, count <= options.poolSize {
         idle.append(connection)
       } else {

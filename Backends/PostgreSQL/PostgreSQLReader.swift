@@ -11,6 +11,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   let store: PostgreSQLStore
   var hold: StateHold?
+  /// Whether the reader stays in its state beyond the units of work, with a connection beside the pool.
+  var isLasting: Bool { hold?.isLasting == true }
   private var states = 0
   /// The number of the present state. Waits while the pool reclaims the connection.
   var stateNumber: Int { turn.withLock { states } }
@@ -148,9 +150,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   func offerToSave() -> Bool {
     turn.lock()
     defer { turn.unlock() }
-    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.hasAllResponses else {
-      return false
-    }
+    guard let connection, !isFinished, !isLasting, failure == nil, cursor?.isAtEnd != false, connection.hasAllResponses
+    else { return false }
     isOffered = true
     return true
   }

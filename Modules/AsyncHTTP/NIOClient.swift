@@ -9,22 +9,23 @@ import NIOHTTPCompression
 
 /// An HTTP client with the connections of AsyncHTTPClient, on SwiftNIO.
 ///
-/// Defaults: as with `URLSessionClient`, redirects are followed, with credentials only within their origin; a request is
-/// sent once; the time limit is 60 s without a byte; six requests to one origin run at once; `send` reads the body into
-/// memory without a size limit; a reply compressed by gzip or deflate is decompressed; cookies and replies are not stored.
-/// `retrying`, `limited(to:)`, `download(_:body:to:)` and the recorders of `CoherenceHTTP` work with this client too.
+/// Defaults: as with `URLSessionClient`, redirects are followed, with credentials only within their origin; a request
+/// is sent once; the time limit is 60 s without a byte; six requests to one origin run at once; `send` reads the body
+/// into memory without a size limit; a reply compressed by gzip or deflate is decompressed; cookies and replies are not
+/// stored. `retrying`, `limited(to:)`, `download(_:body:to:)` and the recorders of `CoherenceHTTP` work with this
+/// client too.
 ///
 /// No server can crash the program: a connection that ends at any byte of a reply, even in its head, is an
 /// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, crashes if a connection ends
 /// inside of a reply's head, or if a chunked body has trailers.
 ///
-/// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The client
-/// reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the server waits
-/// while the file is written, so that the memory does not depend on the size of the body.
+/// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The
+/// client reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the
+/// server waits while the file is written, so that the memory does not depend on the size of the body.
 ///
-/// When a server closes an idle connection, the next request gets a new connection. A request that is sent at the
-/// moment of the closing fails with a retryable error, because the client cannot know whether the server has processed
-/// the request.
+/// When a server closes an idle connection, the next request gets a new connection. If the server closes the connection
+/// while the client sends a request, the request fails with a retryable error, because the client cannot know whether
+/// the server has processed the request.
 ///
 /// The connections close with the release of the client's last copy, after its last transfer, or by ``shutdown()``. May
 /// be used from any task.
@@ -60,8 +61,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     self.redirects = redirects
   }
 
-  /// A configuration with the time limits of a `URLSession`: 60 s for connecting, and 60 s without a byte. Six requests to
-  /// one origin run at once.
+  /// A configuration with the time limits of a `URLSession`: 60 s for connecting, and 60 s without a byte. Six requests
+  /// to one origin run at once.
   ///
   /// Traces are off, because the library adds paths and queries of requests to them, with possible values and
   /// credentials.
@@ -83,8 +84,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
 
   /// Sends a request and reads the whole reply.
   ///
-  /// - Throws: `httpTransferFailed` and `httpTimedOut` without a complete reply; `httpBodyTooLarge`; `httpRedirectRefused`
-  ///   and `httpTooManyRedirects`; `CancellationError`.
+  /// - Throws: `httpTransferFailed` and `httpTimedOut` without a complete reply; `httpBodyTooLarge`;
+  ///   `httpRedirectRefused` and `httpTooManyRedirects`; `CancellationError`.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try await redirects.reply(to: request, body: body, beginning: begin)
   }

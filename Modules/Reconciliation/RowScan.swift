@@ -11,8 +11,16 @@ package protocol ExpectedValues: AnyObject {
   /// Returns the number of slots to compare in a row.
   func comparedSlotCount(_ index: Int, of row: Row) -> Int
 
+  /// Notes a row that differs from the values that were read last. Called for no row that counts as different without a
+  /// comparison. By default notes nothing.
+  func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?])
+
   /// Forgets the notes on input records whose expected values will be read again, for another row.
   func forget(_ indexes: Set<Int>)
+}
+
+extension ExpectedValues {
+  package func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?]) {}
 }
 
 /// How a row is compared with its expected values.
@@ -166,7 +174,11 @@ package final class RowScan: RowExpectation {
 
   /// Adds a matched row to the changes, if it differs from the expected values.
   private func note(_ row: Row, at index: Int) {
-    if comparison == .alwaysDifferent || differs(row, at: index) { changes.append(Change(index: index, row: row)) }
+    if comparison != .alwaysDifferent {
+      guard differs(row, at: index) else { return }
+      expected.noteDifference(index, of: row, from: values)
+    }
+    changes.append(Change(index: index, row: row))
   }
 
   private func differs(_ row: Row, at index: Int) -> Bool {

@@ -116,7 +116,7 @@ import Testing
     #expect(try hash(.canonical("name")) == hashes[1])
   }
 
-  @Test func `a model refuses a default that cannot be encoded`() {
+  @Test func `a model refuses a default without an encoding`() {
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [.nan])])?.contains("'Track.numbers'") == true)
     #expect(fault([Attribute("numbers", codable: [Double].self, default: [1])]) == nil)
   }

@@ -96,7 +96,7 @@ import Testing
     #expect(try nodeName(of: leaf) == "new")
   }
 
-  @Test func `members that were read together with a neighbour's members are read again after a save`() throws {
+  @Test func `members read in a batch with a neighbour's members are read again after a save`() throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: coordinator)

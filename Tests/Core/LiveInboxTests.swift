@@ -13,6 +13,7 @@ import Testing
     func turnContinues(in context: ManagedObjectContext) {}
     func turnEnds(in context: ManagedObjectContext) {}
     func turnEnded(in context: ManagedObjectContext) {}
+    func snapshotChanged(in context: ManagedObjectContext) {}
   }
 
   @Test func `a change that arrives while the inbox is processed leads to another turn`() throws {

@@ -22,7 +22,7 @@ struct ObjectRegistryTests {
     ManagedObject(ObjectBirth(entity: staff.firm, id: id, storage: context.storage, row: nil))
   }
 
-  /// Two objects that are registered, get other identifiers, and are removed.
+  /// A registry and two objects, which the steps of a test register, give other identifiers, and remove.
   private struct Stage {
     let test: ObjectRegistryTests
     let registry: ObjectRegistry
@@ -36,7 +36,7 @@ struct ObjectRegistryTests {
       registry = test.context.storage.registry
     }
 
-    /// An identifier of one of two hierarchies that no object has had.
+    /// A new identifier, of the entities `firm` and `club` by turns.
     private mutating func nextID() -> ManagedObjectID {
       lastKey += 1
       return test.staff.id(lastKey % 2 == 0 ? test.staff.firm : test.staff.club, lastKey)

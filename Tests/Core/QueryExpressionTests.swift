@@ -28,10 +28,48 @@ import Testing
       (FetchPredicate(Album.self) { $0.year % 2 == 0 }, "modulus:by:(year, 2) == 0"),
       (FetchPredicate(Album.self) { 10 / ($0.rating - 3) >= $0.rating }, "10.0 / (rating - 3.0) >= rating"),
       (FetchPredicate(Album.self) { $0.year >= .variable("since") }, "year >= $since"),
+      (
+        FetchPredicate(Album.self) { album in album.tracks.any { $0.title == album.title } },
+        "ANY tracks.title == title"
+      ),
+      (
+        FetchPredicate(Album.self) { album in album.tracks.filter { $0.title < album.title }.count > 2 },
+        "SUBQUERY(tracks, $t, $t.title < title).@count > 2"
+      ),
     ]
     for (typed, format) in pairs {
       #expect(try substituted(typed) == substituted(FetchPredicate(format: format)))
     }
+  }
+
+  @Test func `a condition on members uses the records of all closures around it`() {
+    let predicate = FetchPredicate(Album.self) { album in
+      let title = album.title
+      return album.tracks.any { track in
+        track.title != title && album.tracks.all { $0.length <= track.length && $0.title >= album.title }
+      }
+    }
+    #expect(
+      predicate.description == "SUBQUERY(tracks, $x, $x.title != title AND "
+        + "SUBQUERY(tracks, $x2, NOT ($x2.length <= $x.length AND $x2.title >= title)).@count == 0).@count > 0")
+  }
+
+  @Test func `a property of the record of another expression is refused`() throws {
+    var escaped: QueryScope<Album>?
+    _ = FetchPredicate(Album.self) { album in
+      escaped = album
+      return album.title > "A"
+    }
+    let other = try #require(escaped)
+    let error = #expect(throws: CoherenceError.self) {
+      try FetchPredicate(Album.self) { $0.tracks.any { $0.title > other.title } }.checked(for: library.entity("Album"))
+    }
+    #expect(error?.code == .invalidPredicate && error?.message.contains("another expression") == true)
+    let missing = #expect(throws: CoherenceError.self) {
+      try FetchPredicate.comparison(.path(PropertyPath(names: ["year"], outerLevel: 1)), .equal, .value(.int(1)))
+        .checked(for: library.entity("Album"))
+    }
+    #expect(missing?.code == .invalidPredicate && missing?.message.contains("outwards") == true)
   }
 
   /// The resolved form for an album, in which constants have the type of the attribute.
@@ -60,7 +98,7 @@ import Testing
     ("1 > SUBQUERY(tracks, $t, $t.length > 1).@count", "NONE tracks (length > 1)"),
     ("SUBQUERY(tracks, $t, $t.length > 1).@count == 1", "SUBQUERY(tracks, $x, $x.length > 1).@count == 1"),
   ])
-  func `a filtered count that is compared with none or some becomes a quantifier`(format: String, checked: String)
+  func `a test whether a filtered count is zero becomes a quantifier`(format: String, checked: String)
     throws
   {
     let predicate = try FetchPredicate(format: format).checked(for: library.entity("Album"))

@@ -112,7 +112,7 @@ import Testing
     #expect(try steps(changes, on: [firm, person]) == ["fix Person firm 1", "delete Firm 1", "delete Person 1"])
   }
 
-  @Test func `rows of one entity that are deleted together lose the references between them first`() throws {
+  @Test func `a save clears the references between deleted rows of one entity before it deletes the rows`() throws {
     let mentor = staff.row(staff.person, 1)
     let pupil = staff.row(staff.person, 2, ["mentor": reference(staff.person, 1)])
     var changes = RowChanges()

@@ -59,6 +59,9 @@ extension WrongUse {
         let other = try Fan.context(.privateQueue)
         _ = try other.performAndWait { try fan.object.value(for: "name") }
       },
+      WrongUse("outside of its context, a list of objects is read", "outside of its `perform` or `performAndWait`") {
+        _ = try Fan.list(in: Fan.context(.privateQueue))[0]
+      },
       WrongUse("a place is taken for the context's that is not", "outside of its `perform` or `performAndWait`") {
         let context = try Fan.context(.privateQueue)
         context.preconditionIsolated()
@@ -146,6 +149,11 @@ extension WrongUse {
     WrongUse("a member is asked for at a position that there is not", "there are 0, counted from zero") {
       _ = Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites][0]
     },
+    WrongUse("an element is asked for behind the end of a list", "the number of its records is 1") {
+      let context = try Fan.context(.privateQueue)
+      let list = try Fan.list(in: context)
+      context.performAndWait { _ = list[1] }
+    },
     WrongUse("a member is moved from a position that there is not", "there are 1, counted from zero") {
       let fan = Fan(entity: Fan.entity, insertInto: nil)
       fan[Fan.favourites].append(fan)
@@ -201,6 +209,14 @@ private final class Fan: ManagedObject {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(StoreConfiguration(type: .inMemory), at: nil)
     return ManagedObjectContext(concurrencyType: type, coordinator: coordinator)
+  }
+
+  /// A list of one object, in no block of its context.
+  static func list(in context: ManagedObjectContext) throws -> ObjectList<Fan> {
+    try context.performAndWait {
+      _ = try Fan(context: context)
+      return try context.list(FetchRequest<Fan>(entityName: "Fan"))
+    }
   }
 
   /// An object smuggled out of its context.

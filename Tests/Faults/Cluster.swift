@@ -120,7 +120,7 @@ final class Cluster: Sendable {
     let tool = Process()
     tool.executableURL = URL(fileURLWithPath: command)
     tool.arguments = arguments
-    // The output goes into a file, because the server would keep a pipe open.
+    // The tool writes its output into a file: the server inherits the output of the tool, and would keep a pipe open.
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     _ = FileManager.default.createFile(atPath: output.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: output) }

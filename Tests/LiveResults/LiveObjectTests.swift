@@ -3,7 +3,7 @@ import CoherenceStrategies
 import Testing
 import TestSupport
 
-/// The objects of live results, after saves that are not posted to the context.
+/// The objects of live results, after saves whose changes reach the context only through its stores.
 @MainActor
 @Suite("Objects of live results", .timeLimit(.minutes(15)))
 struct LiveObjectTests {

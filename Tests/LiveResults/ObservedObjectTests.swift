@@ -96,7 +96,7 @@ struct ObservedObjectTests {
     #expect(track.genre == "x")
   }
 
-  @Test func `a property that is written through the observed object notifies its readers at once`() throws {
+  @Test func `a write through an observed object notifies the readers of the property at once`() throws {
     let stack = try Stack(.inMemory)
     let track = try stack.view.observed(stack.savedTrack("a"))
     let (title, genre) = (Reader(), Reader())
@@ -142,7 +142,7 @@ struct ObservedObjectTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an observed object that is inserted and saved is followed under its permanent identifier`(
+  func `an observed object is followed under its permanent identifier after its first save`(
     backend: Backend
   ) throws {
     let stack = try Stack(backend)
@@ -239,7 +239,7 @@ struct ObservedObjectTests {
     #expect(tracks.objects.map(\.title) == ["c", "d"])
   }
 
-  @Test func `a section key path that is not the first sort key is refused`() throws {
+  @Test func `a section key path other than the first sort key is refused`() throws {
     let stack = try Stack(.inMemory)
     #expect {
       try stack.view.observed(Track.all.sort("title"), sectionKeyPath: "genre")

@@ -159,14 +159,14 @@ import Testing
     #expect(try await stack.state(of: handle) == .waiting)
   }
 
-  /// A later version of `Answer` with another name.
+  /// The action `Answer` in a later version of the program, in which the type has another name.
   private struct Renamed: PersistedAction {
     static let formerNames = ["Answer"]
     let number: Int
     func run(in context: PersistedActionContext) async throws { try context.setResult(number) }
   }
 
-  @Test func `a worker runs a stored action that has a former name of its type`() async throws {
+  @Test func `a worker runs a stored action with a former name of its type`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Answer(number: 5))
     let worker = try PersistedActionWorker(

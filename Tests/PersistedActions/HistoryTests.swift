@@ -27,6 +27,26 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `pruning deletes the expired actions of all queues and no others`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let queues = ["audit", "default", "mail"]
+    let worker = try stack.worker(time) { $0.queues = queues.map { PersistedActionQueue($0) } }
+    let old = try queues.map { try stack.enqueue(Mark(board: stack.boardName), queue: $0) }
+    try await worker.runDueActions()
+    time.advance(by: .seconds(60))
+    // Due long ago, and finished only now.
+    let recent = try queues.map {
+      try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(-3600), queue: $0)
+    }
+    try await worker.runDueActions()
+
+    #expect(try await stack.actions.prune(PersistedActionRetention(succeeded: .seconds(30)), at: time.date) == 3)
+    for handle in old { #expect(try await stack.actions.action(handle) == nil) }
+    for handle in recent { #expect(try await stack.state(of: handle) == .succeeded) }
+  }
+
+  @Test(arguments: Backend.available)
   func `a worker prunes while it has work`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()

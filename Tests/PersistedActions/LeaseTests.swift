@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker that has lost its lease cannot commit the work of the action`(_ backend: Backend) async throws {
+  func `a worker without its lease cannot commit the work of the action`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(HoldAndCommit(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
-  func `a worker that has lost its lease cannot commit while the new attempt runs`(
+  func `a worker without its lease cannot commit while the new attempt runs`(
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)

@@ -27,6 +27,41 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `actions scheduled for one date run by priority, and none runs before the date`(_ backend: Backend) async throws
+  {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let date = time.date.addingTimeInterval(60)
+    try stack.saving { context in
+      for priority in [ActionPriority.veryLow, .normal, .veryHigh] {
+        try context.enqueue(Mark(board: stack.boardName, text: "\(priority)"), at: date, priority: priority)
+      }
+    }
+    let worker = try stack.worker(time) { $0.concurrency = 1 }
+    time.advance(by: .seconds(59))
+    #expect(try await worker.runDueActions() == 0)
+    time.advance(by: .seconds(1))
+    #expect(try await worker.runDueActions() == 3)
+    #expect(stack.board.marks == ["veryHigh", "normal", "veryLow"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the due actions of each queue start, whatever the dates of the other queues`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    for (queue, delay) in [("mail", 60.0), ("audit", 30), ("default", 90)] {
+      let date = time.date.addingTimeInterval(delay)
+      try stack.enqueue(Mark(board: stack.boardName, text: queue), at: date, queue: queue)
+    }
+    let worker = try stack.worker(time) { $0.queues = ["default", "mail", "audit"] }
+    for queues in [["audit"], ["audit", "mail"], ["audit", "mail", "default"]] {
+      time.advance(by: .seconds(30))
+      try await worker.runDueActions()
+      #expect(stack.board.marks == queues)
+    }
+  }
+
+  @Test(arguments: Backend.available)
   func `after a long wait, an action of low priority runs before newer actions of high priority`(
     _ backend: Backend
   ) async throws {

@@ -107,6 +107,20 @@ import Testing
   }
 
   @Test(arguments: [true, false])
+  func `saves do not wait for streams, however many are open`(isCopied: Bool) async throws {
+    let streams = (0..<4).map { _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) }
+    var iterators = streams.map { $0.makeAsyncIterator() }
+    for index in iterators.indices {
+      #expect(try await iterators[index].next() != nil)
+      try await context().perform { context in
+        _ = try Person(context: context)
+        try context.save()
+      }
+    }
+    #expect(try await countOfPeople() == Self.count + streams.count)
+  }
+
+  @Test(arguments: [true, false])
   func `a save passes while a stream has the only connection to read`(isCopied: Bool) async throws {
     var iterator = context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)).makeAsyncIterator()
     var count = 0

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [1, 100])
-  func `a predicate with arithmetic or a subquery is one statement, whatever the number of records`(
+  func `a predicate with arithmetic or a subquery is one statement for any number of records`(
     albums: Int
   ) throws {
     try fill(albums: albums)

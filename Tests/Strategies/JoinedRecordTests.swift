@@ -215,7 +215,7 @@ struct JoinedRecordTests {
     #expect(try stack.stored("colour") == [.string("blue")])
   }
 
-  @Test func `observers of changed objects are told of an inserted object that leaves by its former identifier`()
+  @Test func `the changes of objects name a joined insert by its temporary identifier`()
     async throws
   {
     let stack = try Stack(.direct, .inMemory)

@@ -29,7 +29,7 @@ struct NoWaitOnMainTests {
       }
     }
     #expect(outcome == .success, "The save waited for the main thread.")
-    // The turn that has read the view ends first.
+    // The yield ends the main actor's turn, with the state of the stores that the view has read.
     await Task.yield()
     // The view of independent contexts does not follow.
     #expect(try stack.view.user(known).userName == (strategy == .directIndependent ? "ada" : "grace"))

@@ -141,7 +141,7 @@ struct RetriedTaskTests {
     #expect(error?.message == "2")
   }
 
-  @Test func `a task that is cancelled between two attempts ends without another attempt`() async throws {
+  @Test func `a task cancelled between two attempts ends without another attempt`() async throws {
     let stack = try CounterStack(on: .inMemory)
     let calls = Atomic<Int>(0)
     let policy = RetryPolicy(attempts: 5, initialDelay: .seconds(3600), jitter: 0) { _ in
@@ -198,7 +198,7 @@ struct RetriedTaskTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an attempt that has saved, or changed records in the store, is not repeated`(backend: Backend) async throws {
+  func `an attempt with a save or a change in the store is not repeated`(backend: Backend) async throws {
     let stack = try CounterStack(on: backend)
     let id = try stack.add("a")
     let writes: [@Sendable (BackgroundContext) throws -> Void] = [
@@ -252,7 +252,7 @@ struct RetriedTaskTests {
     }
   }
 
-  @Test func `errors that may pass are repeated, up to the limit of the policy`() async throws {
+  @Test func `attempts with transient errors are repeated, up to the limit of the policy`() async throws {
     let stack = try CounterStack(on: .inMemory)
     let vanished = CoherenceError(.objectUnavailable, "Unavailable.", underlying: Self.conflict)
     let failures = [

@@ -308,6 +308,7 @@ struct SteadyTurnTests {
     async let saves: Void = Task(executorPreference: ThreadExecutor()) {
       for number in 0..<200 { try Self.replaceTracks(in: container, number) }
     }.value
+    var kept: [Album] = []
     for turn in 0..<300 {
       let albums = try library.albums()
       #expect(albums.count == TurnLibrary.size)
@@ -324,10 +325,11 @@ struct SteadyTurnTests {
       }
       let ids = try view.fetchIDs(FetchRequest<Track>())
       #expect(ids.allSatisfy { id in (view.object(with: id) as? Track).map { $0.title == $0.album?.title } == true })
+      kept = albums
       await Task.yield()
     }
     try await saves
-    #expect(view.reportedErrors.isEmpty)
+    #expect(view.reportedErrors.isEmpty && kept.count == TurnLibrary.size)
   }
 
   // MARK: Connections

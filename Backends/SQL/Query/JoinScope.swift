@@ -10,6 +10,8 @@ struct JoinScope {
   private let schema: SQLSchema
   private var joins: [Join] = []
   private var subqueries = 0
+  /// The scopes around a condition on members, from the outermost to the innermost.
+  private var enclosing: [JoinScope] = []
   /// A table that every record of the query must have a row in, joined before the others.
   var innerJoin = SQLFragment()
   /// The greatest number of tables joined to the entity's.
@@ -33,6 +35,28 @@ struct JoinScope {
     self.entity = entity
     self.alias = alias
     self.schema = schema
+  }
+
+  /// Calls a block with the scope of a subquery, in which paths may begin at records of this scope and those around it.
+  mutating func surround<T>(_ inner: inout JoinScope, _ body: (inout JoinScope) -> T) -> T {
+    inner.enclosing = enclosing + [self]
+    // Paths from outer records add joins to the scopes of these records.
+    defer { if let changed = inner.enclosing.popLast() { self = changed.surrounded(by: inner.enclosing) } }
+    return body(&inner)
+  }
+
+  private func surrounded(by scopes: [JoinScope]) -> JoinScope {
+    var scope = self
+    scope.enclosing = scopes
+    return scope
+  }
+
+  /// Calls a block with the scope of a record some conditions outwards; `nil` without such a scope.
+  mutating func atOuterLevel<T>(_ level: Int, _ body: (inout JoinScope) -> T?) -> T? {
+    guard level > 0 else { return body(&self) }
+    let index = enclosing.count - level
+    guard enclosing.indices.contains(index) else { return nil }
+    return body(&enclosing[index])
   }
 
   /// An alias for a table of a subquery, new to this scope and those around it.

@@ -42,13 +42,31 @@ extension PredicateTranslator {
     }
   }
 
+  /// The members of the relationship at the end of a path; `nil` when the store cannot select them.
+  private func members(
+    at path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false
+  ) -> Members? {
+    scope.atOuterLevel(path.outerLevel) { scope in
+      guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target
+      else { return nil }
+      return members(relationship, following: resolved.steps, in: &scope, readingMembers: readingMembers)
+    }
+  }
+
+  /// A condition on members, which may use the records around the member.
+  private func memberCondition(
+    _ predicate: FetchPredicate, of members: inout Members, in scope: inout JoinScope, isTotal: Bool = false
+  ) -> SQLFragment? {
+    guard let inner = nested(by: 12) else { return nil }
+    return scope.surround(&members.scope) { inner.condition(predicate, in: &$0, isTotal: isTotal) }
+  }
+
   func quantified(
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
     in scope: inout JoinScope
   ) -> SQLFragment? {
-    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
-      var members = members(relationship, following: resolved.steps, in: &scope, readingMembers: true),
-      let inner = nested(by: 12)?.condition(predicate, in: &members.scope, isTotal: quantifier == .all)
+    guard var members = members(at: path, in: &scope, readingMembers: true),
+      let inner = memberCondition(predicate, of: &members, in: &scope, isTotal: quantifier == .all)
     else { return nil }
     let tables = members.tables + members.scope.joinClauses
     let wanted: SQLFragment = quantifier == .all ? "NOT (\(inner))" : "(\(inner))"
@@ -59,16 +77,13 @@ extension PredicateTranslator {
   // MARK: Aggregates
 
   func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
-    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target
-    else { return nil }
-    return count(relationship, following: resolved.steps, in: &scope)
+    members(at: path, in: &scope).map(count)
   }
 
   /// The number of members that satisfy a condition.
   func count(_ path: PropertyPath, _ predicate: FetchPredicate, in scope: inout JoinScope) -> QueryOperand? {
-    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
-      var members = members(relationship, following: resolved.steps, in: &scope, readingMembers: true),
-      let inner = nested(by: 12)?.condition(predicate, in: &members.scope)
+    guard var members = members(at: path, in: &scope, readingMembers: true),
+      let inner = memberCondition(predicate, of: &members, in: &scope)
     else { return nil }
     let tables = members.tables + members.scope.joinClauses
     return QueryOperand(
@@ -76,11 +91,8 @@ extension PredicateTranslator {
       isNullable: false)
   }
 
-  private func count(
-    _ relationship: RelationshipDescription, following steps: [RelationshipDescription], in scope: inout JoinScope
-  ) -> QueryOperand? {
-    guard let members = members(relationship, following: steps, in: &scope) else { return nil }
-    return QueryOperand(
+  private func count(_ members: Members) -> QueryOperand {
+    QueryOperand(
       sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
   }
 
@@ -88,7 +100,9 @@ extension PredicateTranslator {
   func aggregate(
     _ aggregate: MemberAggregate, following steps: [RelationshipDescription], in scope: inout JoinScope
   ) -> QueryOperand? {
-    guard let member = aggregate.operand else { return count(aggregate.relationship, following: steps, in: &scope) }
+    guard let member = aggregate.operand else {
+      return members(aggregate.relationship, following: steps, in: &scope).map(count)
+    }
     guard var members = members(aggregate.relationship, following: steps, in: &scope, readingMembers: true),
       let operand = operand(member, in: &members.scope),
       var result = AggregateTranslator(dialect: dialect).memberAggregate(aggregate.function, of: operand)

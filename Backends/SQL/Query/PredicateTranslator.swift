@@ -93,7 +93,9 @@ struct PredicateTranslator {
       guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else { return nil }
       return columns[index]
     }
-    return (try? ResolvedPath(path, from: scope.entity)).flatMap { operand($0, in: &scope) }
+    return scope.atOuterLevel(path.outerLevel) { scope in
+      (try? ResolvedPath(path, from: scope.entity)).flatMap { operand($0, in: &scope) }
+    }
   }
 
   func operand(_ resolved: ResolvedPath, in scope: inout JoinScope) -> QueryOperand? {

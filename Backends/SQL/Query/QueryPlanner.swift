@@ -47,6 +47,18 @@ package struct QueryPlanner: Sendable {
     try matching(query, select: .column(SQLTable.id, of: "t"))
   }
 
+  /// The statement for the keys of the records that a query finds, in its order and range; `nil` when SQL cannot express
+  /// predicate and order exactly.
+  package func orderedKeys(_ query: StoreQuery) throws -> SQLFragment? {
+    let table = try schema.requireTable(for: query.entity)
+    var scope = JoinScope(
+      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
+    let filter = filter(query, in: table, scope: &scope)
+    guard filter.isExact, let order = order(query.sortKeys, scope: &scope) else { return nil }
+    let key = SQLFragment.column(SQLTable.id, of: scope.alias)
+    return "SELECT \(key) FROM \(scope.tables)\(filter.clause) ORDER BY \(order)\(range(query))"
+  }
+
   private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
     let table = try schema.requireTable(for: query.entity)
     var scope = JoinScope(

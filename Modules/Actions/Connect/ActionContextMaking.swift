@@ -1,8 +1,9 @@
 package import CoherenceStrategies
 
-/// A container that makes contexts of actions, for modules that are given any container.
+/// A container with contexts for merges, in other words a `Connect`. Modules that accept any container, such as
+/// persisted actions, cast the container to this protocol.
 package protocol ActionContextMaking: PersistentContainer {
-  /// Makes a context that may merge records of managed entities.
+  /// Makes a context for merges of managed entities; see ``ActionContext``.
   func newActionContext() -> ActionContext
 }
 

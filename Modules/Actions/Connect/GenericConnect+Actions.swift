@@ -65,7 +65,10 @@ extension GenericConnect: ActionManager {
     let entity =
       name.map { managedObjectModel.entitiesByName[$0] } ?? (try? managedObjectModel.entity(for: objectClass))
     if let entity { return entity }
-    throw CoherenceError(.unmanagedEntity, "Entity '\(name ?? "\(objectClass)")' not managed by Connect")
+    throw CoherenceError(
+      .unmanagedEntity,
+      "Entity '\(name ?? "\(objectClass)")' not managed by Connect: the model has no such entity, or several of "
+        + "the class; give the action the name of an entity of the model.")
   }
 }
 

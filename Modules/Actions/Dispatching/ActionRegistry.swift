@@ -47,7 +47,10 @@ struct ActionRegistry {
   /// - Throws: ``ErrorCode/unmanagedEntity``.
   func queue(for entity: EntityDescription) throws(CoherenceError) -> ActionQueue<AnyActionHandle> {
     guard managed.contains(entity), let queue = queues[entity.root.name] else {
-      throw CoherenceError(.unmanagedEntity, "Entity '\(entity.name)' not managed by Connect")
+      throw CoherenceError(
+        .unmanagedEntity,
+        "Entity '\(entity.name)' not managed by Connect; start the Connect, attach a store with the entity, and give "
+          + "the entity a key or a uniqueness constraint.")
     }
     return queue
   }

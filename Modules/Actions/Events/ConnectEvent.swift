@@ -9,14 +9,14 @@ public enum ConnectEvent: Sendable {
   case actionWillRetry(any ActionProxy, attempt: Int, delay: Duration)
   /// An action has finished. State, status, error and statistics are final.
   case actionFinished(any ActionProxy)
-  /// Other work on the stores of the Connect has advanced: the forwarding of an outbox, a persisted action, a refresh. A
-  /// cast leads to the event of the module, such as `OutboxEvent`, `PersistedActionEvent` or `RefreshEvent`.
+  /// Other work on the stores of the Connect has advanced: the forwarding of an outbox, a persisted action, a refresh.
+  /// A cast leads to the event of the module, such as `OutboxEvent`, `PersistedActionEvent` or `RefreshEvent`.
   case work(any ConnectWorkEvent)
 }
 
 /// An event of work on the stores of a ``Connect`` beside its own actions, for ``ConnectEvent/work(_:)``.
 ///
-/// The names and the details have no values of records.
+/// The name and the subject have no values of records.
 public protocol ConnectWorkEvent: Sendable {
   /// The name of the event: the kind of work, a period, and the step, for example `outbox.parked`.
   var workName: String { get }

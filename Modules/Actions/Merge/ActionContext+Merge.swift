@@ -166,12 +166,17 @@ extension ActionContext {
   func layout(of scope: MergeScope) throws -> MergeLayout {
     let entity = scope.entity
     guard !entity.name.isEmpty else {
-      throw CoherenceError(.missingEntityName, "Entity does not have a name, cannot merge objects.")
+      throw CoherenceError(
+        .missingEntityName,
+        "The entity has no name, so that nothing can be merged into it; use an entity of the container's model.")
     }
     guard let names = managed.uniquenessAttributes(of: entity),
       let own = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity.name], own == entity
     else {
-      throw CoherenceError(.unmanagedEntity, "Entity '\(entity.name)' not managed, cannot merge objects.")
+      throw CoherenceError(
+        .unmanagedEntity,
+        "Entity '\(entity.name)' not managed, cannot merge objects. Start the Connect, attach a store with the entity, "
+          + "and give the entity a key or a uniqueness constraint.")
     }
     try scope.check()
     return MergeLayout(own, keyAttributes: names, ignoring: scope.ignoredAttributes)

@@ -1,12 +1,12 @@
 /// The options of a merge.
 ///
-/// By default a merge updates the stored records with the input's keys, inserts the other input records, saves, and deletes
-/// nothing. A null clears its attribute or relationship; a property that an input record does not contain keeps its stored
-/// value. The merge throws, and changes nothing, for a missing key, for two input records or two stored records with one key,
-/// and for an ignored name without a property. Only ``Mode/replace`` deletes stored records that the input does not contain,
-/// and refuses an input without records. The exception is
-/// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options, which replaces as in
-/// Coherence 5.
+/// By default a merge updates the stored records with the input's keys, inserts the other input records, saves, and
+/// deletes nothing. A null clears its attribute or relationship; a property that an input record does not contain keeps
+/// its stored value. The merge throws, and changes nothing, for a missing key, for two input records or two stored
+/// records with one key, and for an ignored name without a property. Only ``Mode/replace`` deletes stored records that
+/// the input does not contain, and by default refuses to delete for an input without records. The exception is
+/// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options, which
+/// replaces as in Coherence 5.
 public struct MergeOptions: Sendable, Hashable {
   /// The policy for stored records that the input does not contain.
   public enum Mode: Sendable, Hashable {
@@ -47,76 +47,83 @@ public struct MergeOptions: Sendable, Hashable {
 
   /// The policy for records with local edits.
   public enum ConflictResolution: Sendable, Hashable {
-    /// The input wins. Unsaved edits of the view stay in the view, and are a conflict when the view saves them. A record that
-    /// another writer changes during the merge gets the input's values, unless the merge's condition protects the changed
-    /// record, or the context's merge policy decides otherwise.
+    /// The input wins. Unsaved edits of the view stay in the view, and are a conflict when the view saves them. A
+    /// record that another writer changes during the merge gets the input's values, unless the merge's condition
+    /// protects the changed record, or the context's merge policy decides otherwise.
     case incomingWins
-    /// Local edits win, for each property: the unsaved edits of the view at the time of the plan, and the edits that other
-    /// writers save between the plan and the save. Other properties get the input's values. A locally deleted record is
-    /// neither changed nor inserted again, and a record with edits is not deleted. A record whose differing properties are all
-    /// edited counts as skipped. The context's merge policy is not used.
+    /// Local edits win, for each property: the unsaved edits of the view at the time of the plan, and the edits that
+    /// other writers save between the plan and the save. Other properties get the input's values. A locally deleted
+    /// record is neither changed nor inserted again, and a record with edits is not deleted. A record whose differing
+    /// properties are all edited counts as skipped. The context's merge policy is not used.
     case localWins
   }
 
   /// The policy for a property that both a pending edit and the server changed, in a Connect with a source of pending
   /// edits; see ``Connect/pendingEdits``.
   ///
-  /// The policy decides where the input differs from both the stored value and the server's last known value. A property that
-  /// only the server changed gets the input's value, and a property that only the user changed keeps its edit. Every
-  /// property of a pending insert whose key the server has too counts as changed by both.
+  /// The policy decides where the input differs from both the stored value and the server's last known value. A
+  /// property that only the server changed gets the input's value, and a property that only the user changed keeps its
+  /// edit. Every property of a pending insert whose key the server has too counts as changed by both.
   ///
-  /// Under every policy, a pending insert is not deleted, a record that was deleted here is not inserted again, and a link to
-  /// such a record is left out. An edit that is being sent is kept until the server has answered. Members of to-many
-  /// relationships that the user added or removed stay added or removed, and the input's other members are taken; an edited
-  /// order is kept.
+  /// Under every policy, the merge deletes no pending insert, inserts no record again after its local deletion, and
+  /// leaves out links to such a record. An edit on its way to the server is kept until the server has answered. In a
+  /// to-many relationship, the members that the user added or removed stay added or removed, and the input decides
+  /// about all other members; an edited order is kept.
   public enum PendingEditsPolicy: Sendable, Hashable {
-    /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a conflict
-    /// for the user.
+    /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a
+    /// conflict for the user.
     case keepLocal
-    /// The input wins, and the property's edit is not sent any more. A record that the input deletes is deleted with its
-    /// pending changes.
+    /// The input wins, and the property's edit is not sent any more. A record that the input deletes is deleted with
+    /// its pending changes.
     case server
     /// The edit is kept, and waits until a user has resolved the conflict. The deletion of a record that the server has
     /// changed is a conflict too.
     case conflict
   }
 
+  /// The treatment of stored records that the input does not contain.
   public var mode: Mode
+  /// The treatment of several input records with one key.
   public var duplicates: DuplicatePolicy
+  /// The treatment of input records that lack a value of their key.
   public var missingKeys: MissingKeyPolicy
+  /// The treatment of several stored records with the key of one input record.
   public var storedDuplicates: StoredDuplicatePolicy
   /// Whether ``Mode/replace`` deletes records of subentities. They are updated in any case.
   public var includesSubentities: Bool
-  /// Whether ``Mode/replace`` deletes stored records that lack a value of their key. No input can contain them; they may be
-  /// local records that wait for a key from the server.
+  /// Whether ``Mode/replace`` deletes stored records that lack a value of their key. No input can contain them; they
+  /// may be local records that wait for a key from the server.
   public var deletesRecordsWithoutKey: Bool
   /// The largest share of the stored records, from 0 to 1, that ``Mode/replace`` may delete; a merge that would delete
   /// more throws ``ErrorCode/excessiveDeletion`` and deletes nothing.
   ///
-  /// The share refers to the records in the merge's filter before the merge. Records that the condition protects count as
-  /// kept.
+  /// The share refers to the records in the merge's filter before the merge. Records that the condition protects count
+  /// as kept.
   ///
-  /// `nil` sets no limit, but refuses deletions for an input without records, because an empty response of a service is more
-  /// often a failure than the truth. `1` allows them.
+  /// `nil` sets no limit, but refuses deletions for an input without records, because an empty response of a service is
+  /// more often a failure than the truth. `1` allows them.
   public var maximumDeletedShare: Double?
-  /// Whether the merge saves. Otherwise its changes stay in the context, later merges see them, and one `save` of the caller
-  /// commits several merges as one transaction. That save is not planned again after a lost race to another writer, and does
-  /// not check conditions and filters again.
+  /// Whether the merge saves. Otherwise its changes stay in the context, later merges see them, and one `save` of the
+  /// caller commits several merges as one transaction. That save is not planned again after a lost race to another
+  /// writer, and does not check conditions and filters again.
   public var saves: Bool
   /// Whether the input or local edits win.
   public var conflictResolution: ConflictResolution
   /// Whether pending edits or the input win in properties that both changed.
   public var pendingEdits: PendingEditsPolicy
-  /// The beginning of the request for the input. The input may be older than an edit that the server has confirmed since
-  /// then: the merge neither puts back a value from before the edit, nor deletes a record because the input lacks it, nor
-  /// inserts a record again that was deleted here. Other values are newer than the edit, and are merged.
+  /// The beginning of the request for the input. The input may be older than an edit that the server has confirmed
+  /// since then: the merge neither puts back a value from before the edit, nor deletes a record because the input lacks
+  /// it, nor inserts a record again after its confirmed deletion. Any other value is newer than the edit, and is
+  /// merged.
   ///
-  /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that merges
-  /// what a server pushes over hours sets the time at which each message arrives.
+  /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that
+  /// merges what a server pushes over hours sets the time at which each message arrives.
   public var requestedAt: ContinuousClock.Instant?
   /// Whether the input names the records to delete, so that a missing record is one that the server has deleted.
   var namesDeletedRecords = false
 
+  /// Makes options. With the defaults, a merge only inserts and updates records, refuses ambiguous keys, lets the input
+  /// win over unsaved edits, lets pending edits win over the input, and saves.
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
@@ -137,7 +144,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.requestedAt = requestedAt
   }
 
-  /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an empty
-  /// input.
+  /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an
+  /// empty input.
   public static let replaceAll = MergeOptions(mode: .replace, maximumDeletedShare: 1)
 }

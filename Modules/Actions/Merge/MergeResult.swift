@@ -1,15 +1,17 @@
 /// The counts of a merge, in records.
 public struct MergeResult: Sendable, Hashable {
+  /// Input records that became new records.
   public internal(set) var inserted = 0
   /// Records with at least one changed property.
   public internal(set) var updated = 0
   /// Records equal to their input, which were not written.
   public internal(set) var unchanged = 0
+  /// Stored records that the merge deleted.
   public internal(set) var deleted = 0
   /// Records that the condition or local edits protected, and input records that a policy left out.
   public internal(set) var skipped = 0
-  /// Records that another writer changed or deleted during the merge, so that the context's merge policy decided. They also
-  /// count as updated or deleted, unless the policy gave up the merge's change.
+  /// Records that another writer changed or deleted during the merge, so that the context's merge policy decided. They
+  /// also count as updated or deleted, unless the policy gave up the merge's change.
   public internal(set) var conflicts = 0
 
   /// Records whose pending edits the merge kept against its input: at least one property, the record itself, or its

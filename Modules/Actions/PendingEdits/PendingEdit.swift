@@ -19,20 +19,21 @@ public struct PendingEdit: Sendable {
   /// The names of the changed attributes, parts of composites and relationships. Every property of an insert counts as
   /// changed, and need not be in the set.
   public var changed: Set<String>
-  /// The server's last known values, by the name of an attribute, of a part of a composite, or of a to-one relationship. A
-  /// name is missing when the value is not known. A deletion has the values of the record's key at least.
+  /// The server's last known values, by the name of an attribute, of a part of a composite, or of a to-one
+  /// relationship. A name is missing when the value is not known. A deletion has the values of the record's key at
+  /// least.
   public var base: [String: AttributeValue]
   /// The values that the edits have passed through, by property. A server with such a value has got an earlier state of
   /// the edit, and has not changed the property itself. Empty unless the user edited more than once.
   public var ownValues: [String: Set<AttributeValue>]
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
-  /// Whether the edit is on its way, so that its effect on the server is not known. Merges keep such an edit, and leave the
-  /// decision to the next merge after the server's answer.
+  /// Whether the edit is on its way to the server, with an unknown effect. A merge keeps such an edit; the next merge
+  /// after the server's answer decides about it.
   public var isBeingSent: Bool
-  /// The values that the server had before it confirmed edits of the record, by property, if the request for the merge's
-  /// input began before the confirmation. An input with such a value is older than the confirmation, so that the record
-  /// keeps its value; any other value is newer, and is merged.
+  /// The values that the server had before it confirmed edits of the record, by property, if the request for the
+  /// merge's input began before the confirmation. An input with such a value is older than the confirmation, so that
+  /// the record keeps its value; any other value is newer, and is merged.
   public var outdated: [String: Set<AttributeValue>]
   /// Whether the server has confirmed the whole edit since the request for the merge's input began. The absence of the
   /// record from the input is then no deletion.

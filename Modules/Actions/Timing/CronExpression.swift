@@ -9,7 +9,8 @@ struct CronExpression: Hashable, Sendable {
   let months: NumberSet
   /// The days of the week; 0 is Sunday.
   let weekdays: NumberSet
-  /// Whether the hour field begins with a number, so that a time stands for one run a day.
+  /// Whether the hour field begins with a number. Each of its times then stands for one run of the day, even if a
+  /// change of the clock skips or repeats the time.
   let hasFixedHours: Bool
   /// Whether the field of the days of the month is restricted: a field without a `*` at its beginning.
   let restrictsDays: Bool

@@ -7,8 +7,8 @@ public import Foundation
 /// let often = Schedule.every(.seconds(600), jitter: .seconds(60))
 /// ```
 ///
-/// A schedule is a value without a state or a timer. Its user asks for the next date after the last run: after a pause of a
-/// week, that date is past, and the work runs once. The following date counts from the time of that run.
+/// A schedule is a value without a state or a timer. Its user asks for the next date after the last run: after a pause
+/// of a week, that date is past, and the work runs once. The following date counts from the time of that run.
 public struct Schedule: Sendable, Hashable {
   private enum Kind: Hashable {
     case every(Duration)
@@ -42,20 +42,20 @@ public struct Schedule: Sendable, Hashable {
   ///
   /// A field is `*`, a value, a range `1-5`, a list `1,3,5-7`, or every n-th value of a range or of all: `10-50/20`,
   /// `*/15`. Names are accepted in any case. When both day fields are restricted, a day matches that satisfies one of
-  /// them; a field that begins with `*` is not restricted, and both fields must match then. The texts `@hourly`, `@daily`,
-  /// `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for their expressions.
+  /// them; a field that begins with `*` is not restricted, and both fields must match then. The texts `@hourly`,
+  /// `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for their expressions.
   ///
-  /// The dates are times of a wall clock in the time zone. When the clock is set forward, a schedule with fixed hours is
-  /// due at the end of the skipped time, and a schedule whose hour field begins with `*` omits the skipped times. When the
-  /// clock is set back, a schedule with fixed hours is due at the first of the two equal times, and a schedule whose hour
-  /// field begins with `*` at both.
+  /// The dates are times of a wall clock in the time zone. When the clock is set forward, a schedule with fixed hours
+  /// is due at the end of the skipped time, and a schedule whose hour field begins with `*` omits the skipped times.
+  /// When the clock is set back, a schedule with fixed hours is due at the first of the two equal times, and a schedule
+  /// whose hour field begins with `*` at both.
   ///
   /// - Parameters:
   ///   - expression: The text.
   ///   - timeZone: The time zone of the wall clock.
   ///   - jitter: The longest random delay after each date.
-  /// - Throws: ``ErrorCode/invalidSchedule`` with the position of the fault in the text, also for days that no month of the
-  ///   expression has.
+  /// - Throws: ``ErrorCode/invalidSchedule`` with the position of the fault in the text, also for days that no month of
+  ///   the expression has.
   public static func cron(
     _ expression: String, timeZone: TimeZone = .gmt, jitter: Duration = .zero
   ) throws -> Schedule {
@@ -75,8 +75,8 @@ public struct Schedule: Sendable, Hashable {
 
   /// Returns the first date of the schedule after the given date, with a delay from a source of random numbers.
   ///
-  /// An interval costs an addition. A cron expression costs at most a look at each day of the months in question, up to
-  /// some years for the last day of February.
+  /// An interval costs an addition. A cron expression costs at most a look at each day of the months in its month
+  /// field, over up to eight years for 29 February.
   ///
   /// - Parameters:
   ///   - date: The date of the last run, or the present date.

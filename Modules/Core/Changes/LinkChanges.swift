@@ -1,4 +1,4 @@
-/// The links that a save adds and removes. A link that both sides change is in it once.
+/// The links that a save adds and removes. A link that the changes of both its records name is listed once.
 struct LinkChanges {
   private(set) var added: [LinkTable: [LinkEnds: Link]] = [:]
   private(set) var removed: [LinkTable: Set<LinkEnds>] = [:]
@@ -13,7 +13,8 @@ struct LinkChanges {
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 
-  /// Adds a link. A position that the link lacks is kept from an earlier call for the same link.
+  /// Adds a link. Each side of an ordered relationship calls this with its own position; the two positions are
+  /// combined.
   mutating func add(_ link: Link, to table: LinkTable) {
     let ends = LinkEnds(source: link.source, target: link.target)
     var merged = added[table]?[ends] ?? link
@@ -31,13 +32,15 @@ struct LinkChanges {
     removed[table]?.contains(LinkEnds(source: link.source, target: link.target)) == true
   }
 
-  /// Notes that the members of an owner's relationship change.
+  /// Records that the members of an owner's relationship change.
   mutating func note(_ relationship: RelationshipDescription, of owner: ManagedObjectID) {
     owners[owner, default: []].insert(relationship)
   }
 
-  /// Drops the changes of a record's links, because the save discards the changes of the record: the links of its own
-  /// relationships, and every link for a record that the store has no more.
+  /// Drops the changes of a record's links, because a merge policy discards the changes of the record.
+  ///
+  /// - Parameter isDeleted: Whether the store has deleted the record. Then the links of other records to it are dropped
+  ///   too.
   mutating func discard(linksOf id: ManagedObjectID, _ entity: EntityDescription, isDeleted: Bool) {
     owners[id] = nil
     for table in Set(added.keys).union(removed.keys) {

@@ -4,14 +4,15 @@ extension MergePolicy.Kind {
     if case .rules(_, let otherwise) = self { otherwise.fallback } else { self }
   }
 
-  /// The rules, the earlier of two rules for a property first.
+  /// The rules in order of precedence: the first rule for a property wins.
   var rules: [MergeRule] {
     if case .rules(let rules, let otherwise) = self { rules + otherwise.rules } else { [] }
   }
 }
 
 extension MergePolicy {
-  /// The slots of an entity whose merged value depends on the edits of both writers, though the edits may be equal.
+  /// The slots of an entity whose merged value depends on both edits even when the edits are equal, such as the slots
+  /// of sums.
   func combinedSlots(of entity: EntityDescription) -> SlotSet {
     guard case .rules = kind else { return SlotSet() }
     var slots = SlotSet()
@@ -32,7 +33,7 @@ extension MergePolicy {
 }
 
 extension MergeRule {
-  /// Whether two equal edits make another value than one of them.
+  /// Whether the merge of two equal edits may give another value than the edits: 1 and 1 on top of 0 sum up to 2.
   fileprivate var combinesEqualEdits: Bool {
     switch decision {
     case .sum, .closure: true

@@ -20,16 +20,16 @@ public struct MergeRule: Sendable {
   /// Whether the rule is for records of an entity.
   let applies: @Sendable (EntityDescription) -> Bool
 
-  /// A rule for a property by name.
+  /// Returns a rule for a property by name.
   ///
   /// A save under a policy with the rule throws ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty`` or
-  /// ``ErrorCode/wrongType`` before it writes anything, when the model has no such property, or when the property has no
-  /// such values: a sum needs a number.
+  /// ``ErrorCode/wrongType`` before it writes anything, when the model has no such property, or when the property has
+  /// no such values: a sum needs a number.
   ///
   /// - Parameters:
   ///   - propertyName: An attribute, a part of a composite such as `size.width`, or a to-one relationship. To-many
   ///     relationships have no rules, because their members are merged.
-  ///   - entityName: The entity that has the property. The rule is for records of its subentities too.
+  ///   - entityName: The entity of the property. The rule is for records of its subentities too.
   ///   - choice: The value that the save writes.
   public static func rule(
     _ propertyName: String, of entityName: String, _ choice: MergeChoice<AttributeValue>
@@ -56,7 +56,8 @@ public struct MergeRule: Sendable {
 
 /// The value that a save writes for a property that two writers changed, see ``MergeRule``.
 ///
-/// `base` is the value that both writers started from, `mine` the value of the saver, and `stored` the value in the store.
+/// `base` is the value that both writers started from, `mine` the value of the saver, and `stored` the value in the
+/// store.
 public struct MergeChoice<Value>: Sendable {
   let decision: MergeRule.Decision
 
@@ -81,13 +82,13 @@ extension MergeChoice where Value == AttributeValue {
   /// zero, and so does a missing base.
   public static var sum: MergeChoice { MergeChoice(.sum) }
 
-  /// The value that a closure returns.
+  /// The value that a closure computes from both edits and their base.
   ///
-  /// The save throws the errors of the closure, and ``ErrorCode/validationFailed`` for a value that does not satisfy the
-  /// model. The closure is called as the closure of ``MergePolicy/custom(_:)`` is, with the same restrictions.
+  /// The save calls the closure like the closure of ``MergePolicy/custom(_:)``, with the same restrictions and errors.
+  /// It throws ``ErrorCode/validationFailed`` for a value that does not satisfy the model.
   ///
-  /// - Parameter value: Returns the value to write. `base` is `nil` when the two records have no common state: an inserted
-  ///   record became a stored one.
+  /// - Parameter value: Returns the value to write. `base` is `nil` when the two records have no common state: an
+  ///   inserted record became a stored one.
   public static func merging(
     _ value:
       @escaping @Sendable (_ base: AttributeValue?, _ mine: AttributeValue, _ stored: AttributeValue) throws ->

@@ -1,7 +1,7 @@
 /// The rows that one save inserts, updates and deletes in one store, and the links that it adds and removes.
 ///
-/// A value that refers to no record and no context: the whole input of ``SavePlan``. Rows are grouped while they are
-/// gathered, so that the plan shares their arrays and passes over groups, not over rows.
+/// A value that refers to no object and no context: the whole input of ``SavePlan``. Rows are grouped by entity while a
+/// save gathers them, so that the plan shares their arrays and loops over groups, not over rows.
 struct RowChanges {
   /// The rows of one entity to insert, in the order in which they were added.
   struct Inserts {
@@ -9,8 +9,8 @@ struct RowChanges {
     // Compared for each row without counting a reference to the entity.
     fileprivate let key: ObjectIdentifier
     fileprivate(set) var rows: [Row] = []
-    /// The keys of deleted records that a merge policy restores. Other writers may know a restored record, and cannot
-    /// know a fresh one.
+    /// The keys of deleted records that a merge policy restores. Other records may refer to a restored record, but not
+    /// to one that the save inserts for the first time.
     fileprivate(set) var restoredKeys: Set<Int64> = []
 
     fileprivate init(of entity: EntityDescription) {
@@ -95,10 +95,11 @@ struct RowChanges {
   }
 }
 
-/// The indices of groups, by what the members of a group have in common.
+/// The indices of groups, by the key that the members of a group share.
 private struct GroupIndices<Key: Hashable> {
   private var indices: [Key: Int] = [:]
-  /// The group of the last call. Most saves change many records of one group in a row, and compare with it first.
+  /// The index returned last. Most saves change many records of one group in a row, so that callers try this group
+  /// before they hash.
   private(set) var last = 0
 
   mutating func index(of key: Key) -> Int {

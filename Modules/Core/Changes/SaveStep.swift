@@ -1,4 +1,7 @@
-/// A step of a save.
+/// One step of a save's transaction: an operation on rows of one entity, or on links of one table.
+///
+/// A store executes the steps in order. The order satisfies constraints checked after each statement, so that no store
+/// needs deferred constraints.
 public enum SaveStep: Sendable {
   /// Removes links, found by source and target; a missing link is no error.
   case unlink(LinkTable, [Link])

@@ -2,16 +2,16 @@ import Dispatch
 
 // The queue of a context: blocks, jobs and waiting threads, run one at a time in the order of their arrival.
 //
-// A context is idle, ready, or running. A running context is held by one thread: a worker of the pool, or a thread in
-// `performAndWait`. A ready context has entries and waits in the pool for a worker. So a running context never needs a
-// second thread, and the pool knows every context that needs its first.
+// A context is idle, ready, or running. One thread holds a running context: a worker of the pool, or a thread in
+// `performAndWait`. A ready context has entries and waits in the pool for a worker. So the pool knows every context
+// that needs a thread, and no context ever needs two.
 
 enum QueueState { case idle, ready, running }
 
 /// One piece of work for a context.
 enum QueueEntry {
   case block(@Sendable () -> Void)
-  /// A task, or a part of one.
+  /// A part of a task, up to its next suspension.
   case job(UnownedJob)
   /// A thread that waits to hold the context.
   case thread(WaitingThread)
@@ -81,7 +81,7 @@ extension Confinement {
     lock.lock()
     state = .running
     while true {
-      // At this point the thread holds the lock and the context.
+      // The thread holds the lock and the context at this point.
       guard let entry = entries.popFirst() else {
         state = .idle
         lock.unlock()
@@ -98,7 +98,8 @@ extension Confinement {
       case .thread(let thread):
         pool.wake(thread)
         return
-      // Releases the block's references, perhaps the last one to the context, before the context is handed over.
+      // `consume` releases the block's references, which may include the last reference to the context, before the
+      // context is handed over.
       case .block(let block): block()
       case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
       }
@@ -108,7 +109,7 @@ extension Confinement {
   }
 }
 
-/// A first-in, first-out list. The first entry needs no memory of its own, and most contexts never have a second.
+/// A first-in, first-out list. Most contexts never have a second entry, so that the first entry is stored in place.
 struct EntryList {
   private var first: QueueEntry?
   private var rest: [QueueEntry] = []
@@ -137,7 +138,7 @@ struct EntryList {
     return entry
   }
 
-  /// Takes the first entry if it is a waiting thread.
+  /// Removes and returns the first entry if it is a waiting thread.
   mutating func popThread() -> WaitingThread? {
     guard case .thread(let thread)? = first else { return nil }
     _ = popFirst()

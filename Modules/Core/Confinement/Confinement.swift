@@ -2,7 +2,7 @@ import CoherenceRuntime
 import Dispatch
 import Synchronization
 
-/// The rule that says which thread may use a context: one thread at a time, chosen by the context's queue, or one fixed
+/// Decides which thread may use a context: one thread at a time, in the order of the context's queue, or one fixed
 /// thread.
 ///
 /// Every access to an object checks the rule, in release builds too. A check reads one word and compares it with the
@@ -48,7 +48,7 @@ final class Confinement: @unchecked Sendable {
     owner.load(ordering: .relaxed) == currentThread || isAtHome
   }
 
-  /// Fails loudly when the calling thread may not use the context.
+  /// Ends the process with a sentence when the calling thread may not use the context.
   ///
   /// - Parameter subject: The name of the used object, for the message.
   @inline(__always) func check(_ subject: @autoclosure () -> String) {
@@ -70,7 +70,9 @@ final class Confinement: @unchecked Sendable {
   /// Whether the calling thread has entered the context. The main actor alone does not count.
   var isEntered: Bool { owner.load(ordering: .relaxed) == currentThread }
 
-  /// Enters on a thread that the queue admitted. Returns whether this is the outermost entry.
+  /// Enters the context on a thread that the queue admitted. Entries nest; each needs a call of ``leave()``.
+  ///
+  /// - Returns: Whether this is the outermost entry.
   func enter() -> Bool {
     if isEntered {
       depth.add(1, ordering: .relaxed)
@@ -92,8 +94,8 @@ final class Confinement: @unchecked Sendable {
 
   /// Whether the caller runs on the main actor.
   ///
-  /// The runtime is asked first: it knows the executor of the calling thread's job, which stays the same when the
-  /// thread enters another queue synchronously. A plain block of the main queue is no job; the queue's mark shows it.
+  /// The runtime knows the executor of the calling thread's job, which stays the same when the thread enters another
+  /// queue synchronously. A plain block of the main queue is no job; the queue's mark identifies it.
   static var isOnMain: Bool { coherence_is_on_main_actor() || isInMainQueueBlock }
 
   /// Whether the caller is a block of the main queue, or of a queue that targets it. Not visible inside the `sync` of
@@ -103,7 +105,7 @@ final class Confinement: @unchecked Sendable {
     return DispatchQueue.getSpecific(key: mainKey) == true
   }
 
-  /// Whether the caller proves that the main queue is served: a job or a block of that queue runs.
+  /// Whether the caller is a job or a block of the main queue, which proves that the process runs the main queue.
   static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
 }
 

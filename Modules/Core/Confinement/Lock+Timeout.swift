@@ -1,5 +1,6 @@
 extension Lock {
-  /// Takes the lock, for the writer of a store; gives up after a time, and when the task is cancelled.
+  /// Takes the lock, for the writer of a store. The wait ends after the timeout, and at the latest 50 milliseconds
+  /// after the task is cancelled.
   ///
   /// - Parameters:
   ///   - timeout: The longest wait; `nil` for no limit.
@@ -22,6 +23,6 @@ extension Lock {
     }
   }
 
-  /// The time between two looks whether the task is cancelled.
+  /// The interval between two checks for a cancellation of the task.
   private static var turn: Duration { .milliseconds(50) }
 }

@@ -9,9 +9,9 @@
 /// A lock for state that many contexts share.
 ///
 /// On Linux the standard library's `Mutex` spins for a long time and then hands the lock to the longest sleeping
-/// thread. With more threads than processors, all others wait until that thread is scheduled. This lock is free as soon
-/// as it is released: a running thread takes it, and a sleeping one tries again when it wakes. The state of a single
-/// context is not contended for, and stays in a `Mutex`, whose quick way is shorter.
+/// thread. With more threads than processors, all other threads wait until that thread is scheduled. This lock is free
+/// as soon as it is released: a running thread takes it, and a sleeping thread tries again when it wakes. State without
+/// contention stays in a `Mutex`, whose fast path is shorter.
 ///
 /// Not re-entrant.
 package struct Lock: ~Copyable, @unchecked Sendable {
@@ -54,7 +54,8 @@ package struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 
-  /// Takes the lock if it becomes free within a time.
+  /// Takes the lock if it becomes free within a time. On Linux a change of the system's clock shortens or extends the
+  /// wait.
   ///
   /// - Returns: Whether the lock was taken.
   package borrowing func lock(within duration: Duration) -> Bool {

@@ -1,7 +1,10 @@
 import Synchronization
 
-/// The owners whose work waits for the main actor through a main-queue context. A call that is about to block the main
-/// actor until an owner's work ends can refuse, because both would wait forever.
+/// Records whose work waits for the main actor through a main-queue context, so that deadlocks with the main actor are
+/// detected.
+///
+/// A call about to block the main actor until an owner's work ends watches the owner. When work of the owner begins to
+/// wait for the main actor, the call can fail instead of waiting forever.
 ///
 /// Each piece of work has an owner. The owner of an action is the dispatcher of its Connect.
 package enum MainDemand {
@@ -17,12 +20,12 @@ package enum MainDemand {
 
   // MARK: Work
 
-  /// Runs work of an owner.
+  /// Runs work of an owner. Waits for the main actor in it are recorded for the owner.
   package static func working<T>(for party: some AnyObject, operation: () throws -> T) rethrows -> T {
     try $owner.withValue(ObjectIdentifier(party), operation: operation)
   }
 
-  /// Runs asynchronous work of an owner.
+  /// Runs asynchronous work of an owner. Waits for the main actor in it are recorded for the owner.
   package static func working<T>(
     for party: some AnyObject & Sendable, isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> T

@@ -8,36 +8,35 @@ enum MainQueue {
   private static let served = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
 
-  /// Whether a block or a job of the main queue was seen. A served queue that does not take up a block is busy and will
-  /// continue.
+  /// Whether the main queue has run a block or a job so far. Such a queue is only busy when it does not begin a block.
   static var isServed: Bool { served.load(ordering: .relaxed) }
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
-  /// Starts to find out whether the queue is served, long before the first hop. The caller itself may prove it;
-  /// otherwise a block dispatched into the queue does.
+  /// Starts to find out whether the process runs the main queue, long before the first hop. The caller may be a proof
+  /// itself; otherwise a block dispatched into the queue becomes the proof.
   static func watch() {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
     DispatchQueue.main.async { noteServed() }
   }
 
-  /// Whether the caller, which is on the main actor, is a part of a job or block after which the main queue runs the
-  /// next one: a task, a block of the queue, or a callback of the main run loop. `false` for the plain statements of a
-  /// program's start, which may never serve the queue.
+  /// Whether the main queue runs further blocks after the caller, which is on the main actor: after a task, a block of
+  /// the queue, or a callback of the main run loop. `false` for the top-level statements of a program, which may never
+  /// run the queue.
   static var isReturnedTo: Bool {
     coherence_is_in_main_job() || !Thread.isMainThread || RunLoop.main.currentMode != nil
   }
 
-  /// How long the main queue is waited for, in seconds.
+  /// The limits of a wait for the main queue, in seconds.
   struct WaitLimits {
-    /// The time until the log first says that the main queue is blocked. The interval doubles from then on.
+    /// The time until the first log message about a blocked main queue. The interval doubles after each message.
     var warning = 10.0
-    /// The time after which a queue that never ran a block counts as unserved.
+    /// The time after which a queue that has never run a block ends the process: nothing in the process runs the queue.
     var limit = 30.0
   }
 }
 
-/// A block on its way to the main queue, and its result on the way back.
+/// A block that a thread sends to the main queue, and its result.
 final class MainHop<T>: @unchecked Sendable {
   // Sendable: `state` decides which thread may touch `work` and `result`: the main thread after it moved the state from
   // waiting to running, the waiting thread after it was signalled.
@@ -62,7 +61,7 @@ final class MainHop<T>: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// The block's result. The block itself is released on return: the waiting thread, to which it belongs, may continue
+  /// Runs the block, and releases it before the return: the block belongs to the waiting thread, which may continue
   /// before the main queue releases this hop.
   private func runWork() -> Result<T, any Error>? {
     let work = work.take()
@@ -84,7 +83,7 @@ final class MainHop<T>: @unchecked Sendable {
       }
       if condition.wait(until: start.addingTimeInterval(next)) || state != .waiting || result != nil { continue }
       if !MainQueue.isServed, next >= limits.limit { failUnserved(next) }
-      // Logging may take long, and the main queue takes this lock to run the block.
+      // The lock is released during the logging, which may take long: the main queue takes the lock to run the block.
       condition.unlock()
       noteBlocked(next)
       condition.lock()

@@ -2,9 +2,9 @@ import Dispatch
 import Synchronization
 
 // The main actor may wait for a context whose block waits for the main actor: both would wait forever. So the thread
-// that holds the main actor runs certain blocks during its wait: the main-actor blocks of the thread that it waits for,
-// directly or through other waiting threads. No other blocks run there. These blocks are ones that the context's block
-// could have called on the same thread.
+// that holds the main actor runs certain blocks during its wait: the main-actor blocks sent by the thread that it waits
+// for, directly or through other waiting threads. No other blocks run there. If the main actor had run the context's
+// block itself, the same main-actor blocks would have run inside it.
 
 /// The threads that wait for contexts, and the main-actor blocks that threads wait for.
 ///
@@ -28,7 +28,7 @@ struct MainWaits {
     if holdsMain { mainThread = thread.id }
   }
 
-  /// Does nothing for a thread whose wait has not begun.
+  /// Removes the wait of a thread. Does nothing for a thread whose wait has not begun.
   mutating func end(_ thread: WaitingThread) {
     guard thread.id != 0 else { return }
     waiting[thread.id] = thread.outer

@@ -6,13 +6,13 @@ import Foundation
 /// not used, because stores block.
 ///
 /// Ready contexts wait in a queue. A worker takes the first context, runs some of its entries, and takes the next
-/// context. A worker that waits for another context in `performAndWait` does not count while it waits. If no active
-/// worker remains, the pool starts one, so that contexts may wait for each other to any depth. A worker that stays in
-/// one context while other contexts are queued is stuck: it waits for an event that the pool does not know. After two
-/// checks the pool stops counting a stuck worker as active.
+/// context. A worker that waits for another context in `performAndWait` is not active during the wait. If no active
+/// worker remains, the pool wakes or starts a worker, so that contexts may wait for each other to any depth. A worker
+/// that stays in one context while other contexts are queued is stuck: it waits for an event that the pool does not
+/// know. After two checks the pool stops counting a stuck worker as active.
 ///
-/// The number of threads follows the present work: at most ``maximumIdle`` workers, or ``limit`` if that is greater,
-/// stay idle, and each idle worker ends after five seconds.
+/// The number of threads follows the work: at most ``maximumIdle`` workers, or ``limit`` if it is greater, stay idle,
+/// and an idle worker ends after five seconds.
 final class WorkerPool: @unchecked Sendable {
   // Sendable: everything mutable is used under `lock`.
 
@@ -20,23 +20,24 @@ final class WorkerPool: @unchecked Sendable {
 
   /// The largest number of active workers.
   let limit: Int
-  /// The largest number of workers, including stuck workers and workers that wait for a server.
+  /// The largest number of workers, including stuck workers and workers that wait for a server. The pool exceeds it
+  /// only when no worker is active.
   private let maximum: Int
   /// The number of idle workers to keep, for contexts that wait for servers in parallel.
   static let maximumIdle = 16
   /// The time after which an idle worker ends; `nil` for never.
   private let idleTimeout: DispatchTimeInterval?
-  /// The interval of the checks for stuck workers. A worker that is in the same context for two checks counts as stuck.
-  /// `nil` for no checks.
+  /// The interval of the checks for stuck workers. A worker counts as stuck after two checks in the same context. `nil`
+  /// for no checks.
   private let checkInterval: DispatchTimeInterval?
 
   final class Worker {
     let semaphore = DispatchSemaphore(value: 0)
-    /// The number of the check before which the worker took its context; `nil` without a context.
+    /// The value of ``checks`` when the worker took its context, or last ended a wait in it; `nil` without a context.
     var begin: UInt?
     /// Whether the worker waits for another context, or for the main actor.
     var isWaiting = false
-    /// Whether the worker does not count as active, because it stays in one context.
+    /// Whether the worker is not active because it stays in one context, or waits for an event outside of the process.
     var isStuck = false
     /// Whether the worker counts as active.
     var isActive: Bool { !isWaiting && !isStuck }
@@ -84,7 +85,7 @@ final class WorkerPool: @unchecked Sendable {
 
   // MARK: Contexts
 
-  /// Queues a context that has become ready.
+  /// Queues a ready context.
   func add(_ context: Confinement) {
     lock.lock()
     ready.append(context)
@@ -97,11 +98,12 @@ final class WorkerPool: @unchecked Sendable {
 
   /// Waits until the calling thread holds a context.
   ///
-  /// A thread that holds the main actor runs, while it waits, the blocks for main without which it would wait forever.
+  /// A thread that holds the main actor runs main-actor blocks during the wait, without which it would wait forever;
+  /// see ``MainWaits``.
   func wait(_ thread: WaitingThread) {
     let holdsMain = Confinement.isOnMain
     lock.lock()
-    // The entries before the caller's run next.
+    // The context moves to the front, because the entries before the caller's entry must run first.
     ready.moveToFront(thread.context)
     var action = Action.nothing
     var handover: MainWaits.Handover?
@@ -134,8 +136,8 @@ final class WorkerPool: @unchecked Sendable {
     thread.semaphore.signal()
   }
 
-  /// Runs a block that waits for an event which needs workers, for instance the main actor's turn. The calling worker
-  /// does not count during the wait.
+  /// Runs a block that waits for an event inside the process that may need workers, such as the end of another save.
+  /// The calling worker is not active during the wait.
   func blocking<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     let worker = workers[currentThread]
@@ -146,10 +148,10 @@ final class WorkerPool: @unchecked Sendable {
     return try wait()
   }
 
-  /// Runs a block that waits for the main actor to run another one.
+  /// Runs a block that waits until the main actor has run another block.
   ///
   /// The main actor may wait, directly or through other waiting threads, for a context that the calling thread holds.
-  /// Then the thread that holds the main actor runs the other block at once.
+  /// Then the thread that holds the main actor runs the other block during its wait.
   ///
   /// - Parameter hop: The other block. Several threads may call it; it runs once.
   func hopping<T>(_ hop: @escaping () -> Void, _ wait: () throws -> T) rethrows -> T {
@@ -228,8 +230,8 @@ final class WorkerPool: @unchecked Sendable {
       activeCount += 1
       return .wake(worker)
     }
-    // Waiting workers count here: a substitute for each would make a thread for each context that waits for another
-    // one. Without any active worker the queue would stand still.
+    // Waiting workers count here, because a substitute for each of them would make a thread for each waiting context.
+    // Without any active worker the queue would stand still, so that the pool then starts a worker beyond the limits.
     if activeCount == 0 || (count - stuckCount < limit && count < maximum) {
       count += 1
       activeCount += 1
@@ -268,14 +270,14 @@ final class WorkerPool: @unchecked Sendable {
     while let context = next(worker) { context.run() }
   }
 
-  /// Waits for the next queued context; `nil` if the pool has enough workers, or had no work for long. The worker then
-  /// ends.
+  /// Waits for the next queued context. Returns `nil`, and the worker ends, if the pool has enough idle workers or the
+  /// worker was idle for too long.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
     countAsActive(worker)
     while true {
       worker.begin = nil
-      // Workers may exceed the limit for a while, when stuck workers become active again.
+      // Active workers may exceed the limit for a while, when stuck workers become active again.
       if activeCount <= limit, let context = ready.popFirst() {
         worker.begin = checks
         lock.unlock()
@@ -309,7 +311,7 @@ final class WorkerPool: @unchecked Sendable {
       workers[currentThread] = nil
       return true
     }
-    // The worker was chosen after the timeout: its signal is about to come.
+    // Another thread took the worker from the idle list after the timeout, and is about to signal it.
     if !isUnwanted { worker.semaphore.wait() }
     return !isUnwanted
   }

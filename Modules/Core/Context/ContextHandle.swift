@@ -2,13 +2,12 @@ import CoherenceRuntime
 
 /// A weak reference to a context.
 ///
-/// Swift's own weak reference would give the context a side table, and every retain of the context, which bulk work
-/// does for each object, would take the runtime's slow path. The context clears the handle in its `deinit`, under the
-/// lock under which other threads take their reference.
+/// Swift's own weak reference would give the context a side table. Every retain of the context would then take the
+/// runtime's slow path, and bulk work retains the context for each object. The context clears the handle in its
+/// `deinit`, under the lock that also guards ``context``.
 package final class ContextHandle: @unchecked Sendable {
-  // Sendable: `address` is used under `lock` only.
-  // Safety of `Unmanaged`: the context clears the address before its memory is freed, and the runtime refuses a reference
-  // to a context whose deinitialisation has begun.
+  // Sendable: `address` is used under `lock` only. Safety of `Unmanaged`: the context clears the address before its
+  // memory is freed, and the runtime refuses a reference to a context whose deinitialisation has begun.
   private let lock = Lock()
   private var address: UnsafeMutableRawPointer?
 
@@ -28,6 +27,6 @@ package final class ContextHandle: @unchecked Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A reference to this context that does not keep it.
+  /// A weak reference to this context.
   package final var handle: ContextHandle? { storage.handle }
 }

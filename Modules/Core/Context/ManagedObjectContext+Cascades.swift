@@ -1,12 +1,12 @@
-// Delete rules for many records at a time: one read for each relationship of a level, and no objects of records whose
-// class has no hooks of deletes.
+// Delete rules for many records at a time: one read for each relationship of a level, and no objects for records whose
+// class has no deletion hooks.
 //
-// A record deleted without an object was unchanged before: it has no unsaved members, and the members of its to-many
-// relationships are those below the context.
+// A record deleted without an object had no unsaved changes. So the members of its to-many relationships are the
+// members in the store or the parent.
 
 extension ManagedObjectContext {
-  /// Loads the related objects that the delete rules of deleted objects need, and marks the targets of cascades that need
-  /// no object.
+  /// Prepares the delete rules of deleted objects: loads the related objects that the rules change, and marks the other
+  /// targets of cascades as deleted without an object.
   ///
   /// - Parameter objects: Deleted objects of one entity.
   /// - Returns: The loaded objects, for the caller to retain.
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     var kept: [ManagedObject] = []
     for (entity, group) in Dictionary(grouping: records, by: \.entity) {
       for relationship in entity.relationships {
-        // A hook or a rollback may have taken deletes back.
+        // A hook may have reverted deletes, for example by a rollback.
         let owners = group.filter { $0.isCurrent && $0.kind == .deleted }
         guard !owners.isEmpty else { break }
         switch relationship.deleteRule {
@@ -110,10 +110,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Marks the targets of a cascade for deletion that need no object, and loads the other ones.
+  /// Marks the targets of a cascade without deletion hooks as deleted, and loads the objects of the other targets.
   ///
-  /// - Parameter rows: The known rows of targets; receives the rows that are read.
-  /// - Returns: The objects of targets that are still to be deleted, loaded.
+  /// - Parameter rows: The known rows of targets; receives the rows read here.
+  /// - Returns: The loaded objects of the targets that the caller must delete.
   private final func markDeletedOrLoad(
     _ ids: [ManagedObjectID], _ rows: inout [ManagedObjectID: Row]
   ) throws -> [ManagedObject] {
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     if !missing.isEmpty { for row in try loading({ try loadRows(missing) }) { rows[row.id] = row } }
     var others: [ManagedObjectID] = registered
     for id in unregistered {
-      // A target without a record needs no rule.
+      // The delete of a missing record needs no rule.
       guard let row = rows[id] else { continue }
       if row.entity.checked.hasDeletionHooks {
         others.append(id)
@@ -138,7 +138,7 @@ extension ManagedObjectContext {
     return try load(others, &rows)
   }
 
-  /// Loads the objects of records that are not deleted, in one read for each store.
+  /// Loads the objects of records, without deleted records, in one read for each store.
   private final func load(
     _ ids: some Collection<ManagedObjectID>, _ rows: inout [ManagedObjectID: Row]
   ) throws -> [ManagedObject] {
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
       if !missing.isEmpty { for row in try loadRows(missing) { rows[row.id] = row } }
       self.objects(for: faults.compactMap { rows[$0] }, into: &objects, .keepsRows)
     }
-    // Faults stand twice: as they were, and as they were loaded.
+    // A loaded fault is in the list twice: from the registry, and from the load.
     var seen = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     return objects.filter { $0.isLoaded && seen.insert(ObjectIdentifier($0)).inserted }
   }

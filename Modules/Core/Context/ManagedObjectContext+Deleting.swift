@@ -1,4 +1,5 @@
-// Delete rules.
+// The deletes of objects and their delete rules. A delete marks the record; the rules follow before the next fetch or
+// save.
 
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
@@ -7,9 +8,9 @@ extension ManagedObjectContext {
     // Retains the objects whose rows were loaded in bulk until all rules are applied.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
-    // Each round is a level: the rules of all records that the last round has deleted.
+    // Each round applies the rules of the records that the round before has deleted.
     while !storage.pendingDeletes.isEmpty || !storage.pendingRecordDeletes.isEmpty {
-      // Taken first: hooks that the reads call may delete further objects.
+      // The lists are emptied first, because hooks called by the reads may delete further objects.
       let (deleted, records) = (storage.pendingDeletes, storage.pendingRecordDeletes)
       (storage.pendingDeletes, storage.pendingRecordDeletes) = ([], [])
       do {
@@ -26,7 +27,7 @@ extension ManagedObjectContext {
       }
     }
     withExtendedLifetime(kept) {}
-    // Relationships with an inverse have removed the members already, through the inverse.
+    // Relationships with an inverse have lost the members already, through the inverse.
     if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
@@ -39,10 +40,10 @@ extension ManagedObjectContext {
     }
     guard isDeletable() else { return }
     do {
-      // First, because the hook is not called for a record that does not exist any more.
+      // Loaded first, because the hook must not be called for a missing record.
       try object.loadRow()
       if !isPrepared { prepareForDeletion(of: object) }
-      // The hook may have rolled back or reset the context.
+      // The hook may have deleted the object, rolled back or reset the context.
       guard isDeletable() else { return }
       let record = try object.changeable()
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
@@ -55,7 +56,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls the hook of an object that a delete rule is about to delete, while its relationships are complete.
+  /// Calls `prepareForDeletion` of the target of a cascade while the target's relationships are still complete.
   ///
   /// - Returns: Whether the object could be loaded, so that its hook was called.
   private final func prepareCascade(to target: ManagedObject) -> Bool {
@@ -66,7 +67,8 @@ extension ManagedObjectContext {
 
   /// Deletes the target of a cascade, after its hook and without its reference to the owner.
   ///
-  /// - Parameter isDeleting: Whether the owner is still marked for deletion: the hook may have taken the delete back.
+  /// - Parameter isDeleting: Returns whether the owner is still marked for deletion. The target's hook may have
+  ///   reverted the delete.
   final func cascade(
     to target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription,
     while isDeleting: () -> Bool
@@ -77,10 +79,12 @@ extension ManagedObjectContext {
     delete(target, isPrepared: isPrepared)
   }
 
+  /// Applies the delete rules of one object.
+  ///
   /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
-      // A hook may have taken the delete back, by a rollback or a refresh.
+      // A hook may have reverted the delete, by a rollback or a refresh.
       guard object.pending?.kind == .deleted else { return false }
       guard storage.recordsUndo || relationship.deletesReachTargets else { continue }
       let targets = try targets(of: relationship, from: object)
@@ -119,7 +123,7 @@ extension ManagedObjectContext {
     } else {
       ids = []
     }
-    // A target without a record needs no rule, and neither does a deleted one.
+    // Missing and deleted targets need no rule.
     return ids.compactMap { id in
       storage.record(for: id)?.kind == .deleted ? nil : try? object.member(id, of: relationship)
     }

@@ -1,10 +1,10 @@
 extension ManagedObjectContext {
   /// Merges the records with equal keys of an entity into one record for each key, without saving.
   ///
-  /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes and
-  /// takes over the relationships of its duplicates: their members beside its own, their to-one targets where it has
-  /// none, and the references of other records to them. Then the duplicates are deleted, and their delete rules apply.
-  /// Records with a missing value in the key are left alone.
+  /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes. It
+  /// also gets the members of its duplicates, their to-one targets where it has none, and the references of other
+  /// records to the duplicates. Then the duplicates are deleted, and their delete rules apply. Records with a missing
+  /// value in the key stay unchanged.
   ///
   /// Call it inside the context. The call reads all keys of the entity once and keeps them in memory until it returns.
   /// It makes objects of duplicate records and of their related records only.
@@ -112,7 +112,7 @@ private struct DuplicateMerger {
     let known = try kept.objects(for: name)
     let present = Set(known.map(\.objectID)).union([kept.objectID, other.objectID])
     let fresh = members.filter { !present.contains($0.objectID) }
-    // Cleared first, so that no delete rule of the duplicate applies to its former members.
+    // The duplicate's members are removed first, so that its delete rules do not apply to them.
     try other.setObjects([], for: name)
     if !fresh.isEmpty { try kept.setObjects(known.filter { $0 !== other } + fresh, for: name) }
   }
@@ -122,7 +122,7 @@ private struct DuplicateMerger {
   ) throws {
     guard let target = try other.object(for: relationship.name) else { return }
     let isFree = try kept.object(for: relationship.name) == nil
-    // A cascading delete rule deletes the target with its record.
+    // The target of a duplicate whose place is taken is deleted with the duplicate.
     if !isFree, relationship.deleteRule == .cascade { return }
     try other.setObject(nil, for: relationship.name)
     if isFree, target !== kept, target !== other { try kept.setObject(target, for: relationship.name) }

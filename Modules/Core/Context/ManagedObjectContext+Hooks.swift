@@ -1,7 +1,7 @@
-// Calls of the hooks of objects. See the documentation of each hook for its moment.
+// The calls of the objects' hooks. The documentation of each hook says when it is called.
 
 extension ManagedObjectContext {
-  /// Runs a block that calls a hook of an object. The hook cannot save the context.
+  /// Runs a block that calls hooks of objects. A save of the context in such a block throws.
   @inline(__always) final func callingHooks<T>(_ body: () throws -> T) rethrows -> T {
     storage.runningHooks += 1
     defer { storage.runningHooks -= 1 }
@@ -19,8 +19,8 @@ extension ManagedObjectContext {
 
   // MARK: Loads
 
-  /// Calls `awakeFromFetch` of the objects that waited for it, and of the objects that these calls load. Does nothing in
-  /// the middle of a read.
+  /// Calls `awakeFromFetch` of the waiting objects, and of the objects that these calls load. Does nothing in the
+  /// middle of a read.
   @inline(__always) final func awakenLoaded() {
     if !storage.loads.waiting.isEmpty, storage.loads.isDue { awakenWaiting() }
   }
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
 
   // MARK: Faults
 
-  /// Runs an operation that drops values of objects, between the hooks of the objects.
+  /// Runs an operation that turns objects into faults, between their hooks `willTurnIntoFault` and `didTurnIntoFault`.
   final func turningIntoFaults(_ objects: some Sequence<ManagedObject>, _ body: () -> Void) {
     var turning: [ManagedObject] = []
     callingHooks {
@@ -78,7 +78,8 @@ extension ManagedObjectContext {
       object.pending?.kind != .deleted
     else { return }
     object.flags.insert(.preparingDeletion)
-    // A fetch applies delete rules before its own read. Objects that the hook loads are awakened in the hook.
+    // A fetch applies delete rules before its own read. Objects that the hook loads must not wait for the end of that
+    // fetch.
     let depth = storage.loads.depth
     storage.loads.depth = 0
     callingHooks { object.prepareForDeletion() }

@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     if storage.confinement.isEntered { return }
     // Edits without an operation after them. And a run loop inside of an operation may have run the block that processes
     // the inbox.
-    if !inbox.isEmpty || !storage.unpostedChanges.isEmpty { insideAlone {} }
+    if !inbox.isEmpty && lease.pin == nil || !storage.unpostedChanges.isEmpty { insideAlone {} }
   }
 
   /// Ends the open unit, with its lease.

@@ -22,10 +22,11 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Inserts an object without a context, with all its related objects. Does nothing for an object of this context.
+  /// Inserts an object without a context, together with all its related objects. Does nothing for an object of this
+  /// context.
   ///
-  /// Reads no store. Calls `awakeFromInsert` of each inserted object. An object of another context ends the process
-  /// with a sentence.
+  /// Reads no store. Calls `awakeFromInsert` of each inserted object. An object of another context, and a deleted
+  /// object, end the process with a sentence.
   ///
   /// - Precondition: The object is in this context already, or in none.
   public final func insert(_ object: ManagedObject) {
@@ -53,12 +54,12 @@ extension ManagedObjectContext {
   }
 
   /// Marks an object for deletion by the next save. The next fetch, `processPendingChanges` or `save` applies its
-  /// delete rules. An inserted object without a saved record leaves the context at once. A failure to load the record
-  /// is reported as failures of accessors are: see ``reportedErrors``. Does nothing for a deleted object.
+  /// delete rules; an inserted object then leaves the context. A failure to load the record is reported like the
+  /// failure of an accessor, see ``reportedErrors``. Does nothing for a deleted object and for a missing record.
   ///
   /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
-  /// deleted since the last fetch together. A cascade makes objects of the records that it deletes only if their class
-  /// may override a hook of deletes, see ``DeletionHooks``, or if changes are recorded for undo.
+  /// deleted since the last fetch together. A cascade makes objects of the deleted records only if their class may
+  /// override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -76,15 +77,15 @@ extension ManagedObjectContext {
       + "the \(label); get it here with `object(with:)`."
   }
 
-  /// The registered object with an identifier; `nil` if the context has none. Reads no store: the cost is one look-up.
-  /// The object may be a fault, or deleted.
+  /// Returns the registered object with an identifier; `nil` if the context has none. The object may be a fault, or
+  /// deleted. Reads no store, at the cost of one look-up.
   public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {
     operating { storage.registry.object(for: current(id)) }
   }
 
-  /// The object with an identifier: a registered object, or a new fault, whether or not the record exists. Reads no
-  /// store, unless the entity has subentities: the row then names the object's own entity. The first access to a fault
-  /// without a record fails.
+  /// Returns the object with an identifier: a registered object, or a new fault, whether or not the record exists.
+  /// Reads no store, unless the entity has subentities, because only the row names the object's own entity. The first
+  /// access to the values of a missing record fails.
   public final func object(with id: ManagedObjectID) -> ManagedObject {
     operating {
       processInboxIfUsedDirectly()
@@ -92,12 +93,13 @@ extension ManagedObjectContext {
       defer { if id.isTemporaryID { exposeTemporaryID(id) } }
       if let object = storage.registry.object(for: id) { return object }
       if let object = try? fault(for: id, of: id.entity) { return object }
-      // The row, which names the entity, is missing: any entity of the hierarchy will do.
+      // The record is missing, or the store fails: without a row, any entity of the hierarchy is as good.
       return makeFault(id, entity: id.entity.concreteEntities.first ?? id.entity)
     }
   }
 
-  /// The object with an identifier, loaded. A loaded object costs a look-up, a fault the read of its record.
+  /// Returns the object with an identifier, and loads it. A loaded object costs a look-up, a fault the read of its
+  /// record.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist, ``ErrorCode/objectDeleted`` when this
   ///   context deleted it, ``ErrorCode/storeDetached``, and errors of the store.
@@ -108,14 +110,14 @@ extension ManagedObjectContext {
       let object = try fault(for: current(id), of: id.entity)
       if object.flags.contains(.detached) || object.pending?.kind == .deleted { throw object.deletedError() }
       try object.loadRow()
-      // The caller has the temporary identifier of a parent's record, and may ask by it again after the save.
+      // The caller has the temporary identifier of a parent's record, and may use it again after the save.
       if object.recordID.isTemporaryID { exposeTemporaryID(object.recordID) }
       return object
     }
   }
 
-  /// All objects registered at the moment, faults among them. The context does not retain clean objects. Each call
-  /// makes a set of all objects.
+  /// All registered objects, faults included. The context does not retain clean objects, so that the set depends on the
+  /// objects in use. Each access makes a set of all objects.
   public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
   /// The inserted, unsaved objects. Applies pending delete rules first, and the cost grows with the number of unsaved
   /// records, like the two properties below.
@@ -125,7 +127,8 @@ extension ManagedObjectContext {
   /// The objects that the next save deletes. Makes the objects of records that a cascade deletes without objects.
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
-  /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store.
+  /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store; the cost
+  /// grows with the number of unsaved records until the first change.
   public final var hasChanges: Bool {
     operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
   }
@@ -141,8 +144,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The present identifier of a record, given an identifier from before its save: a temporary one, or the one of a record
-  /// that joined another record.
+  /// Returns the present identifier of a record, given a former identifier: its temporary identifier, or the identifier
+  /// of an inserted record that became another record.
   final func current(_ id: ManagedObjectID) -> ManagedObjectID {
     if id.isTemporaryID { return storage.permanentIDs[id] ?? id }
     return storage.joinedIDs.isEmpty ? id : storage.joinedIDs[id] ?? id
@@ -166,7 +169,9 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// - Parameter group: The fetch group that the fault loads together with.
+  /// Makes and registers a fault.
+  ///
+  /// - Parameter group: The fetch group of the fault, whose faults are loaded together.
   final func makeFault(
     _ id: ManagedObjectID, entity: EntityDescription, in group: FetchGroup? = nil
   ) -> ManagedObject {
@@ -178,13 +183,13 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Makes an object of a record deleted without an object the deleted object of the record.
+  /// Connects a new object with the unsaved delete of its record, which a cascade made without an object.
   final func connectToBareDelete(_ object: ManagedObject) {
     guard object.pending == nil, let record = storage.record(for: object.recordID), record.isBareDelete else { return }
     record.object = object
     object.pending = record
     object.row = record.base
-    // The values are about to be deleted, and no read has asked for them.
+    // `awakeFromFetch` is not called for values that no read has requested.
     object.flags.insert(.awake)
   }
 
@@ -206,7 +211,8 @@ extension ManagedObjectContext {
     static let awakensLater = ObjectMaking(rawValue: 4)
   }
 
-  /// The objects of rows, in the same order. Registered objects without changes take a newer row.
+  /// Finds or makes the objects of rows, and appends them in the same order. A registered object without changes gets a
+  /// newer row.
   ///
   /// - Parameter group: The fetch group of the records; `nil` for none.
   final func objects(

@@ -11,17 +11,17 @@ extension ManagedObjectContext {
   /// until the block ends, at most some 30,000 records beside those of the last read. Beyond that, rows may stay in the
   /// coordinator's row cache, see ``RowCachePolicy``.
   ///
-  /// Calls nest. On the main actor, a call for a main-queue context is a part of the turn: the unit of work is the turn's.
-  /// A main-queue context used off the main actor runs the block on the main queue. The call waits for a
-  /// busy main queue without a limit, and logs after ten seconds that the queue is blocked. If the main queue never ran
-  /// a block and does not within thirty seconds, the call ends the process with a sentence instead of waiting forever.
-  /// A context that belongs to a thread may be used on that thread only.
+  /// Calls nest. On the main actor, a call for a main-queue context is a part of the turn: the turn is the unit of
+  /// work. Off the main actor, a main-queue context runs the block on the main queue. The call waits for a busy main
+  /// queue without a limit, and logs after ten seconds that the queue is blocked. If the main queue has never run a
+  /// block, and runs none within thirty seconds, the call ends the process with a sentence instead of waiting forever.
+  /// A context that belongs to a thread may only be used on that thread.
   ///
   /// While the main actor waits for a context, it runs the blocks that the context's own block performs in main-queue
-  /// contexts, as if they were called from within this call.
+  /// contexts. So the two do not wait for each other forever.
   ///
-  /// A plain block of the main queue that enters another queue by that queue's own `sync` does not count as the main
-  /// actor inside it; a job of the main actor does.
+  /// Inside the `sync` of another queue, a plain block of the main queue does not count as the main actor; a job of the
+  /// main actor does.
   @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
@@ -40,8 +40,8 @@ extension ManagedObjectContext {
   /// The block is synchronous, so that no other work of the context runs in the middle of it. Its result must be
   /// `Sendable`: identifiers and values, not objects.
   ///
-  /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a running fetch
-  /// stops with ``ErrorCode/cancelled``.
+  /// The block is part of the calling task: it has the task's local values, and a cancellation of the task stops a
+  /// running fetch with ``ErrorCode/cancelled``.
   ///
   /// - Throws: The block's error; `CancellationError` when the task was cancelled before the block began;
   ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread.
@@ -59,11 +59,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs a block in the context without blocking the caller, and passes the context to the block.
+  /// Runs a block in the context without blocking the caller, and passes the context to the block. The recommended
+  /// form.
   ///
-  /// The recommended form: the block names no context of its surroundings, and the compiler refuses objects on the way in
-  /// and out. The result is `Sendable` and not `sending`, because the compiler would let an object that the block has
-  /// fetched leave as a `sending` result.
+  /// The block captures no context, and the compiler refuses objects as captures and as results. The result is
+  /// `Sendable` and not `sending`, because the compiler would accept a fetched object as a `sending` result.
   ///
   /// ```swift
   /// let count = try await context.perform { context in try context.count(for: FetchRequest(Track.self)) }
@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     try performAndWait { try body(self) }
   }
 
-  /// Runs a block in the context without blocking the caller, and passes an error to a handler, in the context too.
+  /// Runs a block in the context without blocking the caller, and passes an error to a handler in the context.
   ///
   /// Blocks run one after the other, in the order of their submission from one thread. The context lives until the
   /// block has returned.
@@ -108,8 +108,9 @@ extension ManagedObjectContext {
       .wrongContext, "The context belongs to a thread and has no queue: use it on its thread, or another context.")
   }
 
-  /// Runs a block on a thread that may use the context. The outermost entry processes the inbox first; at its end it
-  /// posts changes and releases the readers. On the main actor, the entry may be a part of a longer ``MainTurn``.
+  /// Runs a block on a thread that may use the context. The outermost entry is a unit of work: the inbox is processed
+  /// before the block, and after it changes are posted and the readers released. On the main actor, the entry may be a
+  /// part of a longer ``MainTurn``.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
     if isOutermost { beginBlock() }
@@ -160,24 +161,24 @@ extension ManagedObjectContext {
     sendTouched()
     if let turnObserver {
       turnObserver.turnEnds(in: self)
-      // Objects that entered a result, and changes by observers of results.
+      // Posts the objects that entered a result, and changes made by observers of results.
       postChanges()
       sendTouched()
       turnObserver.turnEnded(in: self)
     }
   }
 
-  /// Runs an operation of a context used directly in its home. Enters the context, so that checks are quick and the
-  /// operation's reads share one lease.
+  /// Runs a public operation. If the caller is outside of a block, as code on the main actor may be, the operation
+  /// enters the context: checks are then quick, and the operation's reads share one lease.
   @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try body() }
     storage.confinement.check("The \(label)")
     return try inside(body)
   }
 
-  /// Runs a load on access to an object of a context used directly in its home. Does not process the inbox, so that
-  /// objects do not change while the caller reads them. Releases the readers afterwards, unless a ``MainTurn`` keeps
-  /// them.
+  /// Runs a load on access to an object. Outside of a block, the load enters the context without processing the inbox,
+  /// so that objects do not change while the caller reads them. It then releases the readers, unless a ``MainTurn``
+  /// keeps them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check("The \(label)")
@@ -193,8 +194,8 @@ extension ManagedObjectContext {
   }
 
   private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {
-    // The block does not escape, because this thread waits until it ran. The hop's condition hands its result from one
-    // thread to the other.
+    // The block does not escape, because this thread waits for its end. The hop's condition passes the result from
+    // thread to thread.
     func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
       let wait = MainDemand.begin()
       let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in
@@ -227,7 +228,7 @@ extension ManagedObjectContext {
 
 // MARK: - Executor
 
-/// A context is an executor. An actor that declares `nonisolated var unownedExecutor: UnownedSerialExecutor {
+/// A context is an executor. An actor with `nonisolated var unownedExecutor: UnownedSerialExecutor {
 /// context.asUnownedSerialExecutor() }` runs in the context and uses its objects without `perform`.
 extension ManagedObjectContext: SerialExecutor {
   /// Queues a job of the Swift runtime.

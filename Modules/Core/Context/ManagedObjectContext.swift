@@ -4,22 +4,22 @@ import Synchronization
 
 /// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
 ///
-/// A context belongs to one place at a time: the main actor, a queue of its own, or a thread. Work with its objects
-/// inside `perform` or `performAndWait`, or, for a main-queue context, on the main actor. Use from
-/// elsewhere fails with a sentence, in release builds too. The context itself may be passed to any thread; its objects
-/// may not.
+/// A context belongs to the main actor, to a queue of its own, or to a thread. Use its objects inside `perform` or
+/// `performAndWait`, or, for a main-queue context, on the main actor. Any other use ends the process with a sentence,
+/// in release builds too. The context itself may be passed to any thread; its objects may not.
 ///
-/// An outermost `perform` is a unit of work. A main-queue context needs no `perform` on the main actor: a turn, which is
-/// the code between two suspensions, is one unit of work. In a turn only the turn's own code changes the objects, and all
-/// reads of a store are of one state; <doc:ContextsAndConcurrency> lists what ends it earlier. Cost: one block in the
-/// main queue for each turn with an operation, and a connection to each store that the turn reads.
+/// An outermost `perform` is a unit of work. A main-queue context needs no `perform` on the main actor: a turn, which
+/// is the code between two suspensions, is one unit of work. In a turn only the turn's own code changes the objects,
+/// and all reads of a store see one state; <doc:ContextsAndConcurrency> lists the operations that end a turn earlier. A
+/// turn with an operation costs one block in the main queue, and a connection to each store that it reads.
 ///
-/// A context reads from and saves to its parent: a coordinator, or another context. Contexts are extended by
-/// composition; the class is open for the framework's own kinds of contexts and for telling contexts apart by type.
+/// A context reads from and saves to its parent: a coordinator, or another context. The class is open for the
+/// framework's own kinds of contexts, and so that types distinguish contexts. Extend a context by composition: no
+/// method can be overridden.
 open class ManagedObjectContext: @unchecked Sendable {
   // Sendable: all mutable state is used inside the confinement, which every access checks, or under `settings`.
 
-  /// Where a context may be used.
+  /// The thread or queue that a context belongs to.
   public enum ConcurrencyType: Sendable, Hashable {
     /// On the main actor.
     case mainQueue
@@ -30,7 +30,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     case currentThread
   }
 
-  /// The kind of place where the context may be used.
+  /// The thread or queue that the context belongs to.
   public final let concurrencyType: ConcurrencyType
   final let storage: ContextStorage
   final let inbox = Inbox()
@@ -50,7 +50,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// Whether the coordinator's fetch observers are called. Set before the context's first use.
   package final var reportsFetches = true
 
-  /// The properties for any thread.
+  /// The properties for use on any thread.
   struct Settings {
     var name: String?
     var coordinator: PersistentStoreCoordinator?
@@ -69,8 +69,11 @@ open class ManagedObjectContext: @unchecked Sendable {
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
 
-  /// A context without a coordinator or parent, to be set before the first use: a fetch or save without them throws
-  /// ``ErrorCode/contextWithoutStore``.
+  /// Makes a context without a coordinator or parent. Set one of them before the first use: a fetch or save without
+  /// them throws ``ErrorCode/contextWithoutStore``.
+  ///
+  /// - Parameter concurrencyType: The thread or queue of the context. May be called on any thread; for the type
+  ///   `currentThread`, the context belongs to the calling thread.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     self.concurrencyType = concurrencyType
     let confinement = Confinement(concurrencyType)
@@ -78,15 +81,16 @@ open class ManagedObjectContext: @unchecked Sendable {
     storage.connect(to: ContextHandle(self))
   }
 
-  /// A context that reads from and saves to a coordinator's stores. May be made on any thread; for the type
+  /// Makes a context that reads from and saves to a coordinator's stores. May be called on any thread; for the type
   /// `currentThread`, the context belongs to the calling thread.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, coordinator: PersistentStoreCoordinator) {
     self.init(concurrencyType: concurrencyType)
     persistentStoreCoordinator = coordinator
   }
 
-  /// A context that reads from another context, unsaved changes included, and saves into it. Retains the parent. A save
-  /// reaches the stores with the parent's own save, unless ``savesThroughParent`` is set.
+  /// Makes a context that reads from another context, unsaved changes included, and saves into it. Retains the parent.
+  /// A save reaches the stores with the parent's own save, unless ``savesThroughParent`` is set. May be called on any
+  /// thread.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, parent: ManagedObjectContext) {
     self.init(concurrencyType: concurrencyType)
     self.parent = parent
@@ -94,6 +98,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   deinit {
     storage.handle?.clear()
+    if lease.pin != nil { persistentStoreCoordinator?.pinnedSnapshots.remove(self) }
     lease.endLasting()
     storage.undo?.clear()
     storage.untrackAll()
@@ -132,15 +137,15 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// The context that this one reads from and saves into; `nil` for a context on the stores. Set it before the first
-  /// use of the context. May be read on any thread.
+  /// The context from which this context reads and into which it saves; `nil` for a context on the stores. Set it
+  /// before the first use of the context. May be read on any thread.
   public final var parent: ManagedObjectContext? {
     get { settings.withLock { $0.parent } }
     set {
       settings.withLock { $0.parent = newValue }
       guard let handle = storage.handle else { return }
       newValue?.settings.withLock { settings in
-        // Handles of released children are removed before the list would grow.
+        // Handles of released children are removed before an append that would grow the list.
         if settings.children.count == settings.children.capacity {
           settings.children.removeAll { $0.context == nil }
         }
@@ -149,30 +154,40 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// The resolution of conflicts in a save: records that another writer changed since this context read them.
-  /// ``MergePolicy/error`` unless set. May be set on any thread, and counts from the next save.
+  /// The rule by which saves resolve conflicts with other writers. ``MergePolicy/error`` unless set. May be set on any
+  /// thread, and counts from the next save.
   public final var mergePolicy: MergePolicy {
     get { settings.withLock { $0.mergePolicy } }
     set { settings.withLock { $0.mergePolicy = newValue } }
   }
 
-  /// Whether a save of a context with a parent reaches the stores: its own changes, durably, before `save` returns. Its
-  /// parents take the saved rows as their new base and keep their own edits, which are not saved. `false` unless set.
+  /// Whether a save of a context with a parent reaches the stores before `save` returns. Only this context's changes
+  /// are saved. The parents get the saved rows below their own unsaved edits. `false` unless set. May be set on any
+  /// thread, and counts from the next save.
   public final var savesThroughParent: Bool {
     get { settings.withLock { $0.savesThroughParent } }
     set { settings.withLock { $0.savesThroughParent = newValue } }
   }
 
-  /// Makes this context follow another: each save of the other is posted to this context's inbox. Neither keeps the
-  /// other alive. May be called on any thread, and waits for neither context. A save costs one entry in the inbox for
-  /// each follower.
+  /// The context below this one whose unsaved changes reads show; `nil` under a pinned snapshot, whose moment had none.
+  @inline(__always) final var readParent: ManagedObjectContext? { lease.pin == nil ? parent : nil }
+
+  /// The context below this one whose unsaved changes the reads of a context show.
+  final func parent(readBy reader: ManagedObjectContext) -> ManagedObjectContext? {
+    self === reader ? readParent : parent
+  }
+
+  /// Makes this context follow another context: each save of the other context is posted to this context's inbox.
+  /// Neither context retains the other. May be called on any thread, and waits for neither context. A save costs one
+  /// entry in the inbox of each follower.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
     settings.withLock { $0.followsAnother = true }
     other.settings.withLock { $0.followers.append(handle) }
   }
 
-  /// Whether the context shows the saves of others below its own edits: a main context with a parent, or a follower.
+  /// Whether the context refreshes its objects from saves of other contexts, below its own edits: a main-queue context
+  /// with a parent, or a follower.
   final var showsSavesOfOthers: Bool {
     settings.withLock { $0.followsAnother || $0.parent != nil && concurrencyType == .mainQueue }
   }
@@ -186,13 +201,15 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// The contexts that read from this one.
+  /// The child contexts.
   final var children: [ManagedObjectContext] { settings.withLock { $0.children }.compactMap(\.context) }
 
-  /// Whether other contexts read from this one.
+  /// Whether the context has children.
   final var isParent: Bool { settings.withLock { $0.children.contains { $0.context != nil } } }
 
-  /// The coordinator. Throws ``ErrorCode/contextWithoutStore`` without one.
+  /// Returns the coordinator.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``.
   final func coordinator() throws(CoherenceError) -> PersistentStoreCoordinator {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoherenceError(
@@ -203,7 +220,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   final func model() throws(CoherenceError) -> ManagedObjectModel { try coordinator().managedObjectModel }
 
-  /// The entity of the context's model that a class stands for.
+  /// The entity of the context's model for a class.
   final func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
     let type = ObjectIdentifier(objectClass)
     if let known = settings.withLock({ $0.lastClass?.type == type ? $0.lastClass?.entity : nil }) { return known }
@@ -217,12 +234,13 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   // MARK: Accessor failures
 
-  /// The failures of accessors, which cannot throw, since the last successful `save`, `rollback` or `reset`: the first
-  /// failure of each object, and at most a hundred. Each is logged once.
+  /// The failures of accessors, which cannot throw, since the last successful `save`, `rollback` or `reset`. The list
+  /// has the first failed load and the first lost change of each object, and at most a hundred failures. Each listed
+  /// failure is logged once. To be used inside the context.
   ///
-  /// A save is refused when a change was lost, or when the saved records depend on an object that failed to load: with
-  /// ``ErrorCode/recordVanished`` when other writers deleted the record, otherwise with ``ErrorCode/objectUnavailable``.
-  /// Other saves pass. ``refresh(_:mergeChanges:)`` of the object clears its failures.
+  /// A save throws when a change was lost, or when the records to save depend on an object that failed to load:
+  /// ``ErrorCode/recordVanished`` when other writers deleted the record, otherwise ``ErrorCode/objectUnavailable``.
+  /// Other saves succeed. ``refresh(_:mergeChanges:)`` of the object clears its failures.
   public final var reportedErrors: [any Error] {
     storage.confinement.check("The \(label)")
     return storage.reports.list.map(\.error)

@@ -1,11 +1,10 @@
 package import Foundation
 import Synchronization
 
-/// The identity of a store that distinguishes the store from copies of its file.
+/// The identity of a store, which distinguishes a store from a copy of its file: the copy has the same identifier.
 package struct StorePlace: Sendable, Hashable {
   private let identifier: StoreIdentifier
-  /// The path of a store in a file; `nil` for other stores, which are the same store at any address if their
-  /// identifiers are equal.
+  /// The path of a store in a file; `nil` for any other store, whose identifier alone identifies it.
   private let path: String?
 
   package init(identifier: StoreIdentifier, url: URL?) {
@@ -40,6 +39,8 @@ final class AttachedStores: Sendable {
 
   static let all = AttachedStores()
 
+  /// Records that a store is attached to a coordinator.
+  ///
   /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(
@@ -65,7 +66,7 @@ final class AttachedStores: Sendable {
     state.withLock { $0.attachments.values.map(\.spaces).filter { $0.store == store } }
   }
 
-  /// The counts of saves of the other coordinators that have a store of a coordinator attached.
+  /// The counts of saves of other coordinators that share an attached store with a coordinator.
   func saveCounts(beside coordinator: PersistentStoreCoordinator) -> [SaveCount] {
     let coordinator = ObjectIdentifier(coordinator)
     return state.withLock { state in
@@ -74,7 +75,9 @@ final class AttachedStores: Sendable {
     }
   }
 
-  /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores.
+  /// Begins the exclusive use of stores, which ends with ``release(_:)``.
+  ///
+  /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores attached.
   func reserve(_ places: [StorePlace], for coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let isFree = state.withLock { state in
       let others = state.attachments.values.filter { $0.coordinator != ObjectIdentifier(coordinator) }
@@ -107,8 +110,9 @@ extension PersistentStoreCoordinator {
   ///   then. The block's error.
   package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
     try AttachedStores.all.reserve(places, for: self)
-    // Statements that drop tables wait for open transactions.
+    // The readers of the main queue's turn end, because statements that drop tables wait for open transactions.
     MainTurns.endUnits()
+    for store in persistentStores where places.contains(StorePlace(store)) { pinnedSnapshots.release(store) }
     defer { AttachedStores.all.release(places) }
     return try body()
   }

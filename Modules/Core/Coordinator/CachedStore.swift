@@ -2,14 +2,15 @@
 final class CachedStore {
   let store: any StateMarking
   var isAttached = true
-  /// The mark of the state that all rows belong to; `nil` without rows.
+  /// The mark of the state that all cached rows belong to; `nil` before the first row and after ``RowCache`` dropped
+  /// the rows. An eviction keeps the mark.
   var mark: StateMark? {
     didSet {
       guard (oldValue == nil) != (mark == nil) else { return }
       RowCache.noteInUse(mark == nil ? -1 : 1)
     }
   }
-  /// The number of the step that led to the state.
+  /// The value of ``RowCache/stepCount`` after the step to the state.
   var step = 0
   /// The number of running saves of the coordinator.
   var saves = 0

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Objects with the entities that each of them observes.
+/// A list of observers, each with the entities that it observes. Save participants are such observers.
 final class EntityObservers: Sendable {
   struct Observer: Sendable {
     let object: any AnyObject & Sendable

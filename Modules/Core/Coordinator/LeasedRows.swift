@@ -25,9 +25,9 @@ struct LeasedRows {
     return found.rows
   }
 
-  /// Drops the cached rows if the reader sees a later state. A fetch calls it before it replaces rows that it read by
-  /// shared rows of the same version: another program may have written without raising versions, and its changes must
-  /// not be hidden.
+  /// Drops the cached rows if the reader sees a later state. A fetch calls this before it replaces the rows that it
+  /// read by shared rows of the same version: another program may have written without raising versions, and the shared
+  /// rows would hide its changes.
   func renew() {
     guard let mark = try? cached.store.stateMark(of: reader) else { return }
     cache.renew(cached, to: mark, readerStep: readerStep)
@@ -41,7 +41,7 @@ struct LeasedRows {
 
   /// Caches rows that the reader has read.
   func enter(_ rows: some Collection<Row>) {
-    // The read succeeded. An unknown state only means that the rows cannot be cached.
+    // The read succeeded already. Rows of an unknown state are returned but not cached.
     guard !rows.isEmpty, let mark = try? cached.store.stateMark(of: reader) else { return }
     cache.enter(rows, in: cached, at: mark, readerStep: readerStep)
   }

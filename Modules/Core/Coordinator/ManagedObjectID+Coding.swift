@@ -1,5 +1,6 @@
 extension PersistentStoreCoordinator {
-  /// Returns the identifier of a record in an attached store. Reads no store: the record may not exist any more.
+  /// Returns the identifier of a record in an attached store. Reads no store, so that the record may not exist any
+  /// more. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store of the record is not attached, ``ErrorCode/unknownEntity``
   ///   when the model lacks the entity, or has it as a subentity.
@@ -12,16 +13,16 @@ extension PersistentStoreCoordinator {
 }
 
 extension CodingUserInfoKey {
-  /// The coordinator that decoded identifiers are for.
+  /// The key of the coordinator to whose model decoded identifiers belong.
   ///
-  /// Needed in a process that has a store attached to coordinators with different models. Otherwise an identifier finds
-  /// the attached store by itself.
+  /// Needed only where a store is attached to several coordinators with different models. In any other case an
+  /// identifier finds the attached store by itself.
   ///
   /// ```swift
   /// decoder.userInfo[.persistentStoreCoordinator] = coordinator
   /// ```
   public static var persistentStoreCoordinator: CodingUserInfoKey {
-    // A key of Foundation's is made of any text.
+    // Foundation makes a key from any text.
     CodingUserInfoKey(rawValue: "coherence.persistentStoreCoordinator")!
   }
 }

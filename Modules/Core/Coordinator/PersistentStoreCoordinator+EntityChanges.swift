@@ -1,9 +1,9 @@
 extension PersistentStoreCoordinator {
   /// A stream of the changes of all entities from now on, as contexts of this coordinator save them into its stores.
   ///
-  /// The stream reports every save that reaches a store: of view and background contexts, through parents too, and
-  /// batch requests, whether or not a context has objects of the records. It does not report saves into a parent
-  /// context alone, and no saves of other coordinators or processes.
+  /// The stream reports every save of this coordinator's contexts that reaches a store, also through parents, and every
+  /// batch request, whether or not a context has objects of the records. It does not report saves that only reach a
+  /// parent context, and saves of other coordinators or processes.
   ///
   /// The stream delivers the changes of one entity at a time, after the save was committed and posted to the following
   /// contexts, so that a fetch in a following view context finds the reported records. Several saves of an entity are
@@ -12,8 +12,8 @@ extension PersistentStoreCoordinator {
   /// identifiers; an entity with more is reported with ``EntityChanges/isEverything``.
   ///
   /// A stream is for one reader; make another stream for a second reader. The stream ends when its task is cancelled,
-  /// or when the coordinator is released. A save costs as much as its changes for each stream in use, and nothing
-  /// without any.
+  /// or when the coordinator is released. A save costs time in proportion to its changes for each stream in use, and
+  /// the read of one word without streams.
   ///
   /// May be called on any thread.
   public final func entityChanges() -> AsyncStream<EntityChanges> { entityChangeFeed.makeStream(of: nil) }

@@ -1,12 +1,13 @@
 extension PersistentStoreCoordinator {
-  /// Calls an observer for each later fetch of a context with ``ManagedObjectContext/reportsFetches``. The coordinator does
-  /// not retain the observer.
+  /// Calls an observer for each later fetch of a context with ``ManagedObjectContext/reportsFetches``. The coordinator
+  /// does not retain the observer.
   package final func addFetchObserver(_ observer: any FetchObserver) { fetchObservers.add(observer) }
 
   /// Ends the calls of an observer.
   package final func removeFetchObserver(_ observer: any FetchObserver) { fetchObservers.remove(observer) }
 
-  /// The present scope of the stack's observer, to be restored when work continues on another thread.
+  /// The present scope of the stack's observer, which the caller restores where its work continues on another thread;
+  /// `nil` for none.
   package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
 
   /// Runs a block as an operation reported to the observer, if any.

@@ -33,7 +33,7 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStore {
-  /// Locks records, as far as the store is able to: the records alone, or all records of the store.
+  /// Runs a block with locked records: the store locks the records alone, or excludes all other writers.
   fileprivate func holdingRows<T>(
     _ ids: [ManagedObjectID], timeout: Duration?, _ body: ([Row]) throws -> T
   ) throws -> T {

@@ -7,15 +7,16 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameters:
   ///   - channel: A text of 1 to 200 bytes in UTF-8.
-  ///   - store: The store to signal; `nil` for all attached stores that are open to write.
-  /// - Throws: ``ErrorCode/invalidValue`` for another channel; ``ErrorCode/storeReadOnly``; errors of the store.
+  ///   - store: The store to signal; `nil` for all attached writable stores.
+  /// - Throws: ``ErrorCode/invalidValue`` for an empty or longer channel and for a text with a null character;
+  ///   ``ErrorCode/storeReadOnly``; errors of the store.
   public final func signal(_ channel: String, in store: (any PersistentStore)? = nil) throws {
     try Self.checkChannels([channel])
     let stores = store.map { [$0] } ?? persistentStores.filter { !$0.environment.isReadOnly }
     for store in stores { try store.send(channel) }
   }
 
-  /// A stream of the signals of a channel, of the stores that are attached now or later.
+  /// Returns a stream of the signals of a channel, from all stores attached now or later.
   ///
   /// ```swift
   /// for await _ in coordinator.signals("jobs") {
@@ -23,21 +24,23 @@ extension PersistentStoreCoordinator {
   /// }
   /// ```
   ///
-  /// An element asks the reader to look at the store. The first element comes when the stream listens: at once, or when
-  /// the server is reached. So the loop looks once before it waits, and misses nothing. Signals that were not read yet
-  /// are one element. More elements than signals come: after the connection to a server was made again, and after any
-  /// commit of another process to a SQLite file.
+  /// An element asks the reader to look at the store. The stream delivers its first element when it listens: at once,
+  /// or when the store has reached its server. So the loop looks once before it waits, and misses nothing. Unread
+  /// signals are combined into one element. A stream also delivers an element after a reconnection to a server, and
+  /// after each commit of another process to a SQLite file.
   ///
-  /// A stream is for one reader. It ends with its task, or with the coordinator. Where no stream is in use, nothing
-  /// listens and nothing polls. While a stream is in use, a PostgreSQL store has one connection more than its pool, and
-  /// a SQLite store looks for commits of other processes ten times a second.
+  /// A stream is for one reader. It ends with its task, or with the coordinator. Without streams, no store listens or
+  /// polls. While a stream is in use, a PostgreSQL store has one connection more than its pool, and a SQLite store
+  /// looks for commits of other processes ten times a second.
   ///
-  /// May be called on any thread, and reads no store. A channel that no signal can have never gets a signal.
+  /// May be called on any thread, and reads no store. A stream of an invalid channel never delivers a signal.
   public final func signals(_ channel: String) -> AsyncStream<Void> {
     signalStreams.makeStream(of: channel) { persistentStores }
   }
 
-  /// - Throws: ``ErrorCode/invalidValue`` for a text that is not the name of a channel.
+  /// Checks the names of channels.
+  ///
+  /// - Throws: ``ErrorCode/invalidValue`` for an invalid name.
   static func checkChannels(_ channels: Set<String>) throws(CoherenceError) {
     let isWrong = channels.contains { !(1...200).contains($0.utf8.count) || $0.utf8.contains(0) }
     guard isWrong else { return }

@@ -1,5 +1,6 @@
 extension PersistentStoreCoordinator {
-  /// Runs a block while no other writer can change the stores, as far as the stores can exclude writers.
+  /// Runs a block during which no other writer can change the stores that conform to ``WriterExcluding``. Other stores
+  /// are not protected.
   func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
     // All callers exclude writers in the same order of stores, so that two callers never wait for each other.
     let able = stores.compactMap { $0 as? any WriterExcluding }

@@ -5,7 +5,8 @@ import Synchronization
 /// The attached stores of a stack, of any kinds, behind one model.
 ///
 /// Every member may be used from any thread. Stores may be attached and removed while contexts are in use: a context's
-/// request to a removed store throws ``ErrorCode/storeDetached``.
+/// request to a removed store throws ``ErrorCode/storeDetached``. The release of the last reference closes the attached
+/// stores.
 public final class PersistentStoreCoordinator: Sendable {
   /// The model of all stores of the coordinator.
   public let managedObjectModel: ManagedObjectModel
@@ -27,6 +28,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The streams of signals.
   let signalStreams = SignalStreams()
   let rowCache = RowCache()
+  /// The contexts with pinned snapshots.
+  let pinnedSnapshots = PinnedSnapshots()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
   /// Receives the operations of the stack. Set it before the stack is used: work that began earlier is not reported.
@@ -70,16 +73,16 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Attaching
 
-  /// Opens a store and attaches it. Blocks the calling thread while the store is opened, created or extended to the
+  /// Opens a store and attaches it. Blocks the calling thread while the store is opened, created or migrated to the
   /// model.
   ///
   /// - Parameters:
-  ///   - configurationName: The model configuration whose entities the store holds; `nil` for all. A name that the
-  ///     model does not know attaches a store without entities, with a warning in the log.
+  ///   - configurationName: The model configuration whose entities the store holds; `nil` for all entities. For a name
+  ///     that the model does not know, the store has no entities, and the log has a warning.
   ///   - url: The store's file or location; `nil` for a store without a location.
-  /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/storeAttachedTwice``, ``ErrorCode/incompatibleModel``,
-  ///   ``ErrorCode/notADatabase`` and the other codes of a failed opening; ``ErrorCode/storeBusy`` while another
-  ///   coordinator destroys the store. A call that throws attaches nothing.
+  /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/invalidOption``, ``ErrorCode/storeAttachedTwice``,
+  ///   ``ErrorCode/incompatibleModel``, ``ErrorCode/notADatabase`` and the other codes of a failed opening;
+  ///   ``ErrorCode/storeBusy`` while another coordinator destroys the store. A call that throws attaches nothing.
   @discardableResult
   public func addPersistentStore(
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
@@ -160,7 +163,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public func factory(for type: StoreType) throws -> any StoreFactory { try (registry ?? .current).factory(for: type) }
 
   /// Detaches a store and closes it. Objects of its records can be neither loaded nor saved afterwards. Deletes no
-  /// record.
+  /// record and no file.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached.
   public func remove(_ store: any PersistentStore) throws {
@@ -176,6 +179,7 @@ public final class PersistentStoreCoordinator: Sendable {
     rowCache.remove(store)
     signalStreams.storeRemoved(store)
     MainTurns.endUnits()
+    pinnedSnapshots.release(store)
     store.close()
     AttachedStores.all.remove(store)
     storeEventHub.post(.detached(store.identifier))
@@ -232,8 +236,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Identifiers
 
-  /// Parses an identifier from a text made by ``ManagedObjectID/description``. Returns `nil` if the identifier's store
-  /// is not attached, and for any other text. Whether the record exists is not checked, and no store is read.
+  /// Returns the identifier for a text made by ``ManagedObjectID/description``; `nil` if the identifier's store is not
+  /// attached, and for any other text. Reads no store, so that the record may not exist any more.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     StoredObjectID(text).flatMap { try? objectID(for: $0) }
   }

@@ -1,10 +1,13 @@
-/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each
-/// store.
+/// The readers of a context during a unit of work, at most one for each store. All reads with them see one state of
+/// each store.
+///
+/// A reader is made at the first read of a store, and finished at the end of the unit or before a save. The context's
+/// thread uses the lease.
 struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
     let reader: any StoreReader
-    /// The reader, if it can continue in a later state of the store, and the number of its last state.
+    /// The reader, if the store can take its connection back between two reads and let it continue in a later state.
     let yielding: (any YieldingReader)?
     var stateNumber = 0
     let hold: StateHold
@@ -25,25 +28,34 @@ struct ReadLease {
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of nested operations that need one state of each store.
   private var operations = 0
-  /// The number of nested snapshots. While positive, only a save ends the lease.
+  /// The number of nested ``ManagedObjectContext/withSnapshot(_:)`` calls. While it is positive, only a save ends the
+  /// readers.
   var pins = 0
   /// A number that rises when a state ends.
   private(set) var number = 0
+  /// Whether a reader was made since ``noteSettled()``. Its state may have saves that the context has not merged.
+  private(set) var hasNewReader = false
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
-  /// Whether the state, or the request for a later one, has ended since ``beginUnit()``. Unlike ``number``, it does not
-  /// tell of readers whose connections the store took back.
+  /// Whether the readers were finished since ``beginUnit()``. Unlike ``number``, it does not change when a store takes
+  /// a reader's connection back.
   private(set) var hasEnded = false
 
-  /// Whether the readers stay in their state, and with it the lease, until ``endLasting()``: for a stream, whose units of
-  /// work are its batches.
+  /// Whether the readers outlive the units of work until ``endLasting()``. A stream reads each batch in a unit of work
+  /// of its own, all in one state.
   private var isLasting = false
 
-  /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
-  var isPinned: Bool { pins > 0 && !readers.isEmpty }
+  /// The snapshot that the context keeps across its units of work; `nil` for none.
+  private(set) var pin: SnapshotPin?
+  /// A number that rises with each pinned snapshot.
+  private(set) var pinNumber = 0
 
-  /// The number of stores that the lease has a reader of. For tests.
+  /// Whether a state is pinned: from the first read of a snapshot until a save or its end, and as long as the context
+  /// keeps a snapshot.
+  var isPinned: Bool { pins > 0 && (!readers.isEmpty || pin != nil) }
+
+  /// The number of readers. For tests.
   var readerCount: Int { readers.count }
 
   /// The reader for a store, made on the first call.
@@ -52,7 +64,8 @@ struct ReadLease {
     return readers[index].reader
   }
 
-  /// The reader for a store, made on the first call, with the store's rows in a cache; `nil` for no rows.
+  /// The reader for a store, made on the first call, and the store's part of a row cache; `nil` when the cache has no
+  /// rows of the store.
   mutating func reader(
     for store: any PersistentStore, with cache: RowCache
   ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
@@ -71,6 +84,7 @@ struct ReadLease {
 
   /// The index of the reader for a store, made on the first call.
   private mutating func index(for store: any PersistentStore) throws -> Int {
+    if pin != nil { try notePinnedRead(of: store) }
     for index in readers.indices where readers[index].store === store {
       guard let yielding = readers[index].yielding else { return index }
       if operations > 0 { readers[index].hold.take() }
@@ -80,7 +94,8 @@ struct ReadLease {
       }
       return index
     }
-    // A unit of work has one connection to a store: the reader gets the offered one.
+    // A unit of work uses one connection to a store at a time: the offered connection returns to the store, which gives
+    // it to the new reader.
     if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
       offers.remove(at: place).reader.finish()
     }
@@ -90,11 +105,13 @@ struct ReadLease {
     let hold = StateHold(isLasting: isLasting)
     if operations > 0 { hold.take() }
     yielding?.hold = hold
+    hasNewReader = true
     readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
     return readers.count - 1
   }
 
-  /// Begins an operation whose reads of a store are of one state.
+  /// Begins an operation whose reads of a store must see one state, so that the store must not take its connection
+  /// back.
   mutating func beginOperation() { operations += 1 }
 
   mutating func endOperation() {
@@ -120,11 +137,19 @@ struct ReadLease {
   /// Finishes the readers of a lasting lease. The next read begins another state.
   mutating func restartLasting() { endForSave() }
 
-  /// Begins a unit of work whose end ``hasEnded`` tells.
+  /// Notes that the context has compared its objects with the saves before the states of the readers.
+  mutating func noteSettled() { hasNewReader = false }
+
+  /// Begins a unit of work: resets ``hasEnded``.
   mutating func beginUnit() { hasEnded = false }
 
-  /// Finishes the readers, pinned or not: no reader outlives a save.
+  /// Finishes the readers, also pinned and lasting ones: no reader outlives a save.
   mutating func endForSave() {
+    pin?.fail(.endedByWrite)
+    finishReaders()
+  }
+
+  private mutating func finishReaders() {
     hasEnded = true
     guard !readers.isEmpty else { return }
     number &+= 1
@@ -147,6 +172,63 @@ struct ReadLease {
       }
     }
     readers.removeAll()
+  }
+
+  // MARK: Pinned snapshots
+
+  /// Has the readers made from now on stay in their state until ``endPin()``.
+  mutating func beginPin(_ pin: SnapshotPin) {
+    self.pin = pin
+    pinNumber &+= 1
+    pins += 1
+    isLasting = true
+  }
+
+  /// Fixes a store's reader to the present state of the store, with one read.
+  mutating func fixReader(for store: any PersistentStore) throws {
+    let reader = try reader(for: store)
+    // No record has the key, and a store without entities has no state to fix.
+    if let entity = store.environment.entities.first { _ = try reader.row(0, of: entity.root) }
+  }
+
+  /// Finishes the readers of the pinned snapshot. The next read begins another state, also inside of a block with a
+  /// snapshot of its own.
+  @discardableResult
+  mutating func endPin() -> SnapshotPin? {
+    guard let ended = pin else { return nil }
+    pin = nil
+    pins -= 1
+    isLasting = false
+    finishReaders()
+    return ended
+  }
+
+  /// Finishes the readers of the pinned snapshot. Later reads throw the reason until ``endPin()``.
+  mutating func failPin(_ reason: SnapshotPin.Failure) {
+    guard pin != nil else { return }
+    pin?.fail(reason)
+    finishReaders()
+  }
+
+  /// Finishes the reader of a store that is being detached, if a pinned snapshot has one.
+  mutating func forgetPinned(_ store: any PersistentStore) {
+    guard pin != nil, let index = readers.firstIndex(where: { $0.store === store }) else { return }
+    pin?.detached.insert(store.identifier)
+    readers.remove(at: index).reader.finish()
+    number &+= 1
+  }
+
+  /// Whether a read of the pinned snapshot runs, or a block with a snapshot inside of it.
+  var isPinInUse: Bool { operations > 0 || pins > 1 }
+
+  private mutating func notePinnedRead(of store: any PersistentStore) throws {
+    pin?.lastRead = .now
+    if let failure = pin?.failure { throw failure.error }
+    if readers.contains(where: { $0.store === store }) { return }
+    let identifier = store.identifier
+    guard pin?.detached.contains(identifier) != true, !readers.contains(where: { $0.store.identifier == identifier })
+    else { throw SnapshotPin.attachedAgain }
+    try SnapshotPin.checkCapabilities(of: store)
   }
 
   /// Finishes the readers whose connections the save did not use.

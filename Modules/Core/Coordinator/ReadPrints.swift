@@ -1,4 +1,4 @@
-/// Remembers which records were read singly, by a fingerprint of each.
+/// A fixed-size table of fingerprints of the records read singly, 128 KB in use.
 ///
 /// A fingerprint replaces an earlier one at the same index. Of two records with equal fingerprints, which is rare, the
 /// second counts as read before.

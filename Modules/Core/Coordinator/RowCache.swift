@@ -11,14 +11,14 @@ final class RowCache: Sendable {
   /// The number of rows looked up or added before the lock is released for other threads.
   private static let rowsAtOnce = 512
 
-  /// The number of times that any cache of this process moved to another state of a store.
+  /// The number of steps of all caches of this process. A step moves the rows of a cached store to another state.
   private static let steps = Atomic<Int>(0)
   /// The number of steps so far. A reader made after a cache's last step sees the cache's state or a later one.
   static var stepCount: Int { steps.load(ordering: .acquiring) }
 
-  /// The number of stores with cached rows, over all caches of the process.
+  /// The number of stores with a known state, over all caches of the process.
   private static let partsInUse = Atomic<Int>(0)
-  /// Whether any cache of this process has rows.
+  /// Whether any cache of this process may have rows.
   @inline(__always) static var isAnyInUse: Bool { partsInUse.load(ordering: .relaxed) > 0 }
   static func noteInUse(_ change: Int) { partsInUse.add(change, ordering: .relaxed) }
 
@@ -93,8 +93,8 @@ final class RowCache: Sendable {
     }
   }
 
-  /// The part of the cache for a store; `nil` if no row of the store may be cached. Evicts expired rows. Each unit of
-  /// reading that loads a row asks once.
+  /// The part of the cache for a store; `nil` if no row of the store may be cached. Evicts expired rows. Called once
+  /// for each reader that loads a row.
   func part(for store: any PersistentStore) -> CachedStore? {
     change { content in
       guard !content.stores.isEmpty, content.policy.isOn,
@@ -158,7 +158,7 @@ final class RowCache: Sendable {
     return found?.rows.isEmpty == false ? found : nil
   }
 
-  /// Counts rows as misses that were found, but belong to another state than the reader's.
+  /// Counts found rows as misses, because they belong to another state than the reader's.
   func countMisses(_ count: Int) {
     content.withLock { content in
       content.statistics.hits -= count
@@ -168,7 +168,7 @@ final class RowCache: Sendable {
 
   /// Drops the cached rows if a reader sees a later state than theirs.
   ///
-  /// - Parameter readerStep: What ``stepCount`` was when the reader was made.
+  /// - Parameter readerStep: The value of ``stepCount`` when the reader was made.
   func renew(_ cached: CachedStore, to mark: StateMark, readerStep: Int) {
     change { content in
       guard cached.isAttached, cached.mark != nil else { return }
@@ -194,7 +194,7 @@ final class RowCache: Sendable {
   ///
   /// - Parameters:
   ///   - mark: The mark of the state that the reader sees.
-  ///   - readerStep: What ``stepCount`` was when the reader was made.
+  ///   - readerStep: The value of ``stepCount`` when the reader was made.
   func enter(_ rows: some Collection<Row>, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
     var rest = rows[...]
     var entered = 0

@@ -1,25 +1,25 @@
 public import Foundation
 
-/// How many rows a coordinator keeps for later units of work, and how long.
+/// The size and the expiry of the row cache of a coordinator, which keeps rows for later units of work.
 ///
-/// A context retains the records that it has read until its unit of work ends. Beyond that, the coordinator's row cache
-/// keeps the rows that faults, targets of relationships and prefetches loaded. A fault is loaded from the cache only if
-/// its reader sees exactly the state of the store that the cached row was read in. So the cache never shows an older or
-/// a newer row than the store would: changes by other contexts, coordinators, processes and batch requests are seen as
+/// A context retains the rows that it has read until its unit of work ends. The coordinator's row cache keeps the rows
+/// that faults, targets of relationships and prefetches loaded for longer. A fault is loaded from the cache only if its
+/// reader sees exactly the state of the store that the cached row was read in. So the cache never shows an older or a
+/// newer row than the store would: changes by other contexts, coordinators, processes and batch requests are seen as
 /// without it. A save by a context of the coordinator moves the cached rows to the saved state; any other change of a
 /// store drops the rows of that store. Fetches neither read from the cache nor add to it. A fault loaded singly is
-/// cached from the second load on, so that records which are read once take no room.
+/// cached from the second load on, so that records read once take no room.
 ///
-/// The cache serves stores whose readers know their state without asking a server, see ``StateMarking``: SQLite files
-/// that are open to write. Stores in memory share their rows with every context anyway. A PostgreSQL store would have
-/// to ask the server, which costs as much as reading the row, so that its rows are kept for their unit of work only.
+/// The cache serves stores whose readers know their state without a request to a server, see ``StateMarking``: writable
+/// SQLite files. Stores in memory share their rows with every context anyway. A PostgreSQL store would have to ask its
+/// server, which costs as much as reading the row, so that its rows are kept for their unit of work only.
 public struct RowCachePolicy: Sendable, Hashable {
   /// The greatest number of cached rows of all stores together. The rows read first are evicted first. Zero for no
   /// cache.
   public var limit: Int
-  /// The time in seconds after which a row is evicted, counted from its read to the beginning of the unit of reading
-  /// that asks for it. A row within the limit is kept for half of the time at least. Expired rows are evicted when a
-  /// later unit of reading begins. Zero for no cache, `.infinity` for no expiry.
+  /// The time in seconds after which a row is evicted, counted from its read to the beginning of the unit of work that
+  /// looks it up. A row within the limit is kept for half of the time at least. Expired rows are evicted when a later
+  /// unit of work looks up a row of the same store. Zero for no cache, `.infinity` for no expiry.
   public var expiry: TimeInterval
 
   /// Makes a policy from a greatest number of rows and an expiry in seconds.
@@ -48,7 +48,8 @@ public struct RowCacheStatistics: Sendable, Hashable {
   public internal(set) var misses = 0
   /// The number of rows evicted because of ``RowCachePolicy/limit`` or ``RowCachePolicy/expiry``.
   public internal(set) var evictions = 0
-  /// The number of rows dropped because their record was deleted, or because another writer changed their store.
+  /// The number of rows dropped because they may be out of date: the record was deleted, another writer changed the
+  /// store, or the store was detached.
   public internal(set) var invalidations = 0
 }
 
@@ -83,9 +84,10 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStore {
-  /// Saves, with the derived values of the request.
+  /// Saves a request, with the derived values that a ``RelationshipDeriving`` store computes.
   ///
-  /// - Parameter committed: Called with the states before and after the save, if the store knows them, and with the result.
+  /// - Parameter committed: Called with the states before and after the save, if the store knows them, and with the
+  ///   result.
   /// - Returns: The rows whose derived values the store has computed.
   func saveDeriving(
     _ request: StoreSaveRequest, committed: (StateChange, [Row]) -> Void = { _, _ in }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The number of saves by contexts of a coordinator.
+/// The number of saves and batch requests by contexts of a coordinator, by which a main-queue context notices that its
+/// state is out of date.
 final class SaveCount: Sendable {
   private let count = Atomic<Int>(0)
   private let mainCount = Atomic<Int>(0)
@@ -18,7 +19,8 @@ extension PersistentStoreCoordinator {
   /// Counts a save or a batch request, on the thread that made it.
   final func countSave() {
     saves.rise()
-    // Between a turn and its end, the thread may do other work: then an operation begins another unit without need.
+    // Between a turn and its end, the thread may do other work. A save counted then makes an operation begin another
+    // unit without need, which is only slower.
     guard Confinement.isOnMain || MainTurns.isOnCallingThread else { return }
     saves.riseOfMain()
     for count in AttachedStores.all.saveCounts(beside: self) { count.riseOfMain() }

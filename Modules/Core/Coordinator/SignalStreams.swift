@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The streams of signals of a coordinator, each with its listenings at the attached stores.
+/// The streams of signals of a coordinator. Each stream listens to all attached stores.
 final class SignalStreams: Sendable {
   private struct Entry {
     let channel: String
     let continuation: AsyncStream<Void>.Continuation
-    /// The stores that the stream listens to, or is about to.
+    /// The stores to which the stream listens, or is about to listen.
     var stores: Set<ObjectIdentifier> = []
     var listenings: [ObjectIdentifier: SignalListening] = [:]
   }
@@ -21,7 +21,7 @@ final class SignalStreams: Sendable {
 
   /// Makes a stream of a channel's signals, of the coordinator's present and later stores.
   ///
-  /// - Parameter stores: Returns the stores that are attached at the time of the call.
+  /// - Parameter stores: Returns the stores attached at the time of the call.
   func makeStream(of channel: String, in stores: () -> [any PersistentStore]) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -32,7 +32,7 @@ final class SignalStreams: Sendable {
     continuation.onTermination = { [weak self] _ in self?.remove(number) }
     let attached = stores()
     for store in attached { listen(number, to: store) }
-    // A store that was detached meanwhile may have been listened to after its removal.
+    // The stream may have begun to listen to a store after another thread detached the store.
     let remaining = stores()
     for store in attached where !remaining.contains(where: { $0 === store }) { storeRemoved(store) }
     return stream
@@ -43,12 +43,12 @@ final class SignalStreams: Sendable {
     for listening in removed.map({ Array($0.listenings.values) }) ?? [] { listening.cancel() }
   }
 
-  /// Has all streams listen to a store that was attached.
+  /// Has all streams listen to a newly attached store.
   func storeAdded(_ store: any PersistentStore) {
     for number in state.withLock({ Array($0.entries.keys) }) { listen(number, to: store) }
   }
 
-  /// Ends the listening of all streams to a store that was detached.
+  /// Has no stream listen to a detached store any more.
   func storeRemoved(_ store: any PersistentStore) {
     let id = ObjectIdentifier(store)
     let removed = state.withLock { state in
@@ -70,7 +70,7 @@ final class SignalStreams: Sendable {
     }
     guard let entry else { return }
     let continuation = entry.continuation
-    // A closed store throws: it is about to be detached.
+    // A closed store throws. It is about to be detached, so that no stream needs to listen to it.
     guard let listening = try? store.listening(to: entry.channel, { continuation.yield() }) else { return }
     let isKept = state.withLock { state in
       guard state.entries[number]?.stores.contains(id) == true else { return false }

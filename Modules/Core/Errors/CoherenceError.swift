@@ -1,4 +1,4 @@
-/// The error type of the framework.
+/// The error type of the framework: a stable code, a sentence for developers, and the details of the failure.
 ///
 /// The description never contains values of records or passwords, and can be logged. Catch an error by its ``code``:
 /// `catch ErrorCode.versionConflict`.
@@ -19,14 +19,14 @@ public struct CoherenceError: Error, Sendable {
   public var conflicts: [Conflict] = []
   /// For a store that does not fit a model: the stored values and records that would have to be dropped.
   public var dataLosses: [DataLoss] = []
-  /// For a store that cannot get a uniqueness constraint: the constraints with duplicate values.
+  /// For a store whose records keep it from getting a uniqueness constraint: the constraints with duplicate values.
   public var duplicateKeys: [DuplicateKeys] = []
-  /// For a violation of uniqueness: the constraint and the values, if the store names them. The record of the save comes
-  /// first in ``objectIDs``, and the record that has the values second.
+  /// For a violation of uniqueness: the constraint and the values, if the store names them. In ``objectIDs``, the first
+  /// record is the record of the save, and the second record is the present holder of the values.
   public var uniqueness: UniquenessViolation?
   /// The affected records.
   public var objectIDs: [ManagedObjectID] = []
-  /// Whether the same call may succeed when it is repeated without a change.
+  /// Whether the same call, repeated without a change, may succeed.
   public var isRetryable: Bool
 
   /// Makes an error, for stores and for code that extends the framework.
@@ -42,7 +42,10 @@ public struct CoherenceError: Error, Sendable {
   }
 }
 
+/// The text of an error: the code and the message, followed by the failures of a validation. Contains no values of
+/// records.
 extension CoherenceError: CustomStringConvertible {
+  /// The code, the message, and the failures of a validation.
   public var description: String {
     var text = "\(code): \(message)"
     if !failures.isEmpty { text += " " + failures.map(\.description).joined(separator: " ") }
@@ -73,9 +76,10 @@ public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
   public let entityName: String
   /// The name of the property with the violation; empty for a violation of the whole object.
   public let propertyName: String
-  /// The requirement of the model, as the end of a sentence.
+  /// The violation, as the end of a sentence whose subject is the property: "is below the minimum".
   public let reason: String
 
+  /// Makes a failure, for stores and for code that validates records itself.
   public init(
     code: ErrorCode, objectID: ManagedObjectID, entityName: String, propertyName: String, reason: String
   ) {
@@ -86,5 +90,9 @@ public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
-  public var description: String { "\(entityName).\(propertyName): \(reason)." }
+  /// The entity, the property and the violation, as a sentence without values of the record.
+  public var description: String {
+    let subject = propertyName.isEmpty ? entityName : "\(entityName).\(propertyName)"
+    return "\(subject): \(reason)."
+  }
 }

@@ -6,7 +6,7 @@ public struct DataLoss: Sendable, Hashable, CustomStringConvertible {
   public let column: String?
   /// The number of values, records or links that would be dropped.
   public let count: Int
-  /// Why the model cannot keep them.
+  /// The reason why the model cannot keep the values, as a sentence without its full stop.
   public let reason: String
 
   /// Makes a description of a loss, for stores.
@@ -17,6 +17,7 @@ public struct DataLoss: Sendable, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
+  /// The reason, the place and the number, without values.
   public var description: String {
     let place = column.map { "column '\($0)' of table '\(table)'" } ?? "table '\(table)'"
     let unit = column == nil ? (count == 1 ? "record" : "records") : (count == 1 ? "value" : "values")

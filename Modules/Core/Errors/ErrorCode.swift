@@ -3,9 +3,13 @@
 /// Codes are open: a store may add its own. Match one with a pattern, `catch let error as CoherenceError where
 /// error.code == .versionConflict` or `catch ErrorCode.versionConflict`.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the failure, such as "versionConflict".
   public let rawValue: String
+  /// Makes a code of a name.
   public init(rawValue: String) { self.rawValue = rawValue }
+  /// Makes a code of a name, for stores with codes of their own. A code of the framework is a static property.
   public init(_ rawValue: String) { self.rawValue = rawValue }
+  /// The name of the failure.
   public var description: String { rawValue }
 
   /// Matches an error with a code, for `catch` clauses.
@@ -40,8 +44,8 @@ extension ErrorCode {
   public static let notADatabase = ErrorCode("notADatabase")
   /// A request, a model or a value is larger or more complex than the store's engine, or the evaluator, can take.
   public static let limitExceeded = ErrorCode("limitExceeded")
-  /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record may
-  /// exist; see ``ManagedObjectContext/reportedErrors``.
+  /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record
+  /// may exist; see ``ManagedObjectContext/reportedErrors``.
   public static let objectUnavailable = ErrorCode("objectUnavailable")
   /// An accessor, which cannot throw, used an object whose record does not exist any more. A save that depends on the
   /// object is refused with the same code; see ``ManagedObjectContext/reportedErrors``.
@@ -88,9 +92,9 @@ extension ErrorCode {
 // MARK: - Objects and values
 
 extension ErrorCode {
-  /// The value's type is not the property's.
+  /// The type of the value does not fit the property, or the request needs a property of another kind.
   public static let wrongType = ErrorCode("wrongType")
-  /// The value cannot be stored: not a number, out of range, or text with U+0000.
+  /// The value cannot be stored or used: not a number, out of range, text with U+0000, or a wrong number of values.
   public static let invalidValue = ErrorCode("invalidValue")
   /// No record has that identifier, or it was deleted.
   public static let objectNotFound = ErrorCode("objectNotFound")
@@ -115,14 +119,16 @@ extension ErrorCode {
 extension ErrorCode {
   /// The text of a predicate cannot be read, or it does not fit the entity.
   public static let invalidPredicate = ErrorCode("invalidPredicate")
-  /// The fetch request contradicts itself.
+  /// The fetch or batch request contradicts itself, or combines options that exclude each other.
   public static let invalidFetchRequest = ErrorCode("invalidFetchRequest")
-  /// A sum is out of the range of its type.
+  /// The result of a sum or of a calculation is out of the range of its type.
   public static let arithmeticOverflow = ErrorCode("arithmeticOverflow")
   /// The task was cancelled.
   public static let cancelled = ErrorCode("cancelled")
   /// A stream was not read for too long, and has released its connection.
   public static let streamExpired = ErrorCode("streamExpired")
+  /// A pinned snapshot was not read for too long, or lost its state, and has released its connections.
+  public static let snapshotExpired = ErrorCode("snapshotExpired")
   /// A block of a test loads faults one by one; see ``expectNoRepeatedFaults(limit:file:line:_:)``.
   public static let repeatedFaults = ErrorCode("repeatedFaults")
 }

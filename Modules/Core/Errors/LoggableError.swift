@@ -21,6 +21,7 @@ public protocol LoggableError: Error {
 }
 
 extension CoherenceError: LoggableError {
+  /// The error's ``CoherenceError/description``, which contains no values of records.
   public var logDescription: String { description }
 }
 

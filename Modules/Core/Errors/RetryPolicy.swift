@@ -1,8 +1,8 @@
 import Foundation
 
-/// The number of attempts of work that throws, and the delays between them.
+/// The greatest number of attempts of fallible work, and the delays between the attempts.
 ///
-/// Actions, and background tasks of a container that retry, take a policy.
+/// Actions and the retried background tasks of a container have a policy.
 ///
 /// The delay grows by a factor from attempt to attempt, up to a maximum, and is shortened by a random part, so that
 /// many clients that failed together do not return together: exponential backoff with jitter, see Marc Brooker,
@@ -19,9 +19,9 @@ public struct RetryPolicy: Sendable {
   public var factor: Double
   /// The longest delay between two attempts.
   public var maximumDelay: Duration
-  /// The random part of the delay: 0 for none, 1 for all of it.
+  /// The random part of the delay, from 0 for a fixed delay to 1 for a random delay between zero and the full delay.
   public var jitter: Double
-  /// Whether another attempt follows an error. Called after a failed attempt that is not the last, on any thread.
+  /// Returns whether another attempt follows an error. Called on any thread, after each failed attempt except the last.
   public var isRetryable: @Sendable (any Error) -> Bool
 
   /// Makes a policy. Values out of range are replaced by the nearest valid value.

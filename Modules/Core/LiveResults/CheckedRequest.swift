@@ -1,4 +1,4 @@
-/// A request for a live result, after the checks of its names against the model. Made on any thread.
+/// A request for a live result, with names checked against the model. May be made on any thread.
 struct CheckedRequest: Sendable {
   /// The request without its range and its prefetches.
   let request: FetchRequest<ManagedObject>
@@ -7,10 +7,12 @@ struct CheckedRequest: Sendable {
   let isRange: Bool
   let hasSections: Bool
   let interest: ResultInterest
-  /// Whether the predicate names unsaved records.
+  /// Whether the predicate contains identifiers of unsaved records.
   let namesTemporaryIDs: Bool
 
-  /// - Throws: The errors of a fetch for a faulty request; ``ErrorCode/invalidFetchRequest`` for a section key path
+  /// Checks a request.
+  ///
+  /// - Throws: The errors of a fetch for an invalid request; ``ErrorCode/invalidFetchRequest`` for a section key path
   ///   other than the path of the first sort key.
   init<Result>(
     _ request: FetchRequest<Result>, sectionKeyPath: String?, in coordinator: PersistentStoreCoordinator
@@ -54,8 +56,8 @@ struct CheckedRequest: Sendable {
 }
 
 extension FetchPredicate {
-  /// The only record that can satisfy the predicate, because the predicate compares the record itself with a saved
-  /// identifier; `nil` for other predicates.
+  /// The only possible result of a predicate that compares the record itself with a saved identifier; `nil` for other
+  /// predicates.
   fileprivate var savedRecord: ManagedObjectID? {
     guard case .comparison(.path(let path), .equal, .value(.reference(let id)), _) = self, path == .own,
       !id.isTemporaryID

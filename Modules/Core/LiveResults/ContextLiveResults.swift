@@ -3,11 +3,12 @@ final class ContextLiveResults: TurnObserver {
   let inbox: LiveInbox
   private var results: [LiveResult] = []
   private(set) var work = LiveWork()
-  /// The tasks that receive signals of other processes; empty when no result follows other processes.
+  /// The tasks that receive signals of other processes; empty if no result follows other processes.
   private var signals: [Task<Void, Never>] = []
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
     inbox = LiveInbox(handle, context.storage.confinement)
+    inbox.follow(context.lease.followedChanges)
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       current.addTouchReceiver(inbox)
@@ -32,7 +33,10 @@ final class ContextLiveResults: TurnObserver {
   /// Runs a request, delivers its result, and keeps the result up to date as long as the sink exists.
   ///
   /// - Throws: Errors of the fetch.
-  func add(_ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext) throws {
+  @discardableResult
+  func add(
+    _ request: CheckedRequest, for sink: any ResultSink, in context: ManagedObjectContext
+  ) throws -> LiveResult {
     // The inbox receives changes before the first run, so that a save during the run is not missed.
     context.persistentStoreCoordinator?.storeEventHub.add(inbox)
     let result = LiveResult(request, for: sink)
@@ -45,6 +49,7 @@ final class ContextLiveResults: TurnObserver {
       throw error
     }
     result.publish(in: context, isFirst: true)
+    return result
   }
 
   /// Ends the results of a sink.
@@ -89,6 +94,12 @@ final class ContextLiveResults: TurnObserver {
     inbox.requestTurn()
   }
 
+  func snapshotChanged(in context: ManagedObjectContext) {
+    inbox.follow(context.lease.followedChanges)
+    // The requests run again in the state that the context reads now.
+    if context.lease.followedChanges != .none, !results.isEmpty { inbox.runAgain() }
+  }
+
   private func processInbox(of context: ManagedObjectContext) {
     dropReleased(in: context)
     guard !inbox.isEmpty else { return }
@@ -113,7 +124,7 @@ final class ContextLiveResults: TurnObserver {
         try context.inOneState { try result.process(content, in: context, &work) }
         result.publish(in: context)
       } catch  where error.isCancellationOfTask {
-        // The cancelled task uses the context for another purpose, so that the result waits for the next turn.
+        // The turn belongs to a cancelled task, whose reads fail. The result waits for the next turn.
         inbox.postpone()
       } catch {
         remove(in: context) { $0 === result }

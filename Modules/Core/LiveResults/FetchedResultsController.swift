@@ -2,16 +2,22 @@ public import Foundation
 
 /// Keeps the objects of a request's result up to date in their context, optionally in sections.
 ///
-/// Made and used inside its context: on the main actor for a main-queue context. The controller calls its delegate
-/// there too: at the end of the outermost block that changed the result, or soon after another context's save.
+/// To be made and used inside its context: on the main actor for a main-queue context. The controller calls its
+/// delegate inside the context, at the end of the outermost block that changed the result, or soon after another
+/// context's save.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
 ///   fetchRequest: FetchRequest(Track.self).sort(\.title), managedObjectContext: context)
 /// try controller.performFetch()
 /// ```
-/// The controller retains its context and the objects of the result. Releasing the controller ends its work. Cost: as
+/// The controller retains its context. Releasing the controller ends its work. Cost: as
 /// ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)``, with the objects in addition.
+///
+/// The controller keeps identifiers and sort values of the result, and loads objects by pages when `object(at:)` or
+/// ``fetchedList`` first needs them: of ``FetchRequest/fetchBatchSize`` records, or of 256 for a request without one. With
+/// a batch size, the controller retains the objects of its last pages, at most eight; otherwise it retains the objects
+/// that it was asked for.
 public final class FetchedResultsController<Result: ManagedObject> {
   /// The request of the controller.
   public let fetchRequest: FetchRequest<Result>
@@ -25,8 +31,17 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The number of calls of ``performFetch()``.
   private var fetchCount = 0
   private var state: ResultState?
+  /// The live result of the last fetch, and the number of its changes that ``state`` includes.
+  private var live: (result: LiveResult, changeCount: Int)?
+  /// All objects; `nil` before they are asked for, and always for a request with a batch size.
   private var objects: [Result]?
   private var resetCount = 0
+  /// The objects of ``state`` by pages, made on first use.
+  private var pages: ObjectPages?
+  private var recent = RecentObjects(limit: 0)
+  /// The entities of the records.
+  private var entities: [EntityDescription] = []
+  /// The indexes of the records in ``state``, made when the live result is not at this state.
   private var positions: [ManagedObjectID: Int]?
 
   /// Makes a controller, which has no result before ``performFetch()``.
@@ -50,24 +65,58 @@ public final class FetchedResultsController<Result: ManagedObject> {
       let coordinator = try managedObjectContext.coordinator()
       let results = ContextLiveResults.of(managedObjectContext)
       results?.remove(self, in: managedObjectContext)
-      (state, objects, positions) = (nil, nil, nil)
+      setState(nil)
+      (live, objects) = (nil, nil)
+      recent = RecentObjects(limit: ObjectPages.retainedCount(ofPagesOf: fetchRequest.pageSize))
       fetchCount += 1
       let request = try CheckedRequest(fetchRequest, sectionKeyPath: sectionKeyPath, in: coordinator)
-      try results?.add(request, for: self, in: managedObjectContext)
+      entities = request.interest.entities
+      let result = try results?.add(request, for: self, in: managedObjectContext)
+      live = result.map { ($0, $0.changeCount) }
     }
+  }
+
+  private func setState(_ state: ResultState?) {
+    self.state = state
+    (pages, positions) = (nil, nil)
   }
 
   // MARK: Result
 
   /// The objects of the result, in order; empty before ``performFetch()``.
+  ///
+  /// Loads all objects together. The controller retains them, unless the request has a batch size: then each call costs
+  /// a look-up for each record, and ``fetchedList`` is the better choice.
   public var fetchedObjects: [Result] {
     managedObjectContext.operating {
-      if let objects, resetCount == managedObjectContext.storage.resetCount { return objects }
+      if let known = retainedObjects { return known }
       let made = makeObjects()
+      guard fetchRequest.fetchBatchSize == 0 else { return made }
       objects = made
       resetCount = managedObjectContext.storage.resetCount
       return made
     }
+  }
+
+  private var retainedObjects: [Result]? {
+    resetCount == managedObjectContext.storage.resetCount ? objects : nil
+  }
+
+  /// The objects of the present result as a collection that loads them by pages; empty before ``performFetch()``. The
+  /// list stays as it is when the result changes.
+  public var fetchedList: ObjectList<Result> { managedObjectContext.operating { ObjectList(presentPages) } }
+
+  private var presentPages: ObjectPages {
+    if let pages { return pages }
+    let made = state.map(makePages) ?? makePages(IdentifierList())
+    pages = made
+    return made
+  }
+
+  private func makePages(_ ids: some IdentifierSource) -> ObjectPages {
+    if fetchRequest.fetchBatchSize == 0 { recent.limit = max(recent.limit, ids.count) }
+    return ObjectPages(
+      ids, of: entities, in: managedObjectContext, size: fetchRequest.pageSize, recent: recent)
   }
 
   /// The sections of the result, in order; empty without a section key path.
@@ -76,10 +125,16 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The identifiers of the result, for any thread; `nil` before ``performFetch()``.
   public var snapshot: ResultSnapshot<Result>? { managedObjectContext.operating { state.map { ResultSnapshot($0) } } }
 
-  /// The object at an index of the result.
+  /// The object at an index of the result. Costs a look-up; the first access to a page costs a statement. See
+  /// ``ObjectList`` for deleted records and for failures of a read.
   ///
   /// - Precondition: The result has the index.
-  public func object(at index: Int) -> Result { fetchedObjects[index] }
+  public func object(at index: Int) -> Result {
+    managedObjectContext.operating {
+      if let known = retainedObjects, known.count == state?.count { return known[index] }
+      return fetchedList[index]
+    }
+  }
 
   /// The object at a section and an index in the section, or at the section 0 of a result without sections.
   ///
@@ -87,19 +142,24 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public func object(at indexPath: IndexPath) -> Result {
     managedObjectContext.operating {
       let sections = sections
-      return fetchedObjects[(sections.isEmpty ? 0 : sections[indexPath[0]].range.lowerBound) + indexPath[1]]
+      return object(at: (sections.isEmpty ? 0 : sections[indexPath[0]].range.lowerBound) + indexPath[1])
     }
   }
 
-  /// The index of an object in the result; `nil` for an object outside of the result. The cost of the first call after
-  /// a change grows with the size of the result; further calls are constant.
+  /// The index of an object in the result; `nil` for an object outside of the result. Costs a binary search. Inside of
+  /// ``FetchedResultsControllerDelegate/controllerWillChangeContent(_:)``, and for a result with a limit or an offset,
+  /// the first call after a change costs more, by the size of the result.
   public func index(for object: Result) -> Int? {
     managedObjectContext.operating {
+      guard let state else { return nil }
       let id = managedObjectContext.current(object.objectID)
-      if positions == nil {
-        positions = Dictionary((state?.visibleEntries ?? []).enumerated().map { ($1.id, $0) }) { first, _ in first }
+      if let live, live.changeCount == live.result.changeCount {
+        return live.result.entry(of: id).flatMap(state.position)
       }
-      return positions?[id]
+      if let positions { return positions[id] }
+      let made = Dictionary(state.visibleEntries.enumerated().map { ($1.id, $0) }) { first, _ in first }
+      positions = made
+      return made[id]
     }
   }
 
@@ -130,26 +190,30 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
 extension FetchedResultsController: ResultSink {
   func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
-    guard let former = state else { return state = delivery.state }
+    guard let former = state else { return setState(delivery) }
     let difference = ResultDifference(
       from: former, to: delivery.state, delivery.touched, renamed: delivery.renamed)
-    guard !difference.isEmpty else { return state = delivery.state }
+    guard !difference.isEmpty else { return setState(delivery) }
     let changes = ResultChanges<Result>(difference)
     let fetchCount = fetchCount
     delegate?.controllerWillChangeContent(self)
     // The delegate may have run the request again. The result of that run is newer than this delivery.
     guard fetchCount == self.fetchCount else { return }
-    state = delivery.state
-    positions = nil
+    setState(delivery)
     if resetCount != context.storage.resetCount {
       objects = nil
     } else if let list = objects {
-      // The property gives up its reference, so that the array is changed in place.
+      // The property releases its reference, so that the array is changed in place.
       objects = nil
       objects = applied(changes, to: list)
     }
     delegate?.controller(self, didChange: changes)
     delegate?.controllerDidChangeContent(self)
+  }
+
+  private func setState(_ delivery: ResultDelivery) {
+    setState(delivery.state)
+    if let live { self.live = (live.result, live.result.changeCount) }
   }
 
   /// Returns the objects after changes; `nil` if an object is missing, so that the next access looks all objects up

@@ -1,9 +1,10 @@
-/// Receives the changes of a controller's result, in the controller's context. All methods have implementations that do
-/// nothing.
+/// Receives the changes of a controller's result, inside the controller's context. All methods have empty default
+/// implementations.
 ///
 /// A class of the main actor conforms with an isolated conformance: `extension Screen: @MainActor
 /// FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
+  /// The class of the controller's objects.
   associatedtype Result: ManagedObject
 
   /// Called before the result changes. The controller still has the former result.
@@ -18,8 +19,12 @@ public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
 }
 
 extension FetchedResultsControllerDelegate {
+  /// Does nothing.
   public func controllerWillChangeContent(_ controller: FetchedResultsController<Result>) {}
+  /// Does nothing.
   public func controller(_ controller: FetchedResultsController<Result>, didChange changes: ResultChanges<Result>) {}
+  /// Does nothing.
   public func controllerDidChangeContent(_ controller: FetchedResultsController<Result>) {}
+  /// Does nothing.
   public func controller(_ controller: FetchedResultsController<Result>, didFail error: any Error) {}
 }

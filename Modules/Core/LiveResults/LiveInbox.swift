@@ -14,7 +14,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var changes: [StoreChanges] = []
     var touched: [TouchedRecords] = []
     var isEverything = false
-    /// Whether the collapse has dropped unsaved changes. A comparison of row versions cannot find such changes.
+    /// Whether the collapse has dropped unsaved changes, which a comparison of row versions cannot find again.
     private(set) var hasLostTouched = false
     /// Whether a result waits for a turn outside of a cancelled task.
     fileprivate(set) var isPostponed = false
@@ -29,6 +29,18 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     /// Whether a part of the content came from the stores.
     fileprivate(set) var isFromStores = false
 
+    /// Adds changes that waited, in front of these.
+    fileprivate mutating func add(earlier other: Content) {
+      changes = other.changes + changes
+      touched = other.touched + touched
+      isEverything = isEverything || other.isEverything
+      hasLostTouched = hasLostTouched || other.hasLostTouched
+      isPostponed = isPostponed || other.isPostponed
+      isFromStores = isFromStores || other.isFromStores
+      detached.formUnion(other.detached)
+      count += other.count
+    }
+
     /// Drops the list.
     fileprivate mutating func collapse() {
       isEverything = true
@@ -37,8 +49,14 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     }
   }
 
+  /// The changes that the results follow.
+  enum Followed { case all, ownChanges, none }
+
   fileprivate struct State {
     var content = Content()
+    /// The changes that wait for the end or the move of a pinned snapshot.
+    var waiting = Content()
+    var followed = Followed.all
     var interests: [ResultInterest] = []
     /// Whether a requested turn will take the content. The flag and the content change under one lock: otherwise a turn
     /// between the two changes would find no content, and no later change would request another turn.
@@ -58,33 +76,53 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   func setInterests(_ interests: [ResultInterest]) { state.withLock { $0.interests = interests } }
 
   func receive(_ event: StoreEvent) {
-    post { state in
+    post(isOwn: false) { interests, content in
       switch event {
       case .changed(let changes):
-        guard state.interests.contains(where: { $0.concerns(changes) }) else { return false }
-        state.content.changes.append(changes)
-        state.content.count += changes.count
-      case .everything: state.content.isEverything = true
-      case .detached(let store): state.content.detached.insert(store)
+        guard interests.contains(where: { $0.concerns(changes) }) else { return false }
+        content.changes.append(changes)
+        content.count += changes.count
+      case .everything: content.isEverything = true
+      case .detached(let store): content.detached.insert(store)
       }
-      state.content.isFromStores = true
+      content.isFromStores = true
       return true
     }
   }
 
   func receive(_ touched: TouchedRecords) {
-    post { state in
-      state.content.touched.append(touched)
-      state.content.count += touched.count
-      if touched.isEverything { state.content.isEverything = true }
+    post(isOwn: true) { _, content in
+      content.touched.append(touched)
+      content.count += touched.count
+      if touched.isEverything { content.isEverything = true }
       return true
+    }
+  }
+
+  /// Has the requests run again, in a state of the stores that the posted changes do not lead to.
+  func runAgain() {
+    post(isOwn: true) { _, content in
+      content.isEverything = true
+      content.isFromStores = true
+      return true
+    }
+  }
+
+  /// Sets the changes that the results follow. Other changes wait.
+  func follow(_ followed: Followed) {
+    state.withLock { state in
+      guard state.followed != followed || followed == .ownChanges else { return }
+      state.followed = followed
+      if followed == .none { return state.wait() }
+      state.content.add(earlier: state.waiting)
+      state.waiting = Content()
     }
   }
 
   /// Requests a later turn for a result whose update failed because the present task is cancelled.
   func postpone() {
-    post { state in
-      state.content.isPostponed = true
+    post(isOwn: true) { _, content in
+      content.isPostponed = true
       return true
     }
   }
@@ -92,18 +130,24 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   /// Adds changes, and requests a turn of the context. A caller inside of the context needs no request, because the
   /// results are updated at the end of its outermost block.
   ///
-  /// - Parameter add: Returns whether changes were added.
-  private func post(_ add: (inout State) -> Bool) {
+  /// - Parameters:
+  ///   - isOwn: Whether the changes are those of the context itself, and not of a store.
+  ///   - add: Returns whether changes were added.
+  private func post(isOwn: Bool, _ add: ([ResultInterest], inout Content) -> Bool) {
     let isInside = confinement.isEntered || confinement.isOfThread
     let isFirst = state.withLock { state in
-      guard add(&state) else { return false }
+      guard state.follows(isOwn: isOwn) else {
+        if add(state.interests, &state.waiting), state.waiting.count > Self.bound { state.waiting.collapse() }
+        return false
+      }
+      guard add(state.interests, &state.content) else { return false }
       if state.content.count > Self.bound { state.content.collapse() }
       return !isInside && state.requestTurn()
     }
     if isFirst { submitTurn() }
   }
 
-  /// Takes the changes.
+  /// Removes and returns the changes.
   func take() -> Content {
     state.withLock { state in
       state.isTurnRequested = false
@@ -127,7 +171,24 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
 }
 
 extension LiveInbox.State {
-  /// Notes the request of a turn. Returns whether the caller has to submit the turn: no earlier request is open.
+  fileprivate func follows(isOwn: Bool) -> Bool {
+    switch followed {
+    case .all: true
+    case .ownChanges: isOwn
+    case .none: false
+    }
+  }
+
+  /// Has the content wait.
+  fileprivate mutating func wait() {
+    var all = content
+    all.add(earlier: waiting)
+    (waiting, content) = (all, LiveInbox.Content())
+  }
+
+  /// Records the request of a turn.
+  ///
+  /// - Returns: Whether the caller must submit the turn, because no earlier request is open.
   fileprivate mutating func requestTurn() -> Bool {
     defer { isTurnRequested = true }
     return !isTurnRequested
@@ -160,8 +221,13 @@ struct ResultInterest: Sendable {
   }
 
   var root: EntityDescription { entity.root }
+  /// The concrete entities of the fetched records.
+  var entities: [EntityDescription] {
+    StoreQuery(entity: entity, includesSubentities: includesSubentities).entities
+  }
 
-  /// Whether the request may find a record. The record of a batch request may have an ancestor of its real entity.
+  /// Whether a record may satisfy the request. The change of a batch request may have an ancestor of the record's
+  /// entity.
   func mayFetch(_ record: StoreChanges.Record) -> Bool {
     if let only, record.id != only { return false }
     if isFetched[record.entity.position] { return true }

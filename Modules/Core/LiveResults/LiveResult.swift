@@ -3,7 +3,7 @@
 /// The result has one entry for each matching record, in order. After a change, only the changed records are evaluated
 /// again; see ``ResultDependencies`` for changes of related records. Used inside the context.
 final class LiveResult {
-  /// The greatest number of changed related records whose dependents are looked up. Above this number the request is
+  /// The greatest number of changed related records whose dependent records are looked up. Beyond it, the request is
   /// run again.
   private static let lookUpLimit = 200
 
@@ -13,7 +13,7 @@ final class LiveResult {
   private let isRange: Bool
   private let hasSections: Bool
   let interest: ResultInterest
-  /// Whether the predicate names unsaved records.
+  /// Whether the predicate contains identifiers of unsaved records.
   private let namesTemporaryIDs: Bool
   private(set) weak var sink: (any ResultSink)?
 
@@ -21,6 +21,8 @@ final class LiveResult {
   private var order = ResultOrder(keys: nil)
   private var entries = SortedEntries(order: ResultOrder(keys: nil))
   private var members: [ManagedObjectID: ResultEntry] = [:]
+  /// The number of changes of the entries.
+  private(set) var changeCount = 0
   private var sections: SectionCounts?
   /// The last entry of a read that reached its limit. Matching records behind this entry have no entries. `nil` when
   /// all matching records have entries.
@@ -82,14 +84,14 @@ final class LiveResult {
     let fresh = try context.reading(request) { plan in
       self.plan = plan
       order = ResultOrder(keys: plan.order)
-      var sink = RecordSink(sharesRows: false)
-      try FetchExecution(plan, in: context).run(into: &sink)
-      work.evaluatedRows += sink.records.count
-      if request.includesPendingChanges { for record in sink.records { context.renewObject(of: record) } }
-      return plan.needsOverlay
-        ? try makeEntries(sink.records, in: ContextRecords(context: context), changed)
-        : try makeEntries(sink.records, in: StoredRecords(context: context), changed)
+      let entries =
+        plan.needsOverlay
+        ? try read(plan, in: context, with: ContextRecords(context: context), changed)
+        : try read(plan, in: context, with: StoredRecords(context: context), changed)
+      work.evaluatedRows += entries.count
+      return entries
     }
+    changeCount += 1
     var former = members
     members = Dictionary(minimumCapacity: fresh.count)
     for entry in fresh {
@@ -102,6 +104,26 @@ final class LiveResult {
     bound = fresh.count == request.fetchLimit ? entries.last : nil
     sections = hasSections ? SectionCounts(isRange ? [] : entries.entries(in: 0..<entries.count), order: order) : nil
   }
+
+  /// Reads the records of a plan and makes their entries. The rows of a batch are released before the next batch, unless
+  /// the order reads related records: these are read once for all records.
+  private func read(
+    _ plan: FetchPlan, in context: ManagedObjectContext, with source: some PreloadingSource,
+    _ changed: Set<ManagedObjectID>?
+  ) throws -> [ResultEntry] {
+    var entries: [ResultEntry] = []
+    var waiting: [RecordState] = []
+    let isStreamed = plan.order?.dependencies.relationships.isEmpty != false
+    var sink = BatchSink { [self] records in
+      if request.includesPendingChanges { for record in records { context.renewObject(of: record) } }
+      if isStreamed { entries += try makeEntries(records, in: source, changed) } else { waiting += records }
+    }
+    try FetchExecution(plan, in: context).run(into: &sink)
+    return isStreamed ? entries : try makeEntries(waiting, in: source, changed)
+  }
+
+  /// The entry of a record; `nil` for a record outside of the result and its spare records.
+  func entry(of id: ManagedObjectID) -> ResultEntry? { members[id] }
 
   private func makeEntries(
     _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?
@@ -166,6 +188,8 @@ final class LiveResult {
     }
   }
 
+  /// Collects the records to evaluate after changes of the stores.
+  ///
   /// - Parameter isUncertain: Whether the rows of the changes may be out of date.
   private func collect(
     _ changes: StoreChanges, isUncertain: Bool, _ due: inout DueRecords, in context: ManagedObjectContext
@@ -185,8 +209,8 @@ final class LiveResult {
     for (owner, relationships) in changes.relinked {
       if members[owner] != nil { due.refreshed.append(owner) }
       guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
-      // A change of a fetched record's own links concerns that record. The owner of other links cannot be followed back
-      // to fetched records.
+      // A change of a fetched record's own links concerns this record. From the owner of other links, no way leads back
+      // to the fetched records.
       if interest.isDirect(relationships) {
         if due.known[owner] == nil { due.known[owner] = .unread }
       } else {
@@ -225,7 +249,7 @@ final class LiveResult {
     if dependencies.others.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
   }
 
-  /// - Parameter id: A record whose unsaved state changed in any property.
+  /// Collects the records to evaluate after a change of a record's unsaved state.
   private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
     let root = id.entity.root
     if root === interest.root, interest.only == nil || interest.only == id, due.known[id] == nil {
@@ -294,7 +318,7 @@ final class LiveResult {
     }
   }
 
-  /// Returns the sort values of a record; `nil` for a record that the request does not find.
+  /// Returns the sort values of a record; `nil` for a record that does not satisfy the request.
   private func sortValues<Source: RecordSource>(
     of state: RecordState, in source: Source
   ) throws -> [AttributeValue]? where Source.Record == RecordState {
@@ -310,6 +334,7 @@ final class LiveResult {
     var entry = entry
     if let bound, let new = entry, order.precedes(bound, new) { entry = nil }
     guard old != nil || entry != nil else { return }
+    changeCount += 1
     touched.add(id, from: old, to: entry)
     members[id] = entry
     if let old, let entry, old.values == entry.values { return entries.replace(entry) }
@@ -335,6 +360,7 @@ final class LiveResult {
     guard let keptCount else { return }
     if bound != nil, entries.count < keptCount.wanted { return try run(in: context, &work) }
     guard entries.count > keptCount.wanted + 2 * keptCount.spare else { return }
+    changeCount += 1
     for entry in entries.removeLast(keeping: keptCount.wanted + keptCount.spare) {
       members[entry.id] = nil
       touched.add(entry.id, from: entry, to: nil)
@@ -351,7 +377,7 @@ private struct DueRecords {
   var refreshed: [ManagedObjectID] = []
   /// The changed records at the ends of paths, by the index of the path.
   var targets: [Int: Set<ManagedObjectID>] = [:]
-  /// Whether the changes cannot be followed back to fetched records.
+  /// Whether the request must be run again, because the affected records are unknown.
   var runsAgain = false
 
   init(unsaved: UnsavedHierarchies) { self.unsaved = unsaved }

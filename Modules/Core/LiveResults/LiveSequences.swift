@@ -1,14 +1,17 @@
 /// The states of a live result, as ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)`` returns
 /// them.
 ///
-/// Each iterator runs the request at the first call of `next()`. The iterator retains neither the context nor its
-/// objects. Several tasks need an iterator each.
+/// Each iterator runs the request at the first call of `next()`, and has its own states. The iterator retains neither
+/// the context nor its objects. Several tasks need an iterator each. A slow reader misses intermediate states: the next
+/// element is the newest state.
 public struct ResultValues<Result: ManagedObject>: AsyncSequence, Sendable {
+  /// A state of the result.
   public typealias Element = ResultSnapshot<Result>
   let source: LiveSource
 
   public func makeAsyncIterator() -> Iterator { Iterator(reader: LiveReader(source)) }
 
+  /// Used by one task at a time.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let reader: LiveReader
 
@@ -23,11 +26,13 @@ public struct ResultValues<Result: ManagedObject>: AsyncSequence, Sendable {
 /// ``ManagedObjectContext/changes(of:sectionKeyPath:followingOtherProcesses:)`` returns them. Otherwise as
 /// ``ResultValues``.
 public struct ResultChangeSequence<Result: ManagedObject>: AsyncSequence, Sendable {
+  /// A difference between two states. The first element leads from the empty list to the first state.
   public typealias Element = ResultChanges<Result>
   let source: LiveSource
 
   public func makeAsyncIterator() -> Iterator { Iterator(reader: LiveReader(source)) }
 
+  /// Used by one task at a time.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let reader: LiveReader
 

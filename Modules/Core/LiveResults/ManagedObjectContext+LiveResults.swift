@@ -18,23 +18,23 @@ extension ManagedObjectContext {
   ///
   /// Cost: the request is run once. Afterwards a change of a listed record, or of a property that the request reads,
   /// costs the evaluation of the changed records, and any other change costs nothing. A change of a record behind
-  /// to-one relationships costs a read of the records whose paths lead to it. The request is run again after changes
-  /// that cannot be followed back to records: changes of members of other lists than the records' own, changes of more
-  /// than 200 related records at once, more than ten thousand changes between two turns of the context, a signal of
-  /// another process, and deletes that use up the spare records behind a limit.
+  /// to-one relationships costs a read of the records whose paths lead to it. The request is run again if the affected
+  /// records are unknown: after changes of members of other records' lists, changes of more than 200 related records at
+  /// once, more than ten thousand changes between two turns of the context, a signal of another process, and deletes
+  /// that exhaust the spare records behind a limit.
   ///
   /// May be called on any thread. The sequence ends with the context, with its task, and when the loop ends. The
   /// iteration throws the error of a failed read, and ``ErrorCode/storeDetached`` after the detachment of a store of
   /// the result; make a new sequence then.
   ///
   /// - Parameters:
-  ///   - sectionKeyPath: The path of the first sort key, if the result has sections: records with an equal value are one
-  ///     section.
+  ///   - sectionKeyPath: The path of the first sort key, if the result has sections: records with an equal value are
+  ///     one section.
   ///   - followingOtherProcesses: Whether the request is run again after writes of other processes. The framework then
   ///     polls a SQLite store ten times a second; a PostgreSQL store opens another connection, and receives the signals
   ///     of ``PersistentStoreCoordinator/liveResultsChannel``.
-  /// - Throws: The errors of a fetch for a faulty request, before any read; ``ErrorCode/wrongContext`` for a context that
-  ///   belongs to a thread.
+  /// - Throws: The errors of a fetch for an invalid request, before any read; ``ErrorCode/wrongContext`` for a context
+  ///   that belongs to a thread.
   public final func values<Result>(
     of request: FetchRequest<Result>, sectionKeyPath: String? = nil, followingOtherProcesses: Bool = false
   ) throws -> ResultValues<Result> {

@@ -1,13 +1,19 @@
 /// The values of one property of an object, as ``ManagedObjectContext/values(of:_:)`` returns them.
+///
+/// Each iterator reads the object at the first call of `next()`, and delivers the present value first. The iterator
+/// retains neither the context nor the object. Several tasks need an iterator each.
 public struct ObjectValues<Object: ManagedObject, Value: Sendable & Equatable>: AsyncSequence, Sendable {
+  /// A value of the property.
   public typealias Element = Value
   let source: LiveSource
   let keyPath: any KeyPath<Object, Value> & Sendable
 
+  /// Makes an iterator. It reads the object at the first call of `next()`.
   public func makeAsyncIterator() -> Iterator {
     Iterator(reader: LiveReader(source), handle: source.handle, keyPath: keyPath)
   }
 
+  /// Used by one task at a time.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let reader: LiveReader
     let handle: ContextHandle

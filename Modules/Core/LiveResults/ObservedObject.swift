@@ -1,29 +1,30 @@
 public import Observation
 
-/// An object for frameworks that track what they read: a reader of a property that Swift's Observation tracks (a view,
-/// `withObservationTracking`) is notified of the next change of that property.
+/// An object with properties tracked by Swift's Observation: a reader of a property (a view, `withObservationTracking`)
+/// is notified of the next change of this property.
 ///
 /// ```swift
 /// let track = try context.observed(track)
 /// withObservationTracking { label.text = track.title } onChange: { scheduleUpdate() }
 /// ```
-/// The properties of the object are properties of this type too, to read and to write. A reader is notified at the moments
-/// at which ``ManagedObjectContext/values(of:_:)`` shows a value, if the property that it has read has another value then,
-/// and at once when the property is written here. A value that is not `Equatable`, such as a to-many relationship, counts
-/// as changed with every change of the object.
+/// The properties of the object are readable and writable properties of this type too. A reader is notified at once
+/// when the property is written through this object. After other changes, it is notified when
+/// ``ManagedObjectContext/values(of:_:)`` would return a state, if the property then differs from the value read
+/// before. A value without `Equatable`, such as a to-many relationship, counts as changed with every change of the
+/// object.
 ///
-/// Made by ``ManagedObjectContext/observed(_:)``. Used inside the context of the object, which calls the readers back
-/// there: on the main actor for a main-queue context. Retains the object and its context. Cost: reading costs the
-/// registration with Observation besides; a change of the object costs a comparison for each property that was read, and
-/// other changes cost nothing.
+/// ``ManagedObjectContext/observed(_:)`` makes it. To be used inside the context of the object, where the readers are
+/// notified too: on the main actor for a main-queue context. Retains the object and its context. Cost: a read also
+/// costs the registration with Observation; a change of the object costs a comparison for each property read before,
+/// and other changes cost nothing.
 @dynamicMemberLookup
 public final class ObservedObject<Object: ManagedObject>: Observable {
-  /// The object, whose own properties no framework tracks.
+  /// The object itself. Reads of its own properties are not tracked.
   public let object: Object
 
   private let context: ManagedObjectContext
   private let registrar = ObservationRegistrar()
-  /// The properties that readers have read, with the values that they know.
+  /// The properties read so far, with the values known to their readers.
   private var reads: [AnyKeyPath: any ReadValue<Object>] = [:]
   private var isFollowing = false
   private var isGone = false
@@ -38,14 +39,14 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     isFollowing = true
   }
 
-  /// Whether the record was deleted. Tracked as the properties are.
+  /// Whether the record was deleted. Tracked like the properties.
   public var isDeleted: Bool {
     registrar.access(self, keyPath: \.isDeleted)
     return isGone
   }
 
-  /// The error that ended the observation: of a read that failed, or ``ErrorCode/storeDetached``. `nil` as long as changes
-  /// are followed. Tracked as the properties are.
+  /// The error that ended the observation: the error of a failed read, or ``ErrorCode/storeDetached``; `nil` before the
+  /// end. Tracked like the properties.
   public var error: (any Error)? {
     registrar.access(self, keyPath: \.error)
     return failure
@@ -76,7 +77,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     return value
   }
 
-  /// Stands for a property of the object in the registrar.
+  /// The key of a property of the object in the registrar.
   private subscript(read keyPath: AnyKeyPath) -> Void { () }
 }
 
@@ -99,18 +100,18 @@ extension ObservedObject: ResultSink {
   }
 }
 
-/// A property that readers have read, with the value that they know.
+/// A property read before, with the value known to its readers.
 private protocol ReadValue<Object> {
   associatedtype Object: ManagedObject
 
-  /// Takes the present value of the property, and returns whether a reader knows another one.
+  /// Stores the present value of the property, and returns whether a reader knows another value.
   mutating func isOutdated(by object: Object) -> Bool
 }
 
 private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
   private let keyPath: KeyPath<Object, Value>
   private var value: Value
-  /// Whether readers know different values: an edit was read before its notification.
+  /// Whether readers know different values, because one of them has read an edit before its notification.
   private var isMixed = false
 
   init(_ keyPath: KeyPath<Object, Value>, _ value: Value) {
@@ -118,7 +119,7 @@ private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
     self.value = value
   }
 
-  /// Notes the value that a further reader has read, and returns whether it is the first different one.
+  /// Records the value read by a further reader, and returns whether this is the first different value.
   mutating func note(_ read: Value) -> Bool {
     guard !isMixed, differs(from: read) else { return false }
     isMixed = true
@@ -138,12 +139,12 @@ private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
 }
 
 extension Equatable {
-  /// Whether a value of any type is equal to this one.
+  /// Whether a value of any type is equal to this value.
   fileprivate func equals(_ other: some Any) -> Bool { (other as? Self) == self }
 }
 
 extension ManagedObjectContext {
-  /// Returns an object for frameworks that track what they read, such as views; see ``ObservedObject``.
+  /// Returns an object whose properties Swift's Observation tracks, for example for views; see ``ObservedObject``.
   ///
   /// To be called inside the context. Costs a read of the record.
   ///

@@ -1,18 +1,18 @@
 public import Observation
 
-/// The result of a request for frameworks that track what they read: a reader that Swift's Observation tracks (a view,
-/// `withObservationTracking`) is notified of the next change of the result.
+/// The result of a request, tracked by Swift's Observation: a reader (a view, `withObservationTracking`) is notified of
+/// the next change of the result.
 ///
 /// ```swift
 /// let tracks = try context.observed(FetchRequest(Track.self).sort(\.title))
 /// withObservationTracking { list.titles = tracks.objects.map(\.title) } onChange: { scheduleUpdate() }
 /// ```
-/// The result changes at the moments at which ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)``
-/// shows a state. A change of a listed record's values counts as a change of ``objects``.
+/// The result changes whenever ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)`` would return
+/// a state. A change of a listed record's values counts as a change of ``objects``.
 ///
-/// Made by ``ManagedObjectContext/observed(_:sectionKeyPath:)``. Used inside its context, which calls the readers back there:
-/// on the main actor for a main-queue context. Retains the context and the objects of the result. Cost: as
-/// ``FetchedResultsController``.
+/// ``ManagedObjectContext/observed(_:sectionKeyPath:)`` makes it. To be used inside its context, where the readers are
+/// notified too: on the main actor for a main-queue context. Retains the context, and objects as a
+/// ``FetchedResultsController`` does. Costs as much as a ``FetchedResultsController``.
 public final class ObservedResult<Result: ManagedObject>: Observable {
   private let controller: FetchedResultsController<Result>
   private let registrar = ObservationRegistrar()
@@ -28,10 +28,18 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     controller.delegate = follower
   }
 
-  /// The objects of the result, in order.
+  /// The objects of the result, in order. For a request with a batch size, ``list`` is the better choice: see
+  /// ``FetchedResultsController/fetchedObjects``.
   public var objects: [Result] {
     registrar.access(self, keyPath: \.objects)
     return controller.fetchedObjects
+  }
+
+  /// The objects of the result as a collection that loads them by pages, of ``FetchRequest/fetchBatchSize`` records if the
+  /// request has one. A reader of the list is notified as a reader of ``objects``.
+  public var list: ObjectList<Result> {
+    registrar.access(self, keyPath: \.objects)
+    return controller.fetchedList
   }
 
   /// The sections of the result, in order; empty without a section key path.
@@ -40,8 +48,8 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     return controller.sections
   }
 
-  /// The error that ended the observation: of a read that failed, or ``ErrorCode/storeDetached``. `nil` as long as changes
-  /// are followed. The last result stays.
+  /// The error that ended the observation: the error of a failed read, or ``ErrorCode/storeDetached``; `nil` before the
+  /// end. The last result stays.
   public var error: (any Error)? {
     registrar.access(self, keyPath: \.error)
     return failure
@@ -62,7 +70,7 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
   }
 }
 
-/// Tells a result of the changes of its controller, so that the result itself has no methods of a delegate.
+/// The delegate of a result's controller. A type of its own, so that the public result has no delegate methods.
 private final class ResultFollower<Result: ManagedObject>: FetchedResultsControllerDelegate {
   weak var result: ObservedResult<Result>?
 
@@ -72,13 +80,13 @@ private final class ResultFollower<Result: ManagedObject>: FetchedResultsControl
 }
 
 extension ManagedObjectContext {
-  /// Returns the result of a request for frameworks that track what they read, such as views; see ``ObservedResult``.
+  /// Returns the result of a request, tracked by Swift's Observation, for example for views; see ``ObservedResult``.
   ///
   /// To be called inside the context. Runs the request.
   ///
   /// - Parameter sectionKeyPath: The path of the request's first sort key, if the result has sections: records with an
   ///   equal value are one section.
-  /// - Throws: Errors of the fetch; ``ErrorCode/invalidFetchRequest`` for a section key path that is not the path of the
+  /// - Throws: Errors of the fetch; ``ErrorCode/invalidFetchRequest`` for a section key path other than the path of the
   ///   first sort key.
   public final func observed<Result: ManagedObject>(
     _ request: FetchRequest<Result>, sectionKeyPath: String? = nil

@@ -49,7 +49,7 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     current = ResultSnapshot(difference.current)
   }
 
-  /// Turns a list for the former records into a list for the present records.
+  /// Turns a list of elements for the former records into a list for the present records.
   ///
   /// - Parameter list: Elements for the records of the former list, in its order.
   /// - Parameter make: Returns the element of a record that the changes insert, move or update.

@@ -52,47 +52,51 @@ struct ResultDependencies: Sendable {
     case other(EntityDescription)
   }
 
+  /// The record of a condition.
+  private struct Subject {
+    let position: Position
+    let entity: EntityDescription
+  }
+
   /// Collects the dependencies of a request's predicate and order.
   ///
   /// - Throws: As ``ResolvedPath/init(_:from:)``.
   init(_ predicate: FetchPredicate?, _ sortKeys: [SortKey], of entity: EntityDescription) throws(CoherenceError) {
-    if let predicate { try add(predicate, .own, entity) }
-    for key in sortKeys { try add(key.path, .own, entity) }
+    let own = [Subject(position: .own, entity: entity)]
+    if let predicate { try add(predicate, own) }
+    for key in sortKeys { try add(key.path, own) }
   }
 
   // MARK: Collecting
 
-  private mutating func add(
-    _ predicate: FetchPredicate, _ position: Position, _ entity: EntityDescription
-  ) throws(CoherenceError) {
+  /// - Parameter subjects: The records of the conditions, from the outermost to the innermost.
+  private mutating func add(_ predicate: FetchPredicate, _ subjects: [Subject]) throws(CoherenceError) {
     switch predicate {
     case .constant: return
     case .comparison(let left, _, let right, _):
-      for expression in [left, right] { try add(expression, position, entity) }
+      for expression in [left, right] { try add(expression, subjects) }
     case .membership(let expression, _, _), .list(let expression, _, _, _):
-      try add(expression, position, entity)
+      try add(expression, subjects)
     case .between(let value, let lower, let upper):
-      for expression in [value, lower, upper] { try add(expression, position, entity) }
+      for expression in [value, lower, upper] { try add(expression, subjects) }
     case .and(let parts), .or(let parts):
-      for part in parts { try add(part, position, entity) }
-    case .not(let part): try add(part, position, entity)
+      for part in parts { try add(part, subjects) }
+    case .not(let part): try add(part, subjects)
     case .quantified(_, let path, let part):
-      guard let (relationship, member) = try add(path, position, entity) else { return }
-      try add(part, member, relationship.destination)
+      guard let (relationship, member) = try add(path, subjects) else { return }
+      try add(part, subjects + [Subject(position: member, entity: relationship.destination)])
     }
   }
 
-  private mutating func add(
-    _ expression: FetchExpression, _ position: Position, _ entity: EntityDescription
-  ) throws(CoherenceError) {
+  private mutating func add(_ expression: FetchExpression, _ subjects: [Subject]) throws(CoherenceError) {
     switch expression {
     case .value, .variable: return
-    case .path(let path), .count(let path): try add(path, position, entity)
+    case .path(let path), .count(let path): try add(path, subjects)
     case .arithmetic(_, let left, let right):
-      for operand in [left, right] { try add(operand, position, entity) }
+      for operand in [left, right] { try add(operand, subjects) }
     case .subquery(let path, let condition):
-      guard let (relationship, member) = try add(path, position, entity) else { return }
-      try add(condition, member, relationship.destination)
+      guard let (relationship, member) = try add(path, subjects) else { return }
+      try add(condition, subjects + [Subject(position: member, entity: relationship.destination)])
     }
   }
 
@@ -102,9 +106,10 @@ struct ResultDependencies: Sendable {
   ///   end.
   @discardableResult
   private mutating func add(
-    _ path: PropertyPath, _ start: Position, _ entity: EntityDescription
+    _ path: PropertyPath, _ subjects: [Subject]
   ) throws(CoherenceError) -> (RelationshipDescription, Position)? {
-    add(try ResolvedPath(path, from: entity), start)
+    let subject = subjects[max(0, subjects.count - 1 - path.outerLevel)]
+    return add(try ResolvedPath(path, from: subject.entity), subject.position)
   }
 
   @discardableResult

@@ -14,7 +14,7 @@ struct ResultDifference: Sendable {
   private(set) var insertedSections: [Int] = []
   private(set) var renamed: [ManagedObjectID: ManagedObjectID] = [:]
 
-  /// Whether the states differ in nothing.
+  /// Whether the states are equal.
   var isEmpty: Bool { changes.isEmpty && deletedSections.isEmpty && insertedSections.isEmpty && renamed.isEmpty }
 
   /// A record in both states with different entries.
@@ -29,7 +29,7 @@ struct ResultDifference: Sendable {
   ///
   /// - Parameters:
   ///   - touched: The records whose entries may differ.
-  ///   - renamed: Permanent identifiers by temporary ones.
+  ///   - renamed: The permanent identifiers by the former temporary identifiers.
   init(
     from former: ResultState, to current: ResultState, _ touched: TouchedEntries,
     renamed: [ManagedObjectID: ManagedObjectID]

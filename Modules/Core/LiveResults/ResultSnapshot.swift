@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The records of a live result at one moment: their identifiers, in the order and range of the request.
 ///
 /// May be used on any thread. A snapshot shares memory with the snapshots before and after it, so that keeping a
@@ -13,15 +15,15 @@ public struct ResultSnapshot<Result: ManagedObject>: Sendable {
 
   init(_ state: ResultState) { self.state = state }
 
-  /// The sections of the records, in order; empty for a result without a section key path. Made at each call, at a cost
-  /// that grows with the number of sections.
+  /// The sections of the records, in order; empty for a result without a section key path. Made at the first call, at a
+  /// cost that grows with the number of sections.
   public var sections: [ResultSection] { state.sectionList }
 
   /// The identifiers as an array.
   public var ids: [ManagedObjectID] { state.visibleEntries.map(\.id) }
 
   /// The index of a record; `nil` for a record outside of the result. The cost grows with the number of records.
-  public func index(of id: ManagedObjectID) -> Int? { firstIndex(of: id) }
+  public func index(of id: ManagedObjectID) -> Int? { state.index(of: id) }
 
   /// Returns the loaded objects of the records in a context, in the order of the result. Deleted records are left out.
   ///
@@ -31,10 +33,22 @@ public struct ResultSnapshot<Result: ManagedObject>: Sendable {
   public func objects(in context: ManagedObjectContext) throws -> [Result] {
     try context.objects(for: ids, as: Result.self)
   }
+
+  /// Returns the objects of the records in a context as a collection that loads them by pages; see ``ObjectList``.
+  ///
+  /// Called inside the context. Reads no store: the first access to an element of a page is one statement.
+  ///
+  /// - Parameter batchSize: The number of records of a page, at least 1.
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` for a batch size below 1; ``ErrorCode/contextWithoutStore``.
+  public func list(in context: ManagedObjectContext, batchSize: Int = 256) throws -> ObjectList<Result> {
+    try context.list(of: state, as: Result.self, batchSize: batchSize)
+  }
 }
 
 extension ResultSnapshot: RandomAccessCollection {
+  /// Zero.
   public var startIndex: Int { 0 }
+  /// The number of records.
   public var endIndex: Int { state.visible.count }
   /// The identifier of the record at an index. Costs a binary search.
   public subscript(position: Int) -> ManagedObjectID { state.entry(at: position).id }
@@ -80,7 +94,7 @@ public struct ResultSection: Sendable, Hashable {
   public var count: Int { range.count }
 }
 
-/// The entries of a live result at one moment, with the range that the request asks for.
+/// The entries of a live result at one moment, and the range of the request.
 struct ResultState: Sendable {
   let entries: SortedEntries
   /// The range of visible entries.
@@ -91,17 +105,15 @@ struct ResultState: Sendable {
   let isRange: Bool
   /// The number of entries before each chunk.
   private let starts: [Int]
+  /// The sections, made on first use.
+  private let madeSections = MadeOnce<[ResultSection]>()
 
   init(_ entries: SortedEntries, range: FetchRange, isRange: Bool, sections: SectionCounts?) {
     self.entries = entries
     self.isRange = isRange
     let lower = min(range.offset, entries.count)
     visible = lower..<(lower + min(range.limit ?? .max, entries.count - lower))
-    var start = 0
-    starts = entries.chunks.map { chunk in
-      defer { start += chunk.count }
-      return start
-    }
+    starts = entries.starts
     if isRange, sections != nil {
       self.sections = SectionCounts(entries.entries(in: visible), order: entries.order)
     } else {
@@ -130,15 +142,47 @@ struct ResultState: Sendable {
 
   /// The position of an entry of the list; `nil` outside of the visible range.
   func position(of entry: ResultEntry) -> Int? {
-    let rank = entries.rank(of: entry)
+    let rank = entries.rank(of: entry, starts)
     return visible.contains(rank) ? rank - visible.lowerBound : nil
   }
 
   var sectionList: [ResultSection] {
-    var start = 0
-    return (sections?.sections ?? []).map { section in
-      defer { start += section.count }
-      return ResultSection(value: section.value, range: start..<(start + section.count))
+    guard let sections else { return [] }
+    return madeSections.value {
+      var start = 0
+      return sections.sections.map { section in
+        defer { start += section.count }
+        return ResultSection(value: section.value, range: start..<(start + section.count))
+      }
+    }
+  }
+}
+
+extension ResultState: IdentifierSource {
+  var count: Int { visible.count }
+  func id(at index: Int) -> ManagedObjectID { entry(at: index).id }
+
+  /// The cost grows with the number of records.
+  func index(of id: ManagedObjectID) -> Int? {
+    for (chunk, start) in zip(entries.chunks, starts) {
+      guard let offset = chunk.firstIndex(where: { $0.id == id }) else { continue }
+      let index = start + offset
+      return visible.contains(index) ? index - visible.lowerBound : nil
+    }
+    return nil
+  }
+}
+
+/// A value that the first reader makes. Copies of the owner share it.
+private final class MadeOnce<Value: Sendable>: Sendable {
+  private let made = Mutex<Value?>(nil)
+
+  func value(_ make: () -> Value) -> Value {
+    made.withLock { made in
+      if let made { return made }
+      let value = make()
+      made = value
+      return value
     }
   }
 }

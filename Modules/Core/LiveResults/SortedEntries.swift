@@ -3,8 +3,8 @@
 /// A copy shares the chunks, and a change copies only the chunks that it touches. Keeping a former state therefore does
 /// not make later changes copy all entries.
 ///
-/// Invariants, see ``checkInvariants()``: no chunk is empty, the entries are in strictly ascending order, and `count` is
-/// their number.
+/// Invariants, see ``checkInvariants()``: no chunk is empty, the entries are in strictly ascending order, and `count`
+/// is their number.
 struct SortedEntries: Sendable {
   private static let chunkSize = 256
 
@@ -56,7 +56,7 @@ struct SortedEntries: Sendable {
     chunks[chunk][offset] = entry
   }
 
-  /// Removes and returns all entries behind the first ones.
+  /// Removes and returns all entries after the first `kept` entries.
   mutating func removeLast(keeping kept: Int) -> [ResultEntry] {
     var removed: [ResultEntry] = []
     while count > kept, let last = chunks.last {
@@ -69,12 +69,21 @@ struct SortedEntries: Sendable {
     return removed
   }
 
-  /// The number of entries before the position of an entry, which need not be in the list. The cost grows with the
-  /// number of chunks.
-  func rank(of entry: ResultEntry) -> Int {
+  /// The number of entries before each chunk.
+  var starts: [Int] {
+    var start = 0
+    return chunks.map { chunk in
+      defer { start += chunk.count }
+      return start
+    }
+  }
+
+  /// The number of entries before the position of an entry, which need not be in the list.
+  ///
+  /// - Parameter starts: The list's ``starts``.
+  func rank(of entry: ResultEntry, _ starts: [Int]) -> Int {
     let chunk = chunkIndex(of: entry)
-    let before = chunks[..<chunk].reduce(0) { $0 + $1.count }
-    return chunk < chunks.count ? before + offset(of: entry, in: chunks[chunk]) : before
+    return chunk < chunks.count ? starts[chunk] + offset(of: entry, in: chunks[chunk]) : count
   }
 
   /// The entries in a range.

@@ -142,7 +142,7 @@ public typealias ValueConversion = @Sendable (AttributeValue) throws -> Attribut
 /// Declares an attribute composed of parts, each with a slot and a column of its own.
 ///
 /// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
-/// accessor reads and writes the whole as a `Codable` structure.
+/// accessor reads and writes the whole as a ``CompositeValue``.
 public struct CompositeAttribute: PropertyDeclaration {
   /// The name, unique in the entity.
   public var name: String
@@ -268,26 +268,39 @@ public enum ValidationRule: Sendable, Hashable {
 /// Collects the properties of an ``Entity``, with `if` and `for`.
 @resultBuilder
 public enum PropertiesBuilder {
+  /// A property declaration by itself.
   public static func buildExpression(_ property: any PropertyDeclaration) -> [any PropertyDeclaration] { [property] }
+  /// The properties of several lines, in the order of the lines.
   public static func buildBlock(_ parts: [any PropertyDeclaration]...) -> [any PropertyDeclaration] {
     parts.flatMap { $0 }
   }
+  /// The properties of all passes of a `for` loop.
   public static func buildArray(_ parts: [[any PropertyDeclaration]]) -> [any PropertyDeclaration] {
     parts.flatMap { $0 }
   }
+  /// The properties of an `if` without an `else`; none for a false condition.
   public static func buildOptional(_ part: [any PropertyDeclaration]?) -> [any PropertyDeclaration] { part ?? [] }
+  /// The properties after a true condition.
   public static func buildEither(first: [any PropertyDeclaration]) -> [any PropertyDeclaration] { first }
+  /// The properties after `else`.
   public static func buildEither(second: [any PropertyDeclaration]) -> [any PropertyDeclaration] { second }
 }
 
 /// Collects the entities of a ``ManagedObjectModel``, with `if` and `for`.
 @resultBuilder
 public enum EntitiesBuilder {
+  /// An entity by itself.
   public static func buildExpression(_ entity: Entity) -> [Entity] { [entity] }
+  /// A list of entities in one expression.
   public static func buildExpression(_ entities: [Entity]) -> [Entity] { entities }
+  /// The entities of several lines, in the order of the lines.
   public static func buildBlock(_ parts: [Entity]...) -> [Entity] { parts.flatMap { $0 } }
+  /// The entities of all passes of a `for` loop.
   public static func buildArray(_ parts: [[Entity]]) -> [Entity] { parts.flatMap { $0 } }
+  /// The entities of an `if` without an `else`; none for a false condition.
   public static func buildOptional(_ part: [Entity]?) -> [Entity] { part ?? [] }
+  /// The entities after a true condition.
   public static func buildEither(first: [Entity]) -> [Entity] { first }
+  /// The entities after `else`.
   public static func buildEither(second: [Entity]) -> [Entity] { second }
 }

@@ -58,6 +58,7 @@ public protocol DeclaredEntity: ManagedObject {
 }
 
 extension DeclaredEntity {
+  /// No names: predicates and sort descriptors of Foundation cannot name properties of the class.
   public static var propertyNames: [AnyKeyPath: String] { [:] }
 }
 

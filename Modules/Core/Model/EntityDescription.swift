@@ -31,8 +31,8 @@ public final class EntityDescription: @unchecked Sendable {
   @exclusivity(unchecked) private var rootEntity: EntityDescription!
 
   /// All properties: inherited ones first, then attributes, then relationships, in order of declaration.
-  /// The properties by name, inherited ones and the parts of composites included.
   @exclusivity(unchecked) public internal(set) var properties: [PropertyDescription] = []
+  /// The properties by name, inherited ones and the parts of composites included.
   @exclusivity(unchecked) public internal(set) var propertiesByName: [String: PropertyDescription] = [:]
   /// The attributes, inherited ones included.
   @exclusivity(unchecked) public internal(set) var attributes: [AttributeDescription] = []
@@ -145,6 +145,7 @@ extension EntityDescription: Hashable {
 }
 
 extension EntityDescription: CustomStringConvertible {
+  /// The name of the entity.
   public var description: String { name }
 }
 

@@ -125,6 +125,7 @@ public final class ManagedObjectModel: Sendable {
 }
 
 extension ManagedObjectModel: Hashable {
+  /// Whether two models have the same entities, by name and version hash, in the same configurations.
   public static func == (left: ManagedObjectModel, right: ManagedObjectModel) -> Bool {
     left === right
       || (left.versionHashes == right.versionHashes

@@ -28,6 +28,7 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
     self.entity = entity
   }
 
+  /// Whether both are the same instance. Descriptions of two models differ, even for equal declarations.
   public static func == (left: PropertyDescription, right: PropertyDescription) -> Bool { left === right }
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
@@ -159,6 +160,7 @@ public final class LinkTable: @unchecked Sendable, Hashable {
   /// The hierarchy of the targets.
   public var targetRoot: EntityDescription { forward.destination.root }
 
+  /// Whether both are the same instance.
   public static func == (left: LinkTable, right: LinkTable) -> Bool { left === right }
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

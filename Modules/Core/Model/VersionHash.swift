@@ -4,6 +4,7 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
   public let rawValue: String
   /// Makes a digest from its text, such as the text in the metadata of a store. The text is not checked.
   public init(rawValue: String) { self.rawValue = rawValue }
+  /// The digest as 32 hexadecimal digits; empty for an unknown digest.
   public var description: String { rawValue }
 
   static let empty = VersionHash(rawValue: "")
@@ -21,9 +22,10 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension EntityDescription {
-  /// The text that ``versionHash`` digests: names, types, optionality, derivations, relationships and constraints, sorted, so that
-  /// the order of declaration does not matter. Excludes validation, defaults, indexes and `userInfo`. Also excludes the
-  /// constraint of a key that `userInfo` names, because stores were created before such constraints existed.
+  /// The text that ``versionHash`` digests: names, types, optionality, derivations, relationships and constraints,
+  /// sorted, so that the order of declaration does not matter. Excludes validation, defaults, indexes and `userInfo`.
+  /// Also excludes the constraint of a key that `userInfo` names, because stores were created before such constraints
+  /// existed.
   var canonicalText: String {
     var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
     lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()

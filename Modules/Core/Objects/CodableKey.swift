@@ -4,10 +4,10 @@
 /// static let tagsKey = CodableKey<[String]>("tags")
 /// static let layoutKey = CodableKey<Layout>("layout", default: Layout())
 /// ```
-/// A typed accessor neither throws nor traps, so the key has a value for an attribute without one. May be shared
-/// between threads.
+/// A typed accessor neither throws nor traps, so that the key has a default for an attribute without a value. May be
+/// shared between threads.
 public final class CodableKey<Value: Codable & SendableMetatype>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, and a closure that may be called on any thread.
+  // Sendable: the superclass is, and the closure is `@Sendable`.
   private let makeDefault: @Sendable () -> Value
   /// Whether the type represents a missing value.
   let acceptsNull: Bool

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Turns a `Codable` structure into the parts of a composite and back, by way of JSON objects: a part's name is a key.
+/// Converts a `Codable` structure to the parts of a composite and back, through a JSON object with the parts' names as
+/// keys.
 enum CompositeCoding {
   static func decode<V: Decodable>(_ type: V.Type, from object: ManagedObject, slots: Range<Int>) throws -> V? {
     let parts = try slots.map { try object.loadedValue(at: $0) }

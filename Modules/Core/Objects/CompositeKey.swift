@@ -5,10 +5,12 @@
 /// ```
 /// May be shared between threads.
 public final class CompositeKey<Value: CompositeValue>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 
-  /// The first slot of a composite whose parts are the type's, in the type's order; `nil` for any other composite.
+  /// The first slot of a composite with the parts of the type in the type's order; `nil` for any other composite.
   override func location(in entity: EntityDescription) -> Location? {
     guard let slots = entity.composites[name], let found = try? CompositeLayout(Value.self, name, in: entity),
       found.slots.elementsEqual(slots), case .attribute(let attribute) = entity.slots[slots.lowerBound]
@@ -21,8 +23,10 @@ public final class CompositeKey<Value: CompositeValue>: PropertyKey, @unchecked 
 struct CompositeLayout {
   let slots: [Int]
 
-  /// - Throws: ``ErrorCode/unknownProperty`` when the entity has no such composite; ``ErrorCode/wrongType`` when its
-  ///   parts are not the type's.
+  /// Finds the slots of a composite's parts by their names.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` when the entity has no such composite; ``ErrorCode/wrongType`` when the
+  ///   parts differ from the type's parts.
   init<Value: CompositeValue>(_ type: Value.Type, _ name: String, in entity: EntityDescription) throws(CoherenceError) {
     guard let range = entity.composites[name] else {
       let property = try entity.property(named: name)

@@ -9,22 +9,22 @@
 ///   }
 /// }
 /// ```
-/// Typed expressions take key paths of the table, such as `$0.size.width`. The compiler refuses a part that the table
-/// does not have.
+/// Typed expressions use key paths of the table, such as `$0.size.width`. The compiler refuses a part without a key in
+/// the table.
 public protocol CompositeParts: Sendable {
-  /// The only value.
+  /// The only value of the type.
   static var table: Self { get }
 }
 
 /// The table of a composite without keys, whose parts are found by their names.
 public struct NoCompositeParts: CompositeParts {
+  /// The only value of the type.
   public static let table = NoCompositeParts()
 }
 
 /// Names a part of a composite for typed expressions.
 ///
-/// The type is the one that ``CompositeValue/compositeParts`` declares for the part: a type of attributes, or another
-/// composite.
+/// The type is the type of the part in ``CompositeValue/compositeParts``: a type of attributes, or another composite.
 public struct PartKey<Value>: Sendable {
   /// The name of the part within its composite.
   public let name: String

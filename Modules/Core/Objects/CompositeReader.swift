@@ -22,7 +22,7 @@ public struct CompositeReader {
   /// Reads parts from an array.
   ///
   /// - Parameters:
-  ///   - values: The parts in order; the parts behind the end of the array are missing.
+  ///   - values: The parts in order; parts beyond the end of the array are missing.
   ///   - defaults: The values in place of missing required parts.
   init(_ values: [AttributeValue], defaults: [AttributeValue]) {
     row = nil
@@ -31,8 +31,8 @@ public struct CompositeReader {
     self.defaults = defaults
   }
 
-  /// The value of the next part. A missing part of a required type is the model's default, or else the
-  /// type's, as in all typed accessors.
+  /// Reads the next part. A missing part of a required type reads as the model's default, or else as the type's
+  /// default.
   public mutating func read<Value: AttributeConvertible>(_ type: Value.Type = Value.self) -> Value {
     let index = next
     next += 1
@@ -42,8 +42,8 @@ public struct CompositeReader {
     return (index < defaults.count ? Value(attributeValue: defaults[index]) : nil) ?? Value.attributeDefault
   }
 
-  /// The value of the next part, with a default of the type's own. A missing part of a required type is the model's
-  /// default, or else the given value.
+  /// Reads the next part, with a default of the composite's own. A missing part of a required type reads as the model's
+  /// default, or else as the given value.
   public mutating func read<Value: AttributeConvertible>(
     _ type: Value.Type = Value.self, default defaultValue: @autoclosure () -> Value
   ) -> Value {
@@ -55,8 +55,8 @@ public struct CompositeReader {
     return (index < defaults.count ? Value(attributeValue: defaults[index]) : nil) ?? defaultValue()
   }
 
-  /// The value of the next parts, which are a composite themselves, with a default. Missing parts of a required type are
-  /// the model's defaults; the given value, when the model has none.
+  /// Reads a nested composite from the next parts, with a default. If all parts are missing, the result has the model's
+  /// defaults, or is the given value if the model has none.
   public mutating func read<Value: CompositeValue>(
     _ type: Value.Type = Value.self, default defaultValue: @autoclosure () -> Value
   ) -> Value {
@@ -68,21 +68,21 @@ public struct CompositeReader {
     return Value(reading: &self)
   }
 
-  /// The value of the next parts, which are an optional composite; `nil` when all of them are missing.
+  /// Reads an optional nested composite from the next parts; `nil` when all parts are missing.
   ///
-  /// - Parameter defaultValue: The value in new objects. A missing composite is `nil` all the same.
+  /// - Parameter defaultValue: The value in new objects. It does not replace a missing composite.
   public mutating func read<Value: CompositeValue>(
     _ type: Value?.Type = Value?.self, default defaultValue: @autoclosure () -> Value?
   ) -> Value? {
     readIfPresent(Value.self)
   }
 
-  /// The value of the next parts, which are a composite themselves.
+  /// Reads a nested composite from the next parts.
   public mutating func read<Value: CompositeValue>(_ type: Value.Type = Value.self) -> Value {
     Value(reading: &self)
   }
 
-  /// The value of the next parts; `nil` when all of them are missing.
+  /// Reads a nested composite; `nil` when all parts are missing.
   mutating func readIfPresent<Value: CompositeValue>(_ type: Value.Type) -> Value? {
     let hadRead = hasRead
     hasRead = false

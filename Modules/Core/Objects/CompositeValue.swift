@@ -18,11 +18,11 @@
 ///   }
 /// }
 /// ```
-/// The three members name the parts in the same order. A part may be a composite itself; its parts follow in place of
-/// it, by names such as `origin.x`. An optional composite is missing when all its parts are.
+/// All three members must use the same order of parts. A part may be a composite itself: its own parts follow in its
+/// place, with names such as `origin.x`. An optional composite is missing if all its parts are missing.
 ///
-/// A nested table ``Parts`` gives typed expressions the parts: `$0.size.width`. Without it, expressions find the parts by
-/// their names.
+/// With a nested table ``Parts``, typed expressions use the parts as key paths: `$0.size.width`. Without the table,
+/// expressions name the parts by texts.
 public protocol CompositeValue {
   /// The table of the parts.
   associatedtype Parts: CompositeParts = NoCompositeParts
@@ -35,6 +35,7 @@ public protocol CompositeValue {
 }
 
 extension Optional: CompositeValue where Wrapped: CompositeValue {
+  /// The table of the parts of the wrapped type.
   public typealias Parts = Wrapped.Parts
 
   /// The parts of the composite, all of them optional and without defaults: a new object has no composite.
@@ -50,6 +51,7 @@ extension Optional: CompositeValue where Wrapped: CompositeValue {
   /// Makes `nil` when all parts are missing.
   public init(reading parts: inout CompositeReader) { self = parts.readIfPresent(Wrapped.self) }
 
+  /// Writes all parts; `nil` writes missing parts.
   public func write(to parts: inout CompositeWriter) {
     guard let self else { return parts.writeMissing(Wrapped.compositeParts.count) }
     self.write(to: &parts)
@@ -65,7 +67,7 @@ extension Attribute {
   public static func parts<Value: AttributeConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil
   ) -> [Attribute] {
-    // Only an optional type has a value that stands for a missing one.
+    // Only an optional type has a value for null.
     [Attribute(name, Value.attributeType, optional: Value(attributeValue: .null) != nil, default: defaultValue)]
   }
 
@@ -92,7 +94,7 @@ extension Attribute {
 }
 
 extension CompositeAttribute {
-  /// Makes a declaration of a composite from its Swift type. The parts of an optional type are optional.
+  /// Declares a composite by its Swift type. The parts of an optional type are optional.
   ///
   /// - Parameters:
   ///   - defaultValue: The value in a new object, and in existing records when the composite is added to a store; `nil`

@@ -1,4 +1,4 @@
-/// Takes the parts of a composite, in the order of ``CompositeValue/compositeParts``. To be used within
+/// Collects the parts of a composite, in the order of ``CompositeValue/compositeParts``. To be used within
 /// ``CompositeValue/write(to:)``.
 public struct CompositeWriter {
   /// The parts written so far.
@@ -9,7 +9,7 @@ public struct CompositeWriter {
   /// Writes the next part.
   public mutating func write<Value: AttributeConvertible>(_ value: Value) { values.append(value.attributeValue) }
 
-  /// Writes the next parts, which are a composite themselves.
+  /// Writes a nested composite as the next parts.
   public mutating func write<Value: CompositeValue>(_ value: Value) { value.write(to: &self) }
 
   /// Writes missing parts.

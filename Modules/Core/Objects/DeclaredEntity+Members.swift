@@ -1,12 +1,12 @@
 extension DeclaredEntity {
-  /// The members of an unordered to-many relationship, by identifier. The throwing form of the accessor.
+  /// Returns the members of an unordered to-many relationship, sorted by identifier. The throwing form of the accessor.
   ///
   /// - Throws: As ``ManagedObject/objects(for:)``, and ``ErrorCode/wrongType`` for a member of another class.
   public func objects<Member>(for relationship: KeyPath<Properties, ToManyKey<Member>>) throws -> [Member] {
     try members(named: Properties.table[keyPath: relationship].name)
   }
 
-  /// The members of an ordered to-many relationship, in their order. The throwing form of the accessor.
+  /// Returns the members of an ordered to-many relationship, in their order. The throwing form of the accessor.
   ///
   /// - Throws: As ``ManagedObject/objects(for:)``, and ``ErrorCode/wrongType`` for a member of another class.
   public func objects<Member>(for relationship: KeyPath<Properties, OrderedToManyKey<Member>>) throws -> [Member] {
@@ -31,7 +31,7 @@ extension DeclaredEntity {
     try setObjects(objects, for: Properties.table[keyPath: relationship].name)
   }
 
-  /// The members of an unordered to-many relationship from before the unsaved changes, by identifier.
+  /// Returns the members of an unordered to-many relationship from before the unsaved changes, sorted by identifier.
   ///
   /// - Throws: As ``ManagedObject/committedObjectIDs(for:)``.
   public func committedObjectIDs<Member>(
@@ -40,7 +40,7 @@ extension DeclaredEntity {
     try committedObjectIDs(for: Properties.table[keyPath: relationship].name)
   }
 
-  /// The members of an ordered to-many relationship from before the unsaved changes, in their order.
+  /// Returns the members of an ordered to-many relationship from before the unsaved changes, in their order.
   ///
   /// - Throws: As ``ManagedObject/committedObjectIDs(for:)``.
   public func committedObjectIDs<Member>(

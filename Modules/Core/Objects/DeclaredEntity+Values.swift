@@ -1,7 +1,7 @@
 // Access to the properties of objects by key paths of the table.
 
 extension DeclaredEntity {
-  /// The value of an attribute. Loads a fault. The throwing form of the accessor.
+  /// Returns the value of an attribute. Loads a fault. The throwing form of the accessor.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` and ``ErrorCode/objectDeleted`` when the record cannot be loaded,
   ///   ``ErrorCode/wrongType`` when a required value is missing, and errors of the store.
@@ -17,15 +17,15 @@ extension DeclaredEntity {
     try setAttributeValue(value.attributeValue, for: Properties.table[keyPath: attribute].name)
   }
 
-  /// The value from before the unsaved changes. The saved value when the attribute is unchanged, and `nil` for an
-  /// inserted object; see ``ManagedObject/committedValues(forKeys:)``.
+  /// Returns the value from before the unsaved changes: the saved value, or `nil` for an inserted object; see
+  /// ``ManagedObject/committedValues(forKeys:)``.
   ///
   /// - Throws: The errors of loading the record.
   public func committedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) throws -> Value? {
     Value(attributeValue: try committedValue(for: Properties.table[keyPath: attribute].name))
   }
 
-  /// The unsaved value of an attribute; `nil` when the attribute has no unsaved change.
+  /// Returns the unsaved value of an attribute; `nil` when the attribute has no unsaved change. Loads nothing.
   public func changedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) -> Value? {
     changedAttributeValue(for: Properties.table[keyPath: attribute].name).flatMap(Value.init(attributeValue:))
   }
@@ -43,7 +43,7 @@ extension DeclaredEntity {
     return id
   }
 
-  /// The target of a to-one relationship. The throwing form of the accessor.
+  /// Returns the target of a to-one relationship. The throwing form of the accessor.
   ///
   /// - Throws: As ``ManagedObject/object(for:)``, and ``ErrorCode/wrongType`` when the target is of another class.
   public func object<Target>(for relationship: KeyPath<Properties, ToOneKey<Target>>) throws -> Target? {
@@ -79,7 +79,7 @@ extension DeclaredSubentity {
     try setAttributeValue(value.attributeValue, for: try Self.storedName(of: attribute))
   }
 
-  /// The unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change.
+  /// Returns the unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change.
   @_disfavoredOverload
   public func changedValue<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) -> Value?
   {

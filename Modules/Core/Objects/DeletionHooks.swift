@@ -1,9 +1,9 @@
-/// The hooks of deletes that a class of objects overrides, as the class declares them.
+/// The deletion hooks that a class of objects overrides, as declared by the class.
 ///
-/// A cascade makes no objects of the records that it deletes if their class has no hook to call. A Swift program cannot
-/// ask a class for its overrides, so a class declares them. A class without a declaration counts as a class with all of
-/// the hooks, and so does a subclass that declares nothing: an inherited declaration is about another class. The macros
-/// `@Entity` and `@Subentity` write the declaration; a handwritten class overrides ``ManagedObject/deletionHooks``:
+/// A cascade deletes records without making objects if their class has no hook to call. Swift has no way to find the
+/// overrides of a class at run time, so that a class declares them. A class without its own declaration counts as a
+/// class with all hooks; an inherited declaration does not count. The macros `@Entity` and `@Subentity` write the
+/// declaration; a handwritten class overrides ``ManagedObject/deletionHooks``:
 ///
 /// ```swift
 /// final class Track: ManagedObject {
@@ -11,9 +11,11 @@
 /// }
 /// ```
 public struct DeletionHooks: Sendable {
-  /// Hooks that a delete calls.
+  /// A set of the hooks that a delete calls.
   public struct Hooks: OptionSet, Sendable {
+    /// The bits of the hooks.
     public let rawValue: UInt8
+    /// Makes a set of bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// ``ManagedObject/prepareForDeletion()``.
@@ -32,16 +34,16 @@ public struct DeletionHooks: Sendable {
   /// Declares the overrides of a class.
   ///
   /// - Parameters:
-  ///   - subject: The class itself, by name: never `Self.self`, which names another class in a subclass.
-  ///   - overrides: The hooks that the class itself overrides; its ancestors declare theirs. A hook that is left out is
-  ///     not called for records that a cascade deletes, unless the context has an object of the record already.
+  ///   - subject: The declaring class by its name. Do not write `Self.self`, which is another class in a subclass.
+  ///   - overrides: The hooks that the class itself overrides, without the hooks of its ancestors. For records that a
+  ///     cascade deletes, hooks outside of this set are only called if the context already has an object.
   public init(of subject: ManagedObject.Type, overriding overrides: Hooks) {
     self.subject = subject
     self.overrides = overrides
   }
 
-  /// The hooks that a class and its ancestors override, as far as they declare them; all hooks if the class or an
-  /// ancestor has no declaration of its own.
+  /// The hooks that a class and its ancestors override; all hooks if the class or an ancestor has no declaration of its
+  /// own.
   static func hooks(of type: ManagedObject.Type) -> Hooks {
     var hooks: Hooks = []
     var current = type

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension DeclaredEntity {
-  /// The name of the property that a key path of the class stands for.
+  /// The name of the property for a key path of the class.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a key path without a name.
   static func storedName(of keyPath: AnyKeyPath) throws(CoherenceError) -> String {
@@ -14,10 +14,10 @@ extension DeclaredEntity {
       + "'\(self).propertyNames'."
   }
 
-  /// The name of the property that a key path of the class stands for.
+  /// The name of the property for a key path of the class.
   ///
-  /// A key path without a name fails when the expression is checked for an entity, not here: the result is then a
-  /// placeholder that no property has as its name.
+  /// For a key path without a name, the result is a placeholder that is no property's name. The check of the expression
+  /// for an entity then reports the key path.
   package static func propertyName(of keyPath: AnyKeyPath) -> String {
     KeyPathNames.of(self)[keyPath] ?? PropertyPath.nameless(nameless)
   }
@@ -25,7 +25,7 @@ extension DeclaredEntity {
 
 /// The names of a class's key paths, cached.
 private struct KeyPathNames: @unchecked Sendable {
-  // Sendable: a dictionary never changed; its key paths are literals, whose components are constants.
+  // Sendable: the dictionary never changes; its key paths are literals, whose components are constants.
   private let names: [AnyKeyPath: String]
 
   subscript(keyPath: AnyKeyPath) -> String? { names[keyPath] }

@@ -1,11 +1,14 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The value of an attribute, for typed accessors. Neither throws nor traps. When the record cannot be loaded, the
-  /// accessor returns the type's default, the object becomes unavailable, and the context reports the error, for a record
-  /// deleted by other writers with ``ErrorCode/recordVanished``. Only a save that depends on the object is refused. An
-  /// assigned value that the attribute's type refuses is reported in the same way. Must be used where
-  /// the context may be used. The first access to a fault reads the store; other accesses cost some nanoseconds.
+  /// The value of an attribute, for typed accessors. Neither throws nor traps.
+  ///
+  /// When the record cannot be loaded, the accessor returns the attribute's or the type's default, the object becomes
+  /// unavailable, and the context reports the error in ``ManagedObjectContext/reportedErrors``:
+  /// ``ErrorCode/recordVanished`` for a record deleted by other writers. A later save throws only if it depends on the
+  /// object. An assignment of an invalid value is reported in the same way, and changes nothing.
+  ///
+  /// To be used inside the context. The first access to a fault reads the store; other accesses cost some nanoseconds.
   @inlinable public final subscript<Value>(key: AttributeKey<Value>) -> Value {
     get { Value(attributeValue: accessibleValue(of: key)) ?? fallback(for: key) }
     set { writeAccessible(newValue.attributeValue, of: key) }
@@ -16,8 +19,8 @@ extension ManagedObject {
     return Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
   }
 
-  /// Reports a value of another type than the accessor's. A value of the right type that the accessor cannot represent,
-  /// such as an unknown case of an enumeration, is replaced by the default without a report.
+  /// Reports a value whose type differs from the accessor's type. An accessor replaces a value of the right type that
+  /// it cannot represent, such as an unknown case of an enumeration, by the default without a report.
   @usableFromInline final func checkType(_ type: AttributeType, of key: PropertyKey) {
     let slot = key.slot(in: self)
     guard slot >= 0, case .attribute(let attribute) = entity.slots[slot], attribute.type.storage != type.storage,
@@ -30,8 +33,8 @@ extension ManagedObject {
           + "\(type.storage.rawValue)."))
   }
 
-  /// The value of an attribute for a non-throwing accessor. Null when the record cannot be loaded: the object becomes
-  /// unavailable and the context reports the error.
+  /// The value of an attribute for a non-throwing accessor. Null when the record cannot be loaded; the object then
+  /// becomes unavailable, and the context reports the error.
   @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
     check()
     let slot = key.slot(in: self)
@@ -82,7 +85,7 @@ extension ManagedObject {
     }
   }
 
-  /// A value in the form in which an attribute stores it.
+  /// Checks a value for an attribute, and returns it in its stored form.
   ///
   /// - Throws: ``ErrorCode/wrongType`` and ``ErrorCode/invalidValue``, with the attribute's name.
   final func checkedValue(_ value: AttributeValue, of attribute: AttributeDescription) throws -> AttributeValue {
@@ -119,7 +122,7 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The value of an attribute, or the identifier of the target of a to-one relationship. Loads a fault.
+  /// Returns the value of an attribute, or the identifier of the target of a to-one relationship. Loads a fault.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship,
   ///   ``ErrorCode/objectNotFound`` and ``ErrorCode/objectDeleted`` when the record cannot be loaded, and errors of the
@@ -129,9 +132,9 @@ extension ManagedObject {
     return try loadedValue(at: try slot(named: name))
   }
 
-  /// The value of an attribute as a Swift type.
+  /// Returns the value of an attribute as a Swift type. Loads a fault.
   ///
-  /// - Throws: Also ``ErrorCode/wrongType`` when the value is not of that type.
+  /// - Throws: As ``value(for:)``, and ``ErrorCode/wrongType`` when the value is of another type.
   public final func value<V: AttributeConvertible>(for name: String, as type: V.Type = V.self) throws -> V {
     let value = try value(for: name)
     guard let result = V(attributeValue: value) else {
@@ -143,7 +146,8 @@ extension ManagedObject {
     return result
   }
 
-  /// Sets an attribute; `nil` clears it. Loads a fault first.
+  /// Sets an attribute; `nil` clears it. Loads a fault first. To be called inside the context. The type of the value is
+  /// checked at once; the model's validation rules are checked at the next save.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``,
   ///   ``ErrorCode/objectDeleted``, and the errors of loading the record. A call that throws leaves the object
@@ -178,7 +182,9 @@ extension ManagedObject {
       try setTarget(try context.existingObject(with: id), of: relationship)
     default:
       throw CoherenceError(
-        .wrongType, "'\(entity.name).\(relationship.name)' is a relationship; a \(value.typeName) was given.")
+        .wrongType,
+        "'\(entity.name).\(relationship.name)' is a relationship and cannot have a value of type \(value.typeName); "
+          + "set the identifier of an object.")
     }
   }
 
@@ -193,7 +199,7 @@ extension ManagedObject {
   }
 
   /// Loads the record if the object is a fault. A fault of a fetched group loads up to 256 neighbours with the same
-  /// read.
+  /// read. To be called inside the context; the call waits for the store. Costs nothing for a loaded object.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist any more, and errors of the store.
   public final func load() throws {

@@ -5,8 +5,8 @@ extension ManagedObject {
   /// accessor reports a failure and returns the key's default.
   ///
   /// The object keeps the decoded value as long as the stored text stays the same, so that repeated reads compare the
-  /// text and decode nothing. A decoded instance of a class is the same instance at each read: a save ignores changes
-  /// of the instance, until it is assigned again. Each assignment encodes.
+  /// text and decode nothing. A decoded instance of a class is the same instance at each read. Changes inside the
+  /// instance are not saved until it is assigned again. Each assignment encodes.
   public final subscript<Value>(key: CodableKey<Value>) -> Value {
     get {
       let value = accessibleValue(of: key)
@@ -39,8 +39,8 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The value of a `codable` attribute or a composite, decoded. Each call decodes again. A ``CompositeValue`` is read
-  /// without JSON.
+  /// Returns the decoded value of a `codable` attribute or a composite; `nil` for a missing value. Loads a fault. Each
+  /// call decodes again. A ``CompositeValue`` is read without JSON. To be called inside the context.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
   public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {

@@ -1,29 +1,29 @@
 // The values before and after the unsaved changes.
 
 extension ManagedObject {
-  /// The value from before the unsaved changes: the value in the row that the changes are based on.
+  /// Returns the value from before the unsaved changes: the value in the row on which the changes are based.
   ///
-  /// Null for an inserted object. See ``committedValues(forKeys:)`` for the state that counts as committed.
+  /// Null for an inserted object. ``committedValues(forKeys:)`` describes the committed state.
   ///
   /// - Throws: As ``value(for:)``.
   public final func committedValue(for name: String) throws -> AttributeValue {
     check()
     let slot = try slot(named: name)
-    // First: `awakeFromFetch` may change the object.
+    // Loaded first, because `awakeFromFetch` may change the object.
     try loadRow()
     return try committedValue(at: slot)
   }
 
-  /// The values from before the unsaved changes, by name of property: the values of the row as the context last read
-  /// it, refreshed it, or merged it from a save of another context.
+  /// Returns the values from before the unsaved changes, by name of property: the values of the row as the context last
+  /// read it, refreshed it, or merged it from a save of another context.
   ///
   /// ```swift
   /// let former = try album.committedValues(forKeys: ["title", "year"])
   /// ```
   ///
-  /// The form of the values is that of ``changedValues()``: a to-one relationship has the identifier of its target, and
-  /// a to-many relationship is listed as null; ``committedObjectIDs(for:)`` returns its members. All values of an
-  /// inserted object are null, its defaults included. In a child context the values are those of the parent with the
+  /// The values have the form of ``changedValues()``: a to-one relationship has the identifier of its target, and a
+  /// to-many relationship is listed as null; ``committedObjectIDs(for:)`` returns its members. All values of an
+  /// inserted object are null, also its defaults. In a child context the values are the parent's values, with the
   /// parent's unsaved changes. The parts of composites have names such as `size.width`.
   ///
   /// To be called inside the context. Loads a fault; otherwise reads no store.
@@ -47,11 +47,11 @@ extension ManagedObject {
     return result
   }
 
-  /// The members of a to-many relationship from before the unsaved changes: in their order, or, if the relationship is
-  /// unordered, by identifier.
+  /// Returns the members of a to-many relationship from before the unsaved changes: in their order, or, if the
+  /// relationship is unordered, sorted by identifier.
   ///
-  /// Empty for an inserted object. Members whose delete is unsaved are among them. In a child context the members are
-  /// those of the parent. To be called inside the context. Reads the members if they are not loaded, as
+  /// Empty for an inserted object. The result contains members whose delete is not saved yet. In a child context the
+  /// members are the parent's members. To be called inside the context. Reads the members if they are not loaded, as
   /// ``objects(for:)`` does, and makes no object for an identifier without one.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for an attribute and a to-one relationship,
@@ -64,7 +64,9 @@ extension ManagedObject {
     return try memberList(of: relationship).ids
   }
 
-  /// The unsaved values by name of property. Changed to-many relationships are listed as null: see ``objects(for:)``.
+  /// Returns the unsaved values by name of property. Changed to-many relationships are listed as null: see
+  /// ``objects(for:)``. Loads nothing; the cost grows with the number of changed properties. To be called inside the
+  /// context.
   public final func changedValues() -> [String: AttributeValue] {
     check()
     guard let pending else { return [:] }
@@ -77,12 +79,12 @@ extension ManagedObject {
     return result
   }
 
-  /// Whether a stored property has an unsaved value that differs from the committed one; see
+  /// Whether a stored property has an unsaved value that differs from the committed value; see
   /// ``committedValues(forKeys:)``.
   ///
-  /// `false` for a property that was changed and changed back, for an unchanged object that is only deleted, and for
-  /// changes of properties that no store has: variables of the class, fetched properties, and the object's position in
-  /// ordered lists of other records. An inserted object has changed values as soon as a value was set in it.
+  /// `false` for a property changed back to its committed value, for an unchanged object marked for deletion, and for
+  /// changes of unstored properties: variables of the class, fetched properties, and the object's position in ordered
+  /// lists of other records. `true` for an inserted object with any assigned value.
   ///
   /// To be called inside the context. Loads nothing: a fault has no changes.
   public final var hasPersistentChangedValues: Bool {
@@ -103,13 +105,13 @@ extension ManagedObject {
 }
 
 extension PendingRecord {
-  /// The value that a slot had before the changes; null for a record without a state below them.
+  /// The value of a slot before the changes; null for an inserted record.
   fileprivate func committedValue(at slot: Int) -> AttributeValue { base?[slot] ?? .null }
 }
 
 extension MemberChanges {
-  /// Whether the members or their order differ from the list that the changes are based on. An order of a list that was
-  /// not read counts as different.
+  /// Whether the members or their order differ from the list on which the changes are based. The order of an unread
+  /// list counts as different.
   fileprivate var changesMembers: Bool {
     guard !isEmpty else { return false }
     guard order != nil, let ids = origin?.ids else { return true }

@@ -1,11 +1,10 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The value of a composite, for typed accessors. Neither throws nor traps, as the accessors of attributes. Reads the
-  /// parts from the row; nothing is encoded. Assigning sets all parts, or none when the model refuses a part.
+  /// The value of a composite, for typed accessors. Neither throws nor traps, like the accessors of attributes. Reads
+  /// the parts from the row without decoding. An assignment sets all parts, or no part when a part is invalid.
   ///
-  /// A composite that the model declares with its parts in another order than the type costs a lookup by name for each
-  /// part.
+  /// If the model declares the parts in another order than the type, an access costs a lookup by name for each part.
   public final subscript<Value>(key: CompositeKey<Value>) -> Value {
     get {
       check()
@@ -44,7 +43,8 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The value of a composite. Loads a fault.
+  /// Returns the value of a composite. Loads a fault. To be called inside the context. Looks the parts up by name,
+  /// unlike the typed accessor.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` when the composite has other parts than the type;
   ///   the errors of ``value(for:)`` for an unavailable record.

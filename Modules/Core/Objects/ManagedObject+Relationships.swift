@@ -1,8 +1,12 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: an unavailable target is
-  /// `nil`, and the context reports the error. Setting it also sets the inverse.
+  /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: an unavailable target reads as
+  /// `nil`, and the context reports the error in ``ManagedObjectContext/reportedErrors``. An assignment also changes
+  /// the inverse relationship.
+  ///
+  /// To be used inside the context. The first access to a fault reads the store. The target may be a fault, which its
+  /// own first access loads.
   public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
     get {
       check()
@@ -10,8 +14,7 @@ extension ManagedObject {
       if pending == nil, slot >= 0, let row, case .reference(let id) = row[slot],
         let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.kept.target(id) })
       {
-        // The object's class is mostly the target class itself, and that comparison is faster than a check for a
-        // subclass.
+        // The object's class is mostly the target class itself. This comparison is faster than a check for a subclass.
         return type(of: object) == Target.self ? unsafeDowncast(object, to: Target.self) : object as? Target
       }
       return slowTarget(of: key)
@@ -38,12 +41,17 @@ extension ManagedObject {
     }
   }
 
-  /// The members of a to-many relationship, for typed accessors. Setting them sets the inverses too.
+  /// The members of a to-many relationship, for typed accessors. Changes of the collection also change the inverse.
+  ///
+  /// To be used inside the context. The collection itself costs no read; ``ToMany`` lists the cost of its uses.
   public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> {
     ToMany(members: RelatedObjects(owner: self, key: key))
   }
 
-  /// The members of an ordered to-many relationship, for typed accessors. Setting them sets the inverses too.
+  /// The members of an ordered to-many relationship, for typed accessors. Changes of the collection also change the
+  /// inverse.
+  ///
+  /// To be used inside the context. The collection itself costs no read; ``OrderedToMany`` lists the cost of its uses.
   public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
     OrderedToMany(members: RelatedObjects(owner: self, key: key))
   }
@@ -52,22 +60,23 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The target of a to-one relationship; `nil` for none.
+  /// Returns the target of a to-one relationship; `nil` for no target. Loads this object if it is a fault. The target
+  /// may be a fault. To be called inside the context.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and what loading the
-  ///   record throws.
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and errors of loading
+  ///   the record.
   public final func object(for name: String) throws -> ManagedObject? { try target(of: try relationship(named: name)) }
 
   /// Sets a to-one relationship and its inverse.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the object is not of the destination, ``ErrorCode/wrongContext``,
-  ///   ``ErrorCode/objectDeleted``, ``ErrorCode/relationshipCrossesStores``, and what loading throws.
+  ///   ``ErrorCode/objectDeleted``, ``ErrorCode/relationshipCrossesStores``, and errors of loading the records.
   public final func setObject(_ object: ManagedObject?, for name: String) throws {
     try setTarget(object, of: try relationship(named: name))
   }
 
-  /// The members of a to-many relationship: in their order, or, if the relationship is unordered, by identifier.
-  /// Members are loaded in few reads; members whose records were deleted elsewhere are left out.
+  /// Returns the members of a to-many relationship: in their order, or, if the relationship is unordered, sorted by
+  /// identifier. Loads the members in few reads, and leaves members out whose records other writers deleted.
   ///
   /// - Throws: As ``object(for:)``.
   public final func objects(for name: String) throws -> [ManagedObject] {
@@ -91,9 +100,10 @@ extension ManagedObject {
   }
 
   /// Loads the targets and members of relationships, with few reads for each relationship, and retains them for the
-  /// unit of work. A path such as `tracks.artist` continues from the loaded objects.
+  /// unit of work. A path such as `tracks.artist` continues from the loaded objects. To be called inside the context;
+  /// the call waits for the store.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty``, and what loading throws.
+  /// - Throws: ``ErrorCode/unknownProperty``, and errors of loading the records.
   public final func load(relationships relationshipNames: [String]) throws {
     check()
     try loadRow()
@@ -115,7 +125,7 @@ extension ManagedObject {
     return try context.target(id, of: relationship, from: self)
   }
 
-  /// The object of an identifier that a relationship refers to.
+  /// The object of a target or member of a relationship.
   final func member(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> ManagedObject {
     guard let storage, let context = managedObjectContext else { return try unattached(id) }
     if let object = storage.registry.object(for: id) { return object }
@@ -166,24 +176,26 @@ extension ManagedObject {
     try object?.addRelated(self, of: inverse)
   }
 
-  /// A record with a new owner has no position in the new owner's list yet.
+  /// Clears the position of a record in its former owner's list, because it has no position in the new owner's list
+  /// yet.
   private final func clearPosition(after slot: Int) throws {
     guard slot + 1 < entity.slotCount, case .position = entity.slots[slot + 1] else { return }
     try write(.null, at: slot + 1)
   }
 
-  /// Adds an object to this side of a relationship. The object's own side is set already.
+  /// Adds an object to this side of a relationship. The caller has set the object's own side.
   final func addRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.recordID), at: slot) }
     try changeMembers(of: relationship, .add(object.recordID))
   }
 
-  /// Removes an object from this side of a relationship. The object's own side is cleared already.
+  /// Removes an object from this side of a relationship. The caller has cleared the object's own side.
   final func removeRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     try removeRelated(object.recordID, of: relationship)
   }
 
-  /// Removes a record from this side of a relationship. The record's own side is cleared already, or deleted with it.
+  /// Removes a record from this side of a relationship. The caller has cleared the record's own side, or deletes the
+  /// record.
   final func removeRelated(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot {
       guard try loadedValue(at: slot) == .reference(id) else { return }
@@ -193,7 +205,7 @@ extension ManagedObject {
     try changeMembers(of: relationship, .remove(id))
   }
 
-  /// Checks that an object may be related to this one.
+  /// Checks whether an object may become a target or member of a relationship of this object.
   private final func checkCanRelate(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
     guard object.entity.isKind(of: relationship.destination) else {
       throw CoherenceError(
@@ -216,7 +228,7 @@ extension ManagedObject {
         "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
     }
     object.check()
-    // Loads the record before any change, so that a missing record throws without a half-made change.
+    // The record is loaded before any change, so that a missing record throws before one side is changed.
     if relationship.inverse != nil { try object.loadRow() }
     if storage == nil { UninsertedGraph.connect(self, object) }
   }
@@ -225,18 +237,19 @@ extension ManagedObject {
 // MARK: - To many
 
 extension ManagedObject {
-  /// The identifiers of a to-many relationship's members: in their order, or saved ones by key and then unsaved ones.
+  /// The identifiers of a to-many relationship's members: in their order, or, if the relationship is unordered, saved
+  /// members by key, then unsaved members.
   final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     check()
     if flags.contains(.detached) { throw deletedError() }
     let ids = try changedMemberIDs(of: relationship)
-    // Without an inverse, no rule removes a deleted member from the list.
+    // Without an inverse, no delete rule removes a deleted member from the list.
     guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
   }
 
-  /// The members of the list below with this context's own changes applied. A list without an inverse still has members
-  /// that are marked for deletion.
+  /// The members from the store or the parent, with this context's own changes applied. In a relationship without an
+  /// inverse, the result contains members marked for deletion.
   final func changedMemberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     let list = try memberList(of: relationship)
     guard let changes = pending?.members[relationship], !changes.isEmpty else { return list.ids }
@@ -250,7 +263,7 @@ extension ManagedObject {
   /// The version of the state below the object's own changes; `nil` for a fault.
   final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
 
-  /// The loaded list of members below this context's own changes; `nil` if it is not loaded or out of date.
+  /// The loaded list of members from the store or the parent; `nil` if the list is not loaded or is out of date.
   final func loadedList(of relationship: RelationshipDescription) -> MemberList? {
     guard let list = collections?[relationship], list.generation == storage?.generation(of: relationship) ?? 0,
       !relationship.isOrdered || list.version == rowVersion
@@ -258,14 +271,15 @@ extension ManagedObject {
     return list
   }
 
-  /// The members below this context's own changes.
+  /// The members from the store or the parent, without this context's own changes. Loads the list.
   final func memberList(of relationship: RelationshipDescription) throws -> MemberList {
     // An ordered list belongs to a version of its owner's row. The row is read first, so that the list is never older
     // than the row.
     if relationship.isOrdered, storage != nil { try loadRow() }
     if let list = loadedList(of: relationship) { return list }
     var ids: [ManagedObjectID] = []
-    // From before the read: its end calls hooks, which may receive saves of other writers that outdate the list.
+    // Both numbers are read before the list: the end of the read calls hooks, during which saves of other writers may
+    // outdate the list.
     let version = rowVersion
     let current = storage?.generation(of: relationship) ?? 0
     if let context = managedObjectContext, pending?.kind != .inserted || context.parent != nil {
@@ -275,8 +289,8 @@ extension ManagedObject {
   }
 
   /// - Parameters:
-  ///   - version: The version of the row that the list belongs to; `nil` for the present one.
-  ///   - generation: The generation of the relationship's lists that the list belongs to; `nil` for the present one.
+  ///   - version: The version of the owner's row at the read of the list; `nil` for the present version.
+  ///   - generation: The generation of the relationship's lists at the read; `nil` for the present generation.
   @discardableResult
   final func setMemberList(
     _ ids: [ManagedObjectID], of relationship: RelationshipDescription, version: Int64? = nil,
@@ -306,7 +320,8 @@ extension ManagedObject {
     }
   }
 
-  /// The state of an ordered list that a change of a saved record is based on; `nil` if the record has it already.
+  /// The state of an ordered list on which the next change of a saved record is based; `nil` if the record has recorded
+  /// the state already.
   private final func listOrigin(of relationship: RelationshipDescription, _ record: PendingRecord) -> ListOrigin? {
     guard relationship.isOrdered, let base = record.base else { return nil }
     if let changes = record.members[relationship], !changes.isEmpty, changes.origin?.ids != nil { return nil }
@@ -316,8 +331,8 @@ extension ManagedObject {
     return ListOrigin(version: base.version, ids: list.ids)
   }
 
-  /// Raises the version of loaded ordered lists that a save did not change to the version that the save wrote. Lists of
-  /// older versions are not raised, because the changes in between are not known.
+  /// Raises the version of loaded ordered lists after a save that did not change them. Lists of older versions stay out
+  /// of date, because the changes in between are unknown.
   ///
   /// - Parameter changed: The relationships whose members the save changed.
   final func advanceLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
@@ -348,7 +363,7 @@ extension ManagedObject {
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
     guard object.storage === storage else { return }
-    // A record marked for deletion is not written to: its own side is deleted with it.
+    // A record marked for deletion is not changed any more: its own side is deleted with it.
     let isDeleted = object.pending?.kind == .deleted
     if !isDeleted, let slot = relationship.inverse?.slot, object.entity.isKind(of: relationship.destination) {
       guard try object.loadedValue(at: slot) == .reference(recordID) else { return }
@@ -367,7 +382,7 @@ extension ManagedObject {
     for object in objects { try checkCanRelate(object, to: relationship) }
     let wanted = Set(objects.map(\.recordID))
     let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
-    // Loads the removed members in bulk, before their inverses are cleared.
+    // The removed members are loaded together, before their inverses are cleared.
     let former = surplus.isEmpty ? [] : try members(of: relationship)
     defer { withExtendedLifetime(former) {} }
     for id in surplus {

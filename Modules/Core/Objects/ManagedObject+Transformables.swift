@@ -28,11 +28,12 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The value of a transformable attribute, made by the registered transformer; `nil` for no value. Loads a fault.
+  /// Returns the value of a transformable attribute, made by the registered transformer; `nil` for no value. Loads a
+  /// fault.
   ///
   /// - Throws: ``ErrorCode/unknownTransformer`` for a name that ``AttributeTransformers`` does not have;
-  ///   ``ErrorCode/wrongType`` when the transformer refuses the data or has values of another type, and for an attribute
-  ///   of another kind; as ``value(for:)`` otherwise.
+  ///   ``ErrorCode/wrongType`` when the transformer refuses the data or has values of another type, and for an
+  ///   attribute of another kind; as ``value(for:)`` otherwise.
   public final func transformed<Value>(for name: String, as type: Value.Type = Value.self) throws -> Value? {
     let transformer = try transformer(named: name)
     guard case .data(let data) = try value(for: name) else { return nil }
@@ -50,7 +51,8 @@ extension ManagedObject {
 
   /// Sets a transformable attribute by the registered transformer; `nil` clears it. Loads a fault first.
   ///
-  /// - Throws: As ``transformed(for:as:)``, and as ``setValue(_:for:)``. A call that throws leaves the object unchanged.
+  /// - Throws: As ``transformed(for:as:)``, and as ``setValue(_:for:)``. A call that throws leaves the object
+  ///   unchanged.
   public final func setTransformed<Value>(_ value: Value?, for name: String) throws {
     let transformer = try transformer(named: name)
     guard let value else { return try setAttributeValue(.null, for: name) }

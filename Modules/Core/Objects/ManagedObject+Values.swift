@@ -24,7 +24,7 @@ extension ManagedObject {
     storage?.context?.report(report, for: self, losesChange: losesChange)
   }
 
-  /// The report of an accessor that met a record deleted by other writers; `nil` for another failure.
+  /// The report of an accessor's failure caused by another writer's delete; `nil` for another failure.
   private final func vanishedRecord(_ error: any Error, _ outcome: String) -> CoherenceError? {
     guard let cause = error as? CoherenceError else { return nil }
     let isDeletedElsewhere = cause.objectIDs == [recordID] && flags.isSuperset(of: [.detached, .deleted])
@@ -39,7 +39,7 @@ extension ManagedObject {
     return report
   }
 
-  /// Reports a target of a relationship whose record other writers deleted.
+  /// Reports that another writer deleted the target of a relationship.
   final func reportVanishedTarget(_ cause: CoherenceError, of relationship: String) {
     var report = CoherenceError(
       .recordVanished,
@@ -68,9 +68,9 @@ extension ManagedObject {
 
   /// The record of unsaved changes, made by the first change.
   ///
-  /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
+  /// - Throws: ``ErrorCode/objectDeleted``, and errors of loading the record.
   final func changeable() throws -> PendingRecord {
-    // First: `awakeFromFetch` may change or delete the object.
+    // Loaded first, because `awakeFromFetch` may change or delete the object.
     if pending == nil, row == nil, storage != nil, !flags.contains(.detached) { try loadRow() }
     if let pending {
       guard pending.kind != .deleted else { throw deletedError() }
@@ -85,7 +85,7 @@ extension ManagedObject {
     return record
   }
 
-  /// Writes a slot's value, which is checked already.
+  /// Writes a checked value into a slot.
   final func write(_ value: AttributeValue, at slot: Int) throws {
     check()
     if pending == nil, try loadedValue(at: slot) == value { return }
@@ -104,13 +104,13 @@ extension ManagedObject {
 extension ManagedObject {
   /// The value of a slot.
   ///
-  /// - Throws: What loading the record throws.
+  /// - Throws: Errors of loading the record.
   package final func value(at slot: Int) throws -> AttributeValue {
     check()
     return try loadedValue(at: slot)
   }
 
-  /// Sets the attribute in a slot to a value that its type has checked.
+  /// Sets the attribute in a slot to a checked value.
   ///
   /// - Throws: As ``setAttributeValue(_:for:)``.
   package final func setCheckedValue(_ value: AttributeValue, at slot: Int) throws { try write(value, at: slot) }

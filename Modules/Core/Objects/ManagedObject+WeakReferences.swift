@@ -1,7 +1,7 @@
-// The objects that weak references lead to.
+// Access to the objects of weak references.
 
 extension ManagedObject {
-  /// The object that a weak reference of this object leads to, loaded. Neither throws nor traps.
+  /// Returns the loaded object of a weak reference. Neither throws nor traps.
   ///
   /// `nil` for a missing reference, for a record deleted in this context, for a dangling reference, whose record does
   /// not exist, and while the store of the record is detached. A dangling reference is reported with
@@ -9,13 +9,13 @@ extension ManagedObject {
   /// ``ManagedObjectContext/reportedErrors``; both leave the object available, and a later call tries again. A record
   /// of another class is reported with ``ErrorCode/wrongType``.
   ///
-  /// The records of the objects that came with the same fetch are read together, so that a loop over fetched objects
-  /// sends few statements. A request prefetches them by the name of the attribute, as a relationship.
+  /// The references of objects from the same fetch are read together, so that a loop over fetched objects sends few
+  /// statements. A request prefetches the objects by the name of the attribute, like the targets of a relationship.
   public final func referencedObject<Target>(for key: AttributeKey<WeakReference<Target>?>) -> Target? {
     referencedObject(of: key, as: Target.self)
   }
 
-  /// The object that a required weak reference leads to. As for an optional one.
+  /// Returns the loaded object of a required weak reference, like the form for an optional reference.
   public final func referencedObject<Target>(for key: AttributeKey<WeakReference<Target>>) -> Target? {
     referencedObject(of: key, as: Target.self)
   }
@@ -52,11 +52,11 @@ extension ManagedObject {
     managedObjectContext?.report(report, for: self, losesChange: false)
   }
 
-  /// The object that a weak reference of this object leads to, loaded; `nil` for a missing reference, for a record
-  /// deleted in this context, and for a dangling reference. The throwing form of the accessor, by name.
+  /// Returns the loaded object of a weak reference; `nil` for a missing reference, for a record deleted in this
+  /// context, and for a dangling reference. The throwing form of the accessor, by name.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for another attribute;
-  ///   ``ErrorCode/storeDetached`` while the store of the record is not attached; and what loading throws.
+  ///   ``ErrorCode/storeDetached`` while the store of the record is not attached; errors of loading the record.
   public final func referencedObject(for name: String) throws -> ManagedObject? {
     guard let object = try referenced(by: try weakReference(named: name))?.object, !object.isDeleted else { return nil }
     return object
@@ -65,7 +65,7 @@ extension ManagedObject {
   /// Sets a weak reference by name.
   ///
   /// - Throws: As ``WeakReference/init(to:)`` and ``setValue(_:for:)``; ``ErrorCode/wrongType`` for another attribute,
-  ///   and for an object that is not of the attribute's entity.
+  ///   and for an object of another entity than the attribute's.
   public final func setReferencedObject(_ object: ManagedObject?, for name: String) throws {
     let attribute = try weakReference(named: name)
     guard let object else { return try setAttributeValue(.null, for: name) }
@@ -83,7 +83,8 @@ extension ManagedObject {
     return attribute
   }
 
-  /// The object of a reference, loaded, and `nil` for a missing record; `nil` for a missing reference.
+  /// The loaded object of a reference, `nil` for a missing record, and the record's identity; `nil` for a missing
+  /// reference.
   private final func referenced(
     by attribute: AttributeDescription
   ) throws -> (object: ManagedObject?, id: StoredObjectID)? {
@@ -93,7 +94,7 @@ extension ManagedObject {
     return (try context.referencedObject(id, at: attribute.slot, of: self), id)
   }
 
-  /// The identity of the object's record, with a permanent identifier that an inserted object gets if it has none.
+  /// The identity of the object's record. An inserted object gets a permanent identifier if it has none.
   final func permanentStoredID() throws -> StoredObjectID {
     check()
     if flags.contains(.detached) || pending?.kind == .deleted { throw deletedError() }
@@ -103,14 +104,14 @@ extension ManagedObject {
 }
 
 extension DeclaredEntity {
-  /// The object that a weak reference of this object leads to, loaded; `nil` for a missing and for a dangling reference.
+  /// Returns the loaded object of a weak reference; `nil` for a missing and for a dangling reference.
   public func referencedObject<Target>(
     for attribute: KeyPath<Properties, AttributeKey<WeakReference<Target>?>>
   ) -> Target? {
     referencedObject(for: Properties.table[keyPath: attribute])
   }
 
-  /// The object that a required weak reference leads to.
+  /// Returns the loaded object of a required weak reference; `nil` for a dangling reference.
   public func referencedObject<Target>(
     for attribute: KeyPath<Properties, AttributeKey<WeakReference<Target>>>
   ) -> Target? {

@@ -2,24 +2,25 @@ import Synchronization
 
 /// A record, as an object of one context.
 ///
-/// A context has one instance for each record. The object has the record's shared row and, once changed, its own
-/// unsaved values. An object without a row is a *fault*: its first access loads the row.
+/// A context has at most one object for each record. The object has the record's shared row and, once changed, its own
+/// unsaved values. An object without a row is a *fault*: the first access to a value loads the row.
 ///
-/// Objects may be used only where their context may be used; every access checks this rule, in release builds too. The
-/// ``objectID`` may be passed to any thread. An object without a context belongs to the thread that made it.
+/// Objects may only be used inside their context. Every access checks this rule, and ends the process with a sentence
+/// after a misuse, in release builds too. The ``objectID`` may be passed to any thread. An object without a context
+/// belongs to the thread that made it.
 ///
 /// Subclasses add accessors, not state: see ``AttributeKey``.
 open class ManagedObject {
   /// The record's entity.
   public final var entity: EntityDescription { unmanagedEntity.takeUnretainedValue() }
-  // Safety of `Unmanaged`: entities live as long as the process; the other references are used while the object keeps their
-  // targets.
+  // Safety of `Unmanaged`: entities live as long as the process; the other references are used while the object keeps
+  // their targets.
   final let unmanagedEntity: Unmanaged<EntityDescription>
   /// The entity's token, stored here for the fast lookup of property keys.
   final let entityToken: UInt32
   /// The number of the object's ``FetchGroup``; zero for none.
   final var groupNumber: UInt32
-  // Safety of `@exclusivity(unchecked)`: confinement is checked at every access; the runtime's own check of overlapping
+  // Safety of `@exclusivity(unchecked)`: every access checks the confinement; the runtime's own check of overlapping
   // access would cost as much again.
   @exclusivity(unchecked) final var recordID: ManagedObjectID
   /// Set once, before the object is shared, so that any thread may read it.
@@ -44,7 +45,7 @@ open class ManagedObject {
     static let deleted = Flags(rawValue: 8)
     /// An accessor could not load the object.
     static let unavailable = Flags(rawValue: 2)
-    /// The temporary identifier was handed out.
+    /// A user of the object may know its temporary identifier.
     static let temporaryIDExposed = Flags(rawValue: 4)
     /// A load did not find the record.
     static let missing = Flags(rawValue: 16)
@@ -56,7 +57,7 @@ open class ManagedObject {
     static let preparingDeletion = Flags(rawValue: 128)
   }
 
-  /// Makes an object for the framework. Subclasses inherit it; user code does not call it.
+  /// Makes an object for the framework. Subclasses inherit this initializer; users do not call it.
   public required init(_ birth: ObjectBirth) {
     unmanagedEntity = birth.entity
     entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }
@@ -69,8 +70,8 @@ open class ManagedObject {
 
   /// Makes a new object with the model's default values.
   ///
-  /// - Parameter context: The context to insert the object into; `nil` for an object without a context, which can be
-  ///   given values and inserted later.
+  /// - Parameter context: The context to insert the object into; `nil` for an object without a context, which can get
+  ///   values now and be inserted later.
   /// - Precondition: The entity is not abstract, and this class is the entity's class or an ancestor of it.
   public convenience init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
     Misuse.check(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
@@ -84,7 +85,7 @@ open class ManagedObject {
     context?.insert(self)
   }
 
-  /// Makes a new object of the entity that this class stands for, and inserts it.
+  /// Makes a new object of this class's entity, and inserts it.
   ///
   /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class;
   ///   ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
@@ -106,10 +107,10 @@ open class ManagedObject {
 
   // MARK: Hooks
 
-  /// The hooks of deletes that the class overrides; see ``DeletionHooks``.
+  /// The deletion hooks that the class overrides; see ``DeletionHooks``.
   ///
-  /// A class that overrides none of ``prepareForDeletion()``, ``validateForDelete()`` and ``didSave()`` declares it here,
-  /// so that cascades delete its records without objects. Asked once for each entity.
+  /// A class that overrides none of ``prepareForDeletion()``, ``validateForDelete()`` and ``didSave()`` declares this
+  /// here, so that cascades delete its records without objects. Read once for each entity.
   open class var deletionHooks: DeletionHooks { DeletionHooks(of: ManagedObject.self, overriding: []) }
 
   /// Sets the values of a new object that no literal expresses, such as the present date.
@@ -129,24 +130,24 @@ open class ManagedObject {
   /// prefetch, or by a merge of another save. Override it to fill stored variables that depend on the values.
   ///
   /// Called once for each load, before the call that loads returns. A newer row for an object with values is no load.
-  /// The override may read, fetch and change objects; its changes are unsaved changes. An object that the override
-  /// loads is called after the override returned. A ``ManagedObjectContext/save()`` in the override throws
+  /// The override may read, fetch and change objects; its changes are unsaved changes. The hook of an object loaded by
+  /// the override is called after the override has returned. A ``ManagedObjectContext/save()`` in the override throws
   /// ``ErrorCode/illegalState``.
   open func awakeFromFetch() {}
 
   /// Called in the context once in each save, before the object is validated and saved. Overrides may insert, change
-  /// and delete objects; objects changed that way are called too. Not called for objects marked for deletion, nor for
-  /// an object whose only unsaved change is its position in an ordered relationship. A
+  /// and delete objects; the hook of objects changed by an override is called too. Not called for objects marked for
+  /// deletion, and for an object whose only unsaved change is its position in an ordered relationship. A
   /// ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``.
   open func willSave() {}
 
   /// Called in the context after a save has written the object's insert, change or delete, before
-  /// ``ManagedObjectContext/save()`` returns. ``isDeleted`` tells a delete; the object has no values then.
+  /// ``ManagedObjectContext/save()`` returns. After a delete, ``isDeleted`` is true, and the object has no values.
   ///
   /// Called once in each save, after all stores have committed and other contexts have been notified. When one of
-  /// several stores fails, the objects of the committed stores are called. The save of a child context calls the
-  /// child's objects; the parent's objects are called when the parent saves. Changes by the override are unsaved
-  /// changes, and a ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``.
+  /// several stores fails, the save calls the hook of the committed stores' objects. The save of a child context calls
+  /// the hook of the child's objects, and the parent's save of the parent's objects. Changes by the override are
+  /// unsaved changes, and a ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``.
   open func didSave() {}
 
   /// Called in the context before an inserted object is saved, after the model's own rules were checked.
@@ -164,7 +165,7 @@ open class ManagedObject {
   open func validateForUpdate() throws {}
 
   /// Called in the context before the delete of an object is saved, after the delete rules were applied. Otherwise as
-  /// ``validateForInsert()``. Not called for an object that was never saved.
+  /// ``validateForInsert()``. Not called for a never saved object.
   ///
   /// - Throws: Anything, as ``validateForInsert()``. The object stays marked for deletion.
   open func validateForDelete() throws {}
@@ -175,8 +176,8 @@ open class ManagedObject {
   ///
   /// Called once for each delete. Deletes of the object in the override have no effect, because the object is about to
   /// be deleted. A ``ManagedObjectContext/save()`` in the override throws ``ErrorCode/illegalState``. Not called for
-  /// batch deletes, for deletes that other contexts saved, for a parent's object that a child's save deletes, nor for
-  /// records that a cascade deletes without an object, because ``deletionHooks`` leaves the hook out.
+  /// batch deletes, for deletes that other contexts saved, for a parent's object that a child's save deletes, and for
+  /// records that a cascade deletes without an object, because ``deletionHooks`` excludes the hook.
   open func prepareForDeletion() {}
 
   /// Called in the context before a saved object loses its loaded values: by a refresh, a rollback, a reset, the
@@ -184,7 +185,7 @@ open class ManagedObject {
   /// the values.
   ///
   /// The values can still be read. Changes by the override are dropped with the object's other changes. Not called when
-  /// an object is released, which is the subject of `deinit`, when its delete was saved, or for inserted objects.
+  /// an object is released, when its delete was saved, and for inserted objects. Use `deinit` for a released object.
   open func willTurnIntoFault() {}
 
   /// Called in the context after a saved object has lost its loaded values, once for each
@@ -192,14 +193,14 @@ open class ManagedObject {
   open func didTurnIntoFault() {}
 }
 
-/// The parts that the framework makes an object from. Passed through by initialisers of subclasses.
+/// The framework's arguments for making an object. Initializers of subclasses pass them on.
 public struct ObjectBirth {
   // Descriptions live as long as the process.
   let entity: Unmanaged<EntityDescription>
   let id: ManagedObjectID
   let storage: ContextStorage?
   let row: Row?
-  /// The number of the ``FetchGroup`` that the record came with, and its place there.
+  /// The number of the record's ``FetchGroup``, and the index in the group.
   let group: UInt32
   let index: UInt32
 
@@ -219,17 +220,17 @@ public struct ObjectBirth {
 // MARK: - State
 
 extension ManagedObject {
-  /// The record's identity: temporary until the record is saved or ``ManagedObjectContext/obtainPermanentIDs(for:)``
-  /// was called. Must be asked in the context; the identifier itself may be passed to any thread.
+  /// The record's identity: temporary until the record is saved or ``ManagedObjectContext/obtainPermanentIDs(for:)`` is
+  /// called. To be read inside the context; the identifier itself may be passed to any thread.
   public final var objectID: ManagedObjectID {
     check()
     if recordID.isTemporaryID { flags.insert(.temporaryIDExposed) }
     return recordID
   }
 
-  /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, after the context was
-  /// reset, and after the object's record became a stored one of which the context has another object, see
-  /// ``MergePolicy``. May be asked from any thread.
+  /// The context of the object; `nil` before the object is inserted, after its delete was saved, and after the context
+  /// was reset. Also `nil` after an inserted record became a stored record of which the context has another object, see
+  /// ``MergePolicy``. May be read on any thread.
   public final var managedObjectContext: ManagedObjectContext? {
     flags.contains(.detached) ? nil : storage?.context
   }
@@ -251,7 +252,7 @@ extension ManagedObject {
     check()
     return storage != nil && pending?.kind == .inserted
   }
-  /// Whether the object is a saved one with unsaved changes, and is not marked for deletion.
+  /// Whether the object is saved and has unsaved changes, and is not marked for deletion.
   public final var isUpdated: Bool { hasChanges && pending?.kind == .updated }
   /// Whether the object is marked for deletion, or its record was deleted.
   public final var isDeleted: Bool {
@@ -268,8 +269,8 @@ extension ManagedObject {
     check()
     return flags.contains(.unavailable)
   }
-  /// The version of the row that the object shows: 1 after the first save, raised by each save that changes the record.
-  /// Zero for an object never saved.
+  /// The version of the row on which the object is based: 1 after the first save, raised by each save that changes the
+  /// record. Zero for a never saved object, and for a fault.
   public final var version: Int64 {
     check()
     return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0
@@ -285,32 +286,34 @@ extension ManagedObject {
     "\(self) of the \(storage?.context?.label ?? "context that is gone")"
   }
 
-  // For code that runs for every attribute: the storage, the changes and the row stay alive during it, so that
-  // reference counting, which would cost more than the work itself, is left out.
+  // References without reference counting, for code that runs for every attribute. The object retains their targets
+  // during that code, and the counting would cost more than the code itself.
 
   @inline(__always) final var unmanagedStorage: Unmanaged<ContextStorage>? { storage.map(Unmanaged.passUnretained) }
   @inline(__always) final var unmanagedPending: Unmanaged<PendingRecord>? { pending.map(Unmanaged.passUnretained) }
 
-  /// The store that has, or will have, the record.
+  /// The store of the record, or the store assigned to an unsaved record; `nil` for an unsaved record without an
+  /// assigned store.
   final var storeIdentifier: StoreIdentifier? { recordID.storeIdentifier ?? pending?.assignedStore }
 }
 
-// An object stays in its context. The conformance is declared unavailable, so that the compiler refuses an object that
-// leaves the context, and that no other module can declare the conformance.
+// An object must stay inside its context. The unavailable conformance makes the compiler refuse an object that leaves
+// the context, and keeps other modules from declaring the conformance.
 @available(*, unavailable)
 extension ManagedObject: Sendable {}
 
 extension ManagedObject: Hashable {
   /// Objects are equal when they are one instance.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// Hashes the identity of the instance.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension ManagedObject: CustomStringConvertible {
-  /// The entity and identifier; never values. May be asked from any thread.
+  /// The entity and the identifier, without values. May be read on any thread.
   public var description: String { "<\(entity.name): \(describedID)>" }
 
-  /// The identifier, read under the registry's lock: a save may be replacing it.
+  /// The identifier. On other threads it is read under the registry's lock, because a save may be replacing it.
   private final var describedID: ManagedObjectID {
     guard let storage, !storage.confinement.isInside else { return recordID }
     return storage.registry.id(of: self)

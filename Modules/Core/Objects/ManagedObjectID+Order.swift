@@ -1,6 +1,6 @@
 extension ManagedObjectID {
-  /// The order of otherwise equal records: saved ones by key, then unsaved ones in order of insertion. A strict order of all
-  /// identifiers.
+  /// Orders otherwise equal records: saved records by key, then unsaved records in the order of insertion. A strict
+  /// order of all identifiers.
   static func precedes(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
     if left.isTemporaryID != right.isTemporaryID { return right.isTemporaryID }
     if left.key != right.key { return left.key < right.key }

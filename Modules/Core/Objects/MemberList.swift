@@ -1,9 +1,9 @@
 /// The members of a to-many relationship in the store, or in the parent context.
 final class MemberList {
   let ids: [ManagedObjectID]
-  /// The generation of the relationship at which the list was loaded: see ``ContextStorage/generations``.
+  /// The generation of the relationship at the load of the list: see ``ContextStorage/generations``.
   let generation: Int
-  /// The version of the owner's row that the list belongs to.
+  /// The version of the owner's row at the load of the list.
   var version: Int64?
   /// The members with the context's own changes applied. Made on demand, and dropped with each change.
   var effective: [ManagedObjectID]?

@@ -1,17 +1,17 @@
-/// The values that an object keeps beside its row: lists of members, and decoded values. Dropped when the object takes
-/// another row. One object for both, because most objects have none of them.
+/// The values that an object keeps beside its row: lists of members, decoded values, and results of fetched properties.
+/// Dropped when the row changes. A separate object, because most objects have no such values.
 final class ObjectCaches {
   /// The lists of members by relationship; `nil` for none.
   var lists: [RelationshipDescription: MemberList]?
   /// The last decoded values of `codable` attributes, by slot.
   var decoded: [Int: AnyDecodedValue] = [:]
-  /// The records of fetched properties that were fetched, by the name or the key of the property.
+  /// The fetched records of fetched properties, by the name or the key of the property.
   var fetched: [AnyHashable: [ManagedObjectID]] = [:]
 }
 
 /// A decoded value of any type.
 class AnyDecodedValue {
-  /// The stored text that the value was decoded from.
+  /// The stored text from which the value was decoded.
   final let text: String
 
   init(text: String) { self.text = text }
@@ -32,7 +32,7 @@ extension ManagedObject {
   final var collections: [RelationshipDescription: MemberList]? {
     get { caches?.lists }
     _modify {
-      // Taken out of the cache for the change, so that the dictionary is not copied.
+      // The dictionary leaves the cache during the change, so that it is not copied.
       var lists = caches?.lists
       caches?.lists = nil
       defer {

@@ -1,5 +1,4 @@
-/// The members of an ordered to-many relationship, loaded on first access. May be used where the owner's context may be
-/// used.
+/// The members of an ordered to-many relationship, loaded on first access. To be used inside the owner's context.
 ///
 /// Like all accessors the collection neither throws nor traps. When members cannot be loaded, it is empty, the owner
 /// becomes unavailable, and the context reports the error.
@@ -9,10 +8,12 @@
 public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   let members: RelatedObjects<Element>
 
+  /// Zero.
   public var startIndex: Int { 0 }
+  /// The number of members in the list. Loads the list.
   public var endIndex: Int { members.listCount }
-  /// The number of members. Inside of `perform`, does not load the members. Elsewhere, positions could change before they
-  /// are used, so that the list is loaded.
+  /// The number of members. Inside of `perform`, does not load the members. Outside, the list is loaded, because the
+  /// members could change before a position is used.
   public var count: Int { members.count }
   /// Whether the list has no members. Does not load the members.
   public var isEmpty: Bool { members.isEmpty }
@@ -28,19 +29,20 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// The members in their order, loaded in few reads. Members whose records do not exist any more are left out.
   public func makeIterator() -> AnyIterator<Element> { AnyIterator(members.objects.makeIterator()) }
 
-  /// Zero. The number of members that an iteration yields is known only after their rows are loaded, and `count` does
-  /// not load them.
+  /// Zero. An iteration leaves missing members out, so that the number of its elements is unknown before the rows are
+  /// loaded.
   public var underestimatedCount: Int { 0 }
 
-  /// The members that an iteration yields, for `Array` and `sorted`.
+  /// The elements of an iteration, for `Array` and `sorted`.
   public func _copyToContiguousArray() -> ContiguousArray<Element> { ContiguousArray(members.objects) }
 
-  /// The results of a closure for the members that an iteration yields.
+  /// Returns the results of a closure for the elements of an iteration.
   public func map<T, E: Error>(_ transform: (Element) throws(E) -> T) throws(E) -> [T] {
     try members.objects.map(transform)
   }
 
-  /// Whether an object is a member. Loads no list of all members, unless a unit of work asks more than a few times.
+  /// Returns whether an object is a member. Loads the list of all members only after more than a few calls in a unit of
+  /// work.
   public func contains(_ object: Element) -> Bool { members.contains(object) }
 
   /// Adds an object at the end and sets its inverse. A member keeps its position.
@@ -92,6 +94,6 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
 
   /// Loads the members and their rows, in few reads.
   ///
-  /// - Throws: Errors of the store, and ``ErrorCode/objectNotFound`` when the owner is gone.
+  /// - Throws: Errors of the store, and ``ErrorCode/objectNotFound`` when the owner's record does not exist any more.
   public func load() throws { try members.load() }
 }

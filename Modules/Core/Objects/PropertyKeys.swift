@@ -11,16 +11,21 @@ import Synchronization
 ///   }
 /// }
 /// ```
-/// A key remembers the slot in the hierarchies that it was used with, so that an access costs one or two comparisons,
-/// for objects of different subentities too. May be shared between threads.
+/// A key remembers the property's slot in the last two hierarchies of entities, so that an access costs one or two
+/// comparisons, for objects of different subentities too. May be shared between threads.
 public final class AttributeKey<Value: AttributeConvertible>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 }
 
-/// Names a to-one relationship for a typed accessor. Finds the relationship as fast as an ``AttributeKey`` its attribute.
+/// Names a to-one relationship for a typed accessor. Finds the relationship as fast as an ``AttributeKey`` its
+/// attribute.
 public final class ToOneKey<Target: ManagedObject>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 
   override func location(in entity: EntityDescription) -> Location? {
@@ -32,27 +37,31 @@ public final class ToOneKey<Target: ManagedObject>: PropertyKey, @unchecked Send
 /// Names an unordered to-many relationship for a typed accessor. Finds the relationship as fast as an ``AttributeKey``
 /// its attribute.
 public final class ToManyKey<Target: ManagedObject>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 
   override func location(in entity: EntityDescription) -> Location? { Location(toMany: name, in: entity) }
 }
 
-/// Names an ordered to-many relationship for a typed accessor. Finds the relationship as fast as an ``AttributeKey`` its
-/// attribute.
+/// Names an ordered to-many relationship for a typed accessor. Finds the relationship as fast as an ``AttributeKey``
+/// its attribute.
 public final class OrderedToManyKey<Target: ManagedObject>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 
   override func location(in entity: EntityDescription) -> Location? { Location(toMany: name, in: entity) }
 }
 
-/// A property's name, with its index in the last two hierarchies of entities that it was looked up in.
+/// A property's name, with the property's index in the last two hierarchies of entities looked up.
 ///
 /// The index is the slot of an attribute, a composite or a to-one relationship, and the index among the relationships
 /// of the entity for a to-many relationship.
 public class PropertyKey: @unchecked Sendable {
-  // Sendable: constants and atomics; the class is not final for its generic subclasses only.
+  // Sendable: all properties are constants or atomics; the class is not final only because of its generic subclasses.
   //
   // A word of the cache states: "the property has this index in every entity whose token is in this range". The
   // statement stays true as long as the process:
@@ -62,9 +71,10 @@ public class PropertyKey: @unchecked Sendable {
   //   same index in each of these entities. Descriptions never change.
   // A word is loaded and stored as a whole, and is complete in itself. So relaxed loads and stores suffice: a thread
   // that loads an old word, or overwrites the word of another thread, costs a lookup and never sees a wrong index.
+  /// The name of the property in the model.
   public final let name: String
   private final let first = Atomic<UInt64>(0)
-  /// The word that `first` had before. Programs with two models use the same keys with both.
+  /// The former word of `first`, for programs that use the same keys with two models.
   private final let second = Atomic<UInt64>(0)
 
   init(_ name: String) { self.name = name }

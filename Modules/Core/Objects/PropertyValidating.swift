@@ -1,8 +1,8 @@
-/// A class of objects with validation rules in code for single properties.
+/// A class of objects with coded validation rules for single properties.
 ///
-/// A save calls the rule once for each value to be saved: each attribute and to-one relationship of an inserted object,
-/// and the changed ones of a changed object. A failure has the name of its property. Classes without the conformance pay
-/// nothing.
+/// A save calls the rule once for each value to save: for each attribute and to-one relationship of an inserted object,
+/// and for each changed property of a changed object. A failure has the name of its property. A class without the
+/// conformance costs nothing.
 ///
 /// ```swift
 /// final class Account: ManagedObject, PropertyValidating {
@@ -14,7 +14,7 @@
 public protocol PropertyValidating: ManagedObject {
   /// Checks a value of a property. Called in the context, after the model's own rules and before
   /// ``ManagedObject/validateForInsert()`` and ``ManagedObject/validateForUpdate()``. User interfaces may call it for a
-  /// value that is not assigned yet.
+  /// value before its assignment.
   ///
   /// - Parameters:
   ///   - value: The value in its stored form; null for no value, the identifier of the target for a relationship.

@@ -8,7 +8,7 @@ public protocol RecordIdentifiable: Identifiable {
 }
 
 extension RecordIdentifiable {
-  /// The record's identity, the same as ``objectID``. It changes once, at the save of a new object. Must be asked in the
+  /// The record's identity, equal to ``objectID``. It changes once, at the save of a new object. To be read inside the
   /// context.
   public var id: ManagedObjectID { objectID }
 }

@@ -1,5 +1,5 @@
-/// The members of a to-many relationship of an object, for the collections that accessors return. A failure is reported
-/// on the context, as by all accessors, and a fallback is returned.
+/// The members of an object's to-many relationship, for the collections ``ToMany`` and ``OrderedToMany``. After a
+/// failure, the owner's context reports the error, and the operation returns a fallback.
 struct RelatedObjects<Element: ManagedObject> {
   let owner: ManagedObject
   let key: PropertyKey
@@ -16,7 +16,7 @@ struct RelatedObjects<Element: ManagedObject> {
 
   /// The relationship.
   var relationship: RelationshipDescription { get throws { try owner.toMany(key) } }
-  /// The name of the entity that the relationship leads to.
+  /// The name of the relationship's destination.
   var destinationName: String { (try? relationship.destination.name) ?? name }
 
   /// The number of members, without a list of them.
@@ -43,11 +43,13 @@ struct RelatedObjects<Element: ManagedObject> {
     }
   }
 
+  /// Returns the identifier at a position.
+  ///
   /// - Precondition: The list has such a position.
   func identifier(at position: Int, in ids: [ManagedObjectID]) -> ManagedObjectID {
     Misuse.check(
       ids.indices.contains(position),
-      "'\(name)' of \(owner) has no member at \(position): there are \(ids.count), counted from zero.")
+      "'\(name)' of \(owner) has no member at \(position): its \(ids.count) member(s) have positions from zero.")
     return ids[position]
   }
 

@@ -7,9 +7,12 @@
 ///   set { self[Self.colorKey] = newValue }
 /// }
 /// ```
-/// The model names the transformer of the attribute, and ``AttributeTransformers`` has it. May be shared between threads.
+/// The model names the transformer of the attribute, which is registered in ``AttributeTransformers``. May be shared
+/// between threads.
 public final class TransformableKey<Value>: PropertyKey, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: the superclass is, and this class adds no property.
+
+  /// Makes a key for the property of a name.
   public override init(_ name: String) { super.init(name) }
 
   override func location(in entity: EntityDescription) -> Location? {

@@ -1,7 +1,7 @@
-/// A class of objects with typed validation rules in code for single properties.
+/// A class of objects with typed, coded validation rules for single properties.
 ///
-/// A save calls the rule at the moments of ``PropertyValidating``. Key paths of the property table name the properties,
-/// so that a rule for an unknown property, or for a value of another type, is a compile-time error.
+/// A save calls the rule like the rule of a ``PropertyValidating`` class. Key paths of the property table name the
+/// properties, so that a rule for an unknown property, or for a value of another type, is a compile-time error.
 ///
 /// ```swift
 /// final class Invoice: ManagedObject, TypedPropertyValidating {
@@ -11,8 +11,8 @@
 ///   }
 /// }
 /// ```
-/// Subclasses inherit the rules. A subclass with rules of its own overrides the method, calls `super`, and names its own
-/// properties by the keys of its own table: `property.check(Properties.table.chart) { … }`.
+/// Subclasses inherit the rules. A subclass with rules of its own overrides the method, calls `super`, and names its
+/// own properties by the keys of its own table: `property.check(Properties.table.chart) { … }`.
 public protocol TypedPropertyValidating: PropertyValidating {
   /// The table of the properties.
   associatedtype Properties: EntityProperties
@@ -24,12 +24,13 @@ public protocol TypedPropertyValidating: PropertyValidating {
 }
 
 extension TypedPropertyValidating {
+  /// Calls the typed rule.
   public func validate(_ value: AttributeValue, for property: PropertyDescription) throws {
     try validate(ValidatedProperty(value, of: property))
   }
 }
 
-/// A property in a validation, with the value to be saved. A value, used within the call of the validation.
+/// A property in a validation, with the value to save. To be used within the call of the validation.
 public struct ValidatedProperty<Properties: EntityProperties> {
   /// The value in its stored form; null for no value, the identifier of the target for a relationship.
   public let value: AttributeValue
@@ -43,8 +44,8 @@ public struct ValidatedProperty<Properties: EntityProperties> {
 
   /// Applies a rule if the property is the attribute.
   ///
-  /// A missing value of a required type is left to the model, which reports it. An attribute of an optional type has
-  /// its rule called with `nil`.
+  /// The rule is not called for a missing value of a required type, which the model's own rules report. For an optional
+  /// type, the rule is called with `nil`.
   ///
   /// - Throws: The errors of the rule.
   public func check<Value>(
@@ -60,7 +61,7 @@ public struct ValidatedProperty<Properties: EntityProperties> {
     try check(named: attribute.name, rule)
   }
 
-  /// Applies a rule if the property is the part of a composite.
+  /// Applies a rule if the property is this part of this composite.
   ///
   /// - Throws: The errors of the rule.
   public func check<Composite, Part: AttributeConvertible>(

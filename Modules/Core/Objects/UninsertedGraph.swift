@@ -1,8 +1,8 @@
-/// A graph of related objects without a context.
+/// A graph of related objects before their insertion into a context.
 ///
-/// The whole graph lives as long as one of its objects is referenced, and is inserted into a context as a whole.
-/// Objects do not retain each other, because their reference cycles would never be freed: when an object is released,
-/// its record stays here, and a new object is made of the record when a relationship leads to it.
+/// The whole graph lives as long as one of its objects, and is inserted into a context as a whole. Objects do not
+/// retain each other, because their reference cycles would never be freed. When an object is released, its record stays
+/// here. When a relationship leads to the record later, a new object is made from it.
 final class UninsertedGraph {
   private enum Member {
     case object(WeakObject)
@@ -45,15 +45,14 @@ final class UninsertedGraph {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
     object.pending = record
-    // The flag of the released object is lost: the identifier may have been handed out.
+    // The released object's flag is unknown: a user may know the identifier.
     object.flags.insert(.temporaryIDExposed)
     record.uninsertedGraph = self
     members[record.id] = .object(WeakObject(object: object))
     return object
   }
 
-  /// Keeps the record of an object in deinitialisation. The record releases the graph, so that the two do not retain
-  /// each other.
+  /// Keeps the record of a released object. The record releases the graph, so that the two do not retain each other.
   func replaceObject(by record: PendingRecord) {
     members[record.id] = .record(record)
     record.uninsertedGraph = nil

@@ -21,7 +21,8 @@ final class EntityChangeFeed: Sendable {
       listeners.append(Listener(queue: queue))
       hasListeners.store(true, ordering: .releasing)
     }
-    // Only the stream retains the queue, so that a released stream costs nothing from the next save on.
+    // Only the stream retains the queue. The next save finds the queue of a released stream gone and removes its
+    // listener.
     return AsyncStream { await queue.next() }
   }
 
@@ -86,8 +87,8 @@ final class EntityChangeQueue: Sendable {
     wake()
   }
 
-  /// Waits for the next changes and returns those of the entity that changed first; `nil` in a cancelled task and after
-  /// the end.
+  /// Waits for changes, and returns the merged changes of the entity that changed first. Returns `nil` in a cancelled
+  /// task and after ``finish()``.
   func next() async -> EntityChanges? {
     while !Task.isCancelled {
       let (changes, isFinished) = state.withLock { state in

@@ -1,7 +1,7 @@
-/// The records of one entity that saves inserted, changed and deleted, by identifier.
+/// The identifiers of the records of one entity that saves inserted, updated and deleted.
 ///
 /// Each identifier is in one set only: deleted records are neither inserted nor updated, and inserted records are not
-/// updated.
+/// updated. A value: it may be passed to any thread.
 public struct EntityChanges: Sendable, Hashable {
   /// The entity of the records. For batch requests, which do not say which subentity a record is of, the entity of the
   /// request; see ``includesSubentities``.
@@ -30,7 +30,7 @@ enum EntityChangeKind {
 }
 
 extension EntityChanges {
-  /// The greatest number of listed records.
+  /// The greatest number of listed records. Beyond it, ``collapse()`` drops the lists.
   static let bound = 10_000
 
   mutating func add(_ ids: some Collection<ManagedObjectID>, as kind: EntityChangeKind, includesSubentities: Bool) {
@@ -89,7 +89,7 @@ struct EntityChangeList {
     changes[index].add(ids, as: kind, includesSubentities: includesSubentities)
   }
 
-  /// Adds records of a batch request, which does not return their exact entities.
+  /// Adds records of a batch request, whose stores do not return the records' exact entities.
   mutating func add(batch ids: [ManagedObjectID], of entity: EntityDescription? = nil, as kind: EntityChangeKind) {
     for (_, group) in Dictionary(grouping: ids, by: { ObjectIdentifier($0.space) }) {
       let entity = entity ?? group[0].entity

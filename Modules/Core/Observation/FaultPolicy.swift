@@ -1,9 +1,9 @@
-/// The treatment of faults that accessors load one by one.
+/// The treatment of faults that accessors load one by one, each with a statement of its own.
 public enum FaultPolicy: Sendable {
   /// Faults are loaded without a report.
   case load
-  /// The closure receives the faults of one entity, or of one relationship, when a unit of work loads more of them one by
-  /// one than the limit: once for each entity and relationship in a unit. The faults are loaded all the same. The closure
-  /// is called in the context, and must not use it.
+  /// The closure receives the faults of one entity, or of one relationship, when a unit of work loads more of them one
+  /// by one than the limit: once for each entity and relationship in a unit. The faults are loaded all the same. The
+  /// closure is called in the context, and must not use it.
   case report(after: Int, @Sendable (RepeatedFaults) -> Void)
 }

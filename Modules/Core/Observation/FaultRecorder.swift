@@ -7,7 +7,7 @@ final class FaultRecorder: Sendable {
 
   /// A unit of work of a context.
   struct Unit: Equatable {
-    /// An object of the context's own. Retained, so that no later context has its address.
+    /// An object that identifies the context. Retained, so that no later context reuses its address.
     let context: any AnyObject & Sendable
     let number: Int
 
@@ -33,8 +33,8 @@ final class FaultRecorder: Sendable {
   }
 }
 
-/// Runs a block, and throws if the block loads more than a few faults of one entity, or of one relationship, one by one in
-/// one unit of work. For tests.
+/// Runs a block, and throws if the block loads more than `limit` faults of one entity, or of one relationship, one by
+/// one in one unit of work. For tests.
 ///
 /// ```swift
 /// try expectNoRepeatedFaults {
@@ -44,12 +44,12 @@ final class FaultRecorder: Sendable {
 /// Counts the faults of every context that the block uses on its own thread or in its own task.
 ///
 /// - Parameters:
-///   - limit: The greatest number of reads of one kind.
+///   - limit: The greatest number of faults of one entity or relationship in a unit of work.
 ///   - file: The file of the call, for the message.
 ///   - line: The line of the call, for the message.
 /// - Returns: The result of the block.
-/// - Throws: The error of the block; ``ErrorCode/repeatedFaults`` with each entity, relationship, number, and the line of
-///   the program that caused the first read.
+/// - Throws: The error of the block; ``ErrorCode/repeatedFaults`` with each entity, relationship, number, and the line
+///   of the program that caused the first read.
 @discardableResult
 public func expectNoRepeatedFaults<T>(
   limit: Int = 3, file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> T
@@ -60,7 +60,15 @@ public func expectNoRepeatedFaults<T>(
   return result
 }
 
-/// Runs an asynchronous block, as the form of a synchronous block does.
+/// Runs an asynchronous block, and throws if the block loads more than `limit` faults of one entity, or of one
+/// relationship, one by one in one unit of work. For tests.
+///
+/// - Parameters:
+///   - limit: The greatest number of faults of one entity or relationship in a unit of work.
+///   - file: The file of the call, for the message.
+///   - line: The line of the call, for the message.
+/// - Returns: The result of the block.
+/// - Throws: The error of the block; ``ErrorCode/repeatedFaults``.
 @discardableResult
 public func expectNoRepeatedFaults<T>(
   limit: Int = 3, file: StaticString = #fileID, line: UInt = #line, isolation: isolated (any Actor)? = #isolation,
@@ -73,7 +81,9 @@ public func expectNoRepeatedFaults<T>(
 }
 
 extension FaultRecorder {
-  /// - Throws: ``ErrorCode/repeatedFaults`` for more faults of one kind than the limit.
+  /// Throws when an entity or a relationship has more faults than the limit.
+  ///
+  /// - Throws: ``ErrorCode/repeatedFaults``.
   fileprivate func check(_ limit: Int, _ place: String) throws(CoherenceError) {
     let repetitions = repetitions(beyond: limit)
     guard !repetitions.isEmpty else { return }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Receives the fetches of a coordinator's contexts.
+/// Receives the fetches of a coordinator's contexts before they read, for refreshes on demand.
 package protocol FetchObserver: AnyObject, Sendable {
-  /// Called for each fetch and count, on its thread, before the stores are read. Must return quickly, and must not use the
-  /// stack.
+  /// Called for each fetch and count, on its thread, before the stores are read. Must return quickly, and must not use
+  /// the stack.
   func willFetch(_ entity: EntityDescription)
 }
 

@@ -1,17 +1,17 @@
 /// Faults of one kind that accessors loaded one by one in one unit of work: of records of one entity, or of one
 /// relationship.
 ///
-/// A loop that reads a relationship of one object after the other, with one statement for each, is one repetition. Objects
-/// that came with one fetch load their relationships together, and are no repetition.
+/// A loop that reads a relationship of one object after the other, with one statement for each object, is a repetition.
+/// Objects of one fetch load their relationships together, and are none.
 public struct RepeatedFaults: Sendable, CustomStringConvertible {
-  /// The name of the entity: of the records, or of the relationship's owners.
+  /// The name of the entity of the loaded records, or of the relationship's owners.
   public let entityName: String
   /// The name of the relationship; `nil` for faults of records.
   public let relationshipName: String?
   /// The number of reads.
   public let count: Int
-  /// The file and line that caused the first read, or the name of its function where the program has no debug
-  /// information; `nil` where the platform does not tell it.
+  /// The file and line that caused the first read, or the name of the function where the program has no debug
+  /// information; `nil` on a platform without stack traces.
   public let location: String?
 
   /// The entity, the relationship, the number, and the location.
@@ -23,7 +23,7 @@ public struct RepeatedFaults: Sendable, CustomStringConvertible {
   }
 }
 
-/// The subject of a fault: an entity, or a relationship of it.
+/// The subject of a fault: the records of an entity, or a relationship of the entity.
 struct FaultSubject: Hashable, Sendable {
   let entityName: String
   let relationshipName: String?

@@ -5,11 +5,15 @@ import Synchronization
 /// Reports never contain values of records, predicates or passwords. The methods are called on the thread that does the
 /// work: an observer must return quickly and must not use the stack.
 public protocol StackObserver: Sendable {
-  /// An operation begins on this thread, or in this task.
+  /// Called when an operation begins on this thread, or in this task.
+  ///
+  /// - Returns: The observation of the operation, which receives the operation's end.
   func began(_ operation: StackOperation) -> any StackObservation
-  /// The present scope, to be restored when work continues on another thread; `nil` for none.
+  /// Returns the scope of the calling thread or task, so that the stack can restore it where the work continues on
+  /// another thread; `nil` for none.
   func scope() -> (any StackScope)?
-  /// A number of the stack has a value now. An observer without this function ignores the numbers.
+  /// Called when a number of the stack, such as the length of an outbox, has a new value. The default implementation
+  /// ignores the number.
   func measured(_ gauge: StackGauge)
 }
 
@@ -18,7 +22,7 @@ extension StackObserver {
   public func measured(_ gauge: StackGauge) {}
 }
 
-/// A number that goes up and down, such as the number of waiting entries of an outbox.
+/// A number that rises and falls, such as the number of waiting entries of an outbox.
 public struct StackGauge: Sendable, Hashable {
   /// The name of the number: `outbox.entries` or `persistedActions`.
   public let name: String
@@ -41,7 +45,8 @@ public struct StackOperation: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// A store is opened and attached. The subject is its type.
     case attach
-    /// The subject is the name of the entity.
+    /// A context fetches objects or values, computes aggregates, or fetches members of a relationship. Counts are not
+    /// reported. The subject is the name of the entity.
     case fetch
     /// Changes are saved. The subject is the destination: `stores`, or the `parent` context.
     case save
@@ -70,22 +75,24 @@ public struct StackOperation: Sendable, Hashable {
   }
 }
 
-/// A running operation. Receives its end exactly once.
+/// A running operation of a stack. Its work runs in the scope of the observation.
 public protocol StackObservation: StackScope {
-  /// Receives the end of the operation. Called once.
+  /// Called exactly once, when the operation ends.
   func ended(_ outcome: StackOutcome)
 }
 
-/// A scope in which operations count as parts of an enclosing operation.
+/// A scope in which operations count as parts of an enclosing operation, such as the span of a trace.
 public protocol StackScope: Sendable {
+  /// Runs a block in the scope.
   func run<T>(_ body: () throws -> T) rethrows -> T
+  /// Runs an asynchronous block in the scope, on all threads that the block continues on.
   func run<T>(_ body: () async throws -> T) async rethrows -> T
 }
 
 /// The outcome of an operation.
 public struct StackOutcome: Sendable {
-  /// Numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`; for
-  /// edits that were sent to a server: `accepted`, `rejected`, `conflicting`, `postponed`, `failed`.
+  /// The numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`;
+  /// for edits sent to a server: `accepted`, `rejected`, `conflicting`, `postponed`, `failed`.
   public var records: [String: Int] = [:]
   /// The error that the operation threw; `nil` after a success.
   public var error: (any Error)?

@@ -3,34 +3,36 @@ struct StoreChanges: Sendable {
   /// The change of one record.
   struct Record: Sendable {
     let id: ManagedObjectID
-    /// The record's entity; for a batch request, which does not return exact entities, an ancestor of it.
+    /// The record's entity, or an ancestor of the entity: the stores of a batch request do not return exact entities.
     let entity: EntityDescription
     let kind: EntityChangeKind
-    /// The changed slots of an update; `nil` when they are not known.
+    /// The changed slots of an update; `nil` for unknown slots, and for an insert or a delete.
     var slots: SlotSet?
-    /// The row before the change; `nil` when it is not known, and for an insert.
+    /// The row before the change; `nil` for an unknown row, and for an insert.
     var base: Row?
-    /// The row after the change; `nil` when it is not known, and for a delete.
+    /// The row after the change; `nil` for an unknown row, and for a delete.
     var row: Row?
     /// Whether the save restored a deleted record.
     var isRestored = false
   }
 
   var records: [Record] = []
-  /// The to-many relationships, kept as links, whose members changed, by owner.
+  /// The to-many relationships stored as links whose members changed, by owner.
   var relinked: [ManagedObjectID: Set<RelationshipDescription>] = [:]
-  /// Permanent identifiers of inserted records by the temporary ones that they had.
+  /// The permanent identifiers of inserted records by their former temporary identifiers.
   var renamed: [ManagedObjectID: ManagedObjectID] = [:]
-  /// Whether the rows may be out of date, because another save ran at the same time.
+  /// Whether the rows may be out of date, because another save ran at the same time. Receivers then read the rows
+  /// again.
   var isOverlapped = false
-  /// The roots of the changed records' hierarchies, set by ``noteRoots()``.
+  /// The root entities of the changed records, set by ``noteRoots()``. A receiver skips changes of roots that do not
+  /// concern it.
   private(set) var roots: Set<ObjectIdentifier> = []
 
   var isEmpty: Bool { records.isEmpty && relinked.isEmpty && renamed.isEmpty }
   /// The number of listed changes.
   var count: Int { records.count + relinked.count + renamed.count }
 
-  /// Notes the roots of the changed records' hierarchies. Called when the changes are complete.
+  /// Sets ``roots``. Called when the changes are complete.
   mutating func noteRoots() {
     roots = Set(records.lazy.map { ObjectIdentifier($0.entity.root) })
     for id in renamed.keys { roots.insert(ObjectIdentifier(id.entity.root)) }

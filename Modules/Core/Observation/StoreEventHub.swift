@@ -2,8 +2,8 @@ import Synchronization
 
 /// Passes the changes of a coordinator's saves to receivers, in the order of the commits.
 ///
-/// Saves that overlap in time may be posted in another order than the stores committed them. The hub marks their
-/// changes, so that receivers read the rows again instead of believing the posted ones.
+/// Saves that overlap in time may be posted in another order than the stores committed them. The hub marks the changes
+/// of such saves as overlapped, so that receivers read the rows again instead of using the posted rows.
 final class StoreEventHub: Sendable {
   private struct Entry { weak var receiver: (any StoreEventReceiver)? }
 
@@ -22,13 +22,20 @@ final class StoreEventHub: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Held while a save is judged and its changes are passed on. Without the lock, a save that begins in between could pass
-  /// its changes on first, and receivers would believe the earlier save's rows.
+  /// Held from the decision whether a save overlapped others to the end of its delivery. Without the lock, a save that
+  /// begins in between could deliver its changes first, and receivers would take the earlier save's rows for the newer
+  /// ones.
   private let delivery = Mutex(())
   private let hasReceivers = Atomic<Bool>(false)
+  /// The number of running saves, for reads without the lock.
+  private let runningCount = Atomic<Int>(0)
 
   /// Whether changes are worth collecting. Costs the read of one word.
   var isObserved: Bool { hasReceivers.load(ordering: .acquiring) }
+
+  /// Whether a save runs, from before its commit until the contexts that follow have its changes.
+  /// Costs the read of one word.
+  var isSaving: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
   /// Adds a receiver without retaining it. Adding it twice does nothing.
   func add(_ receiver: any StoreEventReceiver) {
@@ -46,19 +53,22 @@ final class StoreEventHub: Sendable {
     }
   }
 
-  /// Notes that a save begins to write.
+  /// Records that a save begins to write. The caller ends the turn with ``end(_:_:)``, also after a failure.
   func begin() -> Turn {
-    state.withLock { state in
+    runningCount.add(1, ordering: .acquiringAndReleasing)
+    return state.withLock { state in
       state.running += 1
       state.begun += 1
       return Turn(number: state.begun, wasAlone: state.running == 1)
     }
   }
 
-  /// Notes that a save has written, and passes its changes on; `nil` for changes that were not collected, because nobody
-  /// received changes when the save began.
+  /// Ends a save's turn, and delivers its changes.
   ///
-  /// The next save begins after the receivers have the changes, or its own changes are marked as overlapped and follow.
+  /// A save that begins before the delivery ends is marked as overlapped, and is delivered later.
+  ///
+  /// - Parameter changes: The changes; `nil` for unknown changes, because no receiver existed at the beginning of the
+  ///   save, or because the outcome of the save is unknown.
   func end(_ turn: Turn, _ changes: StoreChanges?) {
     var changes = changes
     changes?.noteRoots()
@@ -75,10 +85,11 @@ final class StoreEventHub: Sendable {
       changes.isOverlapped = isOverlapped
       if !changes.isEmpty { for receiver in receivers { receiver.receive(.changed(changes)) } }
     } else {
-      // Receivers that came while the save ran. Their first read may have been before the commit.
+      // A receiver added during the save may have read the stores before the commit.
       for receiver in receivers { receiver.receive(.everything) }
     }
     state.withLock { $0.running -= 1 }
+    runningCount.subtract(1, ordering: .acquiringAndReleasing)
   }
 
   /// Passes an event other than a save to all receivers.

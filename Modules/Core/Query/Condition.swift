@@ -28,47 +28,69 @@
     @usableFromInline let relationship: RelationshipDescription
     /// The entity with the relationship; `nil` if every record has the relationship.
     @usableFromInline let required: EntityDescription?
+    /// Whether the condition reads values of the records around the member.
+    @usableFromInline let readsOuterRecords: Bool
   }
 }
 
+/// The records around a member, from the innermost to the outermost.
+@usableFromInline final class OuterRecords<Record> {
+  @usableFromInline let record: Record
+  @usableFromInline let outer: OuterRecords?
+
+  @inlinable init(_ record: Record, _ outer: OuterRecords?) {
+    self.record = record
+    self.outer = outer
+  }
+
+  /// The record some conditions outwards; 1 is the innermost.
+  @inlinable func record(at level: Int) -> Record? { level == 1 ? record : outer?.record(at: level - 1) }
+}
+
 extension Condition {
-  @inlinable func holds<S: RecordSource>(for record: S.Record, in source: S) throws -> Bool {
+  @inlinable
+  func holds<S: RecordSource>(
+    for record: S.Record, within outer: OuterRecords<S.Record>? = nil, in source: S
+  ) throws -> Bool {
     switch self {
     case .constant(let value):
       return value
     case .test(let test):
-      return try test.test.accepts(try test.operand.value(of: record, in: source))
+      return try test.test.accepts(try test.operand.value(of: record, within: outer, in: source))
     case .comparison(let left, let comparison, let right):
       return try comparison.holds(
-        try left.value(of: record, in: source), try right.value(of: record, in: source))
+        try left.value(of: record, within: outer, in: source), try right.value(of: record, within: outer, in: source))
     case .between(let operand, let lower, let upper):
-      let value = try operand.value(of: record, in: source)
+      let value = try operand.value(of: record, within: outer, in: source)
       return value.isBetween(
-        try lower.value(of: record, in: source), try upper.value(of: record, in: source))
+        try lower.value(of: record, within: outer, in: source), try upper.value(of: record, within: outer, in: source))
     case .every(let conditions):
-      for condition in conditions where try !condition.holds(for: record, in: source) { return false }
+      for condition in conditions where try !condition.holds(for: record, within: outer, in: source) { return false }
       return true
     case .some(let conditions):
-      for condition in conditions where try condition.holds(for: record, in: source) { return true }
+      for condition in conditions where try condition.holds(for: record, within: outer, in: source) { return true }
       return false
     case .not(let condition):
-      return try !condition.holds(for: record, in: source)
+      return try !condition.holds(for: record, within: outer, in: source)
     case .members(let members, let condition):
-      return try members.hold(condition, for: record, in: source)
+      return try members.hold(condition, for: record, within: outer, in: source)
     }
   }
 }
 
 extension Condition.Members {
   @inlinable
-  func hold<S: RecordSource>(_ condition: Condition, for record: S.Record, in source: S) throws -> Bool {
-    guard let owner = try path.follow(from: record, in: source) else { return quantifier != .any }
+  func hold<S: RecordSource>(
+    _ condition: Condition, for record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
+  ) throws -> Bool {
+    guard let owner = try path.follow(from: record, within: outer, in: source) else { return quantifier != .any }
     if let required, !source.entity(of: owner).isKind(of: required) { return quantifier != .any }
     // The evaluation ends at the first deciding member: a satisfying member for `any` and `none`, a violating member
     // for `all`.
     let deciding = quantifier != .all
+    let around = readsOuterRecords ? OuterRecords(record, outer) : nil
     for member in try source.members(of: relationship, from: owner)
-    where try condition.holds(for: member, in: source) == deciding {
+    where try condition.holds(for: member, within: around, in: source) == deciding {
       return quantifier == .any
     }
     return quantifier != .any

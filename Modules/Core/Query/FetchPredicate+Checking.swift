@@ -9,8 +9,13 @@ extension FetchPredicate {
   /// Stores receive only checked predicates. Checking a predicate again changes nothing. Reads no record; the cost
   /// grows with the number of parts and constants. May be called on any thread.
   ///
+  /// - Parameter entity: The entity whose records the predicate is about, subentities included. Names of subentities
+  ///   are valid.
+  /// - Returns: An equivalent predicate.
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
-  ///   when operands cannot be compared.
+  ///   for incomparable operands, for a variable without a value, and for a condition of more than 200 levels;
+  ///   ``ErrorCode/invalidFetchRequest`` for an aggregate function without a meaning for its values. The sentences of
+  ///   the errors name properties, but contain no constants.
   public func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
     try flattened().resolved(for: entity)
   }
@@ -40,7 +45,7 @@ extension FetchPredicate {
     case .not(let predicate):
       return .not(try predicate.resolved(by: checker))
     case .quantified(let quantifier, let path, let predicate):
-      return try QuantifiedPath(quantifier, path, predicate).checked(for: checker.entity)
+      return try QuantifiedPath(quantifier, path, predicate).checked(by: checker)
     }
   }
 
@@ -56,18 +61,29 @@ extension FetchPredicate {
 /// Checks that the operands of comparisons can be compared by their operator.
 struct PredicateChecker {
   let entity: EntityDescription
+  /// The entities of the records around a condition on members, from the outermost to the innermost.
+  private let enclosing: [EntityDescription]
   /// The columns to which paths refer; `nil` when paths refer to properties of the entity.
   private let columns: GroupColumns?
 
   /// Makes a checker of conditions on records.
-  init(entity: EntityDescription) {
+  init(entity: EntityDescription) { self.init(entity: entity, enclosing: []) }
+
+  private init(entity: EntityDescription, enclosing: [EntityDescription]) {
     self.entity = entity
+    self.enclosing = enclosing
     columns = nil
+  }
+
+  /// The checker of a condition on the members of a relationship.
+  func members(of relationship: RelationshipDescription) -> PredicateChecker {
+    PredicateChecker(entity: relationship.destination, enclosing: enclosing + [entity])
   }
 
   /// Makes a checker of conditions on grouped rows. Their paths are the indexes of columns.
   init(columns: GroupColumns) {
     entity = columns.entity
+    enclosing = []
     self.columns = columns
   }
 
@@ -95,7 +111,7 @@ struct PredicateChecker {
     guard columns == nil, comparison == .contains, case .path(let path) = left, case .value(.reference) = right,
       case .toMany = try resolve(path).target
     else { return nil }
-    return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).checked(for: entity)
+    return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).resolved(by: self)
   }
 
   func membership(_ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions)
@@ -122,7 +138,23 @@ struct PredicateChecker {
 
   func resolve(_ path: PropertyPath) throws(CoherenceError) -> ResolvedPath {
     try path.checkNames()
-    return try ResolvedPath(path, from: entity)
+    return try ResolvedPath(path, from: try start(of: path))
+  }
+
+  /// The entity of the record at which a path begins.
+  func start(of path: PropertyPath) throws(CoherenceError) -> EntityDescription {
+    guard path.outerLevel >= 0, path.outerLevel <= enclosing.count else {
+      throw CoherenceError(
+        .invalidPredicate,
+        "'\(path)' begins \(path.outerLevel) conditions on members outwards, but \(enclosing.count) are around it.")
+    }
+    return entity(at: path.outerLevel)
+  }
+
+  /// The entity of a record around the condition; at level 0 the entity of the record itself. The level must be one of a
+  /// resolved path.
+  func entity(at outerLevel: Int) -> EntityDescription {
+    outerLevel == 0 ? entity : enclosing[enclosing.count - outerLevel]
   }
 
   /// Returns the kind of an expression's values; `nil` for the missing value, which is comparable with every kind.

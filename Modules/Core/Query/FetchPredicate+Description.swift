@@ -4,27 +4,29 @@ extension FetchPredicate: CustomStringConvertible {
   /// The predicate as format text.
   ///
   /// ``init(format:_:)`` parses the text to an equal predicate, except for predicates that format text cannot express:
-  /// identifiers of objects, and conjunctions and disjunctions of fewer than two parts. The text contains the
-  /// predicate's constants, so do not log it.
-  public var description: String { text(showsValues: true, of: nil) }
+  /// identifiers of objects, conjunctions and disjunctions of fewer than two parts, and conditions on members that use the
+  /// records around the member, whose text compares the number of members. The text contains the predicate's constants,
+  /// so do not log it.
+  public var description: String { text(showsValues: true, of: [nil]) }
 
-  /// The predicate as format text with a question mark in place of each constant, for logs.
-  public var textWithoutValues: String { text(showsValues: false, of: nil) }
+  /// The predicate as format text with a question mark in place of each constant, for logs. Contains the names of
+  /// properties and variables.
+  public var textWithoutValues: String { text(showsValues: false, of: [nil]) }
 
   /// Returns the predicate as format text.
   ///
   /// - Parameters:
   ///   - showsValues: Whether the text has the constants instead of question marks.
-  ///   - subject: The variable that stands for the record, in the condition of a `SUBQUERY`; `nil` elsewhere.
-  fileprivate func text(showsValues: Bool, of subject: String?) -> String {
+  ///   - subjects: The variables that stand for the records of the conditions, from the outermost to the innermost; `nil`
+  ///     for a record whose names have no variable.
+  fileprivate func text(showsValues: Bool, of subjects: [String?]) -> String {
     var text = ""
     // An explicit list in place of recursion, because predicates may be nested deeply.
-    var rest = [DescriptionPart.predicate(self)]
+    var rest = [DescriptionPart.predicate(self, of: subjects)]
     while let part = rest.popLast() {
       switch part {
       case .text(let words): text += words
-      case .predicate(let predicate): rest += predicate.parts(showsValues, of: subject).reversed()
-      case .members(let predicate): text += predicate.text(showsValues: showsValues, of: nil)
+      case .predicate(let predicate, let subjects): rest += predicate.parts(showsValues, of: subjects).reversed()
       }
     }
     return text
@@ -32,13 +34,11 @@ extension FetchPredicate: CustomStringConvertible {
 
   private enum DescriptionPart {
     case text(String)
-    case predicate(FetchPredicate)
-    /// A condition on members, whose paths begin at the member.
-    case members(FetchPredicate)
+    case predicate(FetchPredicate, of: [String?])
   }
 
-  private func parts(_ showsValues: Bool, of subject: String?) -> [DescriptionPart] {
-    func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues, of: subject) }
+  private func parts(_ showsValues: Bool, of subjects: [String?]) -> [DescriptionPart] {
+    func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues, of: subjects) }
     return switch self {
     case .constant(let value):
       [.text(value ? "TRUEPREDICATE" : "FALSEPREDICATE")]
@@ -55,34 +55,42 @@ extension FetchPredicate: CustomStringConvertible {
     case .list(let expression, let relation, let name, let options):
       [.text("\(text(expression)) \(relation.rawValue)\(options.suffix) \(PropertyPath.variableText(name))")]
     case .and(let predicates):
-      predicates.isEmpty ? [.text("TRUEPREDICATE")] : Self.joined(predicates, by: " AND ")
+      predicates.isEmpty ? [.text("TRUEPREDICATE")] : Self.joined(predicates, by: " AND ", of: subjects)
     case .or(let predicates):
-      predicates.isEmpty ? [.text("FALSEPREDICATE")] : Self.joined(predicates, by: " OR ")
+      predicates.isEmpty ? [.text("FALSEPREDICATE")] : Self.joined(predicates, by: " OR ", of: subjects)
     case .not(let predicate):
-      [.text("NOT ("), .predicate(predicate), .text(")")]
+      [.text("NOT ("), .predicate(predicate, of: subjects), .text(")")]
+    case .quantified(let quantifier, let path, let predicate) where predicate.hasOuterPaths:
+      [.text(FetchPredicate.counted(quantifier, path, predicate).text(showsValues: showsValues, of: subjects))]
     case .quantified(let quantifier, let path, let predicate):
-      quantified(quantifier, path.formatText(of: subject), predicate, isMemberOfVariable: subject != nil)
+      [
+        .text("\(quantifier.rawValue.uppercased()) \(path.formatText(of: subjects)) ("),
+        .predicate(predicate, of: subjects + [nil]), .text(")"),
+      ]
     }
   }
 
-  /// Prints a condition on members. Within the condition of a `SUBQUERY`, the inner condition has another subject, so
-  /// that its text is made separately.
-  private func quantified(
-    _ quantifier: Quantifier, _ path: String, _ predicate: FetchPredicate, isMemberOfVariable: Bool
-  ) -> [DescriptionPart] {
-    [
-      .text("\(quantifier.rawValue.uppercased()) \(path) ("),
-      isMemberOfVariable ? .members(predicate) : .predicate(predicate), .text(")"),
-    ]
+  /// A condition on members as a comparison of their number, whose text names the member by a variable. The text of a
+  /// condition without a variable could not name the records around the member.
+  private static func counted(
+    _ quantifier: Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate
+  ) -> FetchPredicate {
+    switch quantifier {
+    case .any: .comparison(.subquery(path, predicate), .greater, .value(.int(0)))
+    case .none: .comparison(.subquery(path, predicate), .equal, .value(.int(0)))
+    case .all: .comparison(.subquery(path, .not(predicate)), .equal, .value(.int(0)))
+    }
   }
 
-  private static func joined(_ predicates: [FetchPredicate], by separator: String) -> [DescriptionPart] {
+  private static func joined(
+    _ predicates: [FetchPredicate], by separator: String, of subjects: [String?]
+  ) -> [DescriptionPart] {
     var parts: [DescriptionPart] = []
     for predicate in predicates {
       if !parts.isEmpty { parts.append(.text(separator)) }
       switch predicate {
-      case .and, .or: parts += [.text("("), .predicate(predicate), .text(")")]
-      default: parts.append(.predicate(predicate))
+      case .and, .or: parts += [.text("("), .predicate(predicate, of: subjects), .text(")")]
+      default: parts.append(.predicate(predicate, of: subjects))
       }
     }
     return parts
@@ -91,31 +99,32 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension FetchExpression: CustomStringConvertible {
   /// The expression as format text, with its constants.
-  public var description: String { formatText(true, of: nil) }
+  public var description: String { formatText(true, of: [nil]) }
 
-  fileprivate func formatText(_ showsValues: Bool, of subject: String?) -> String {
+  fileprivate func formatText(_ showsValues: Bool, of subjects: [String?]) -> String {
     switch self {
     case .value(let value): return value.formatText(showsValues)
-    case .path(let path): return path.formatText(of: subject)
-    case .count(let path): return path.formatText(of: subject) + ".@count"
+    case .path(let path): return path.formatText(of: subjects)
+    case .count(let path): return path.formatText(of: subjects) + ".@count"
     case .variable(let name): return PropertyPath.variableText(name)
     case .arithmetic(.remainder, let left, let right):
-      return "modulus:by:(\(left.formatText(showsValues, of: subject)), \(right.formatText(showsValues, of: subject)))"
+      let (first, second) = (left.formatText(showsValues, of: subjects), right.formatText(showsValues, of: subjects))
+      return "modulus:by:(\(first), \(second))"
     case .arithmetic(let operation, let left, let right):
       let operands = [left, right].map { operand in
-        let text = operand.formatText(showsValues, of: subject)
+        let text = operand.formatText(showsValues, of: subjects)
         if case .arithmetic(let inner, _, _) = operand, inner != .remainder { return "(\(text))" }
         return text
       }
       return "\(operands[0]) \(operation.symbol) \(operands[1])"
     case .subquery(let path, let condition):
-      let member = Self.memberVariable(besides: condition.variableNames)
-      let text = condition.text(showsValues: showsValues, of: member)
-      return "SUBQUERY(\(path.formatText(of: subject)), \(PropertyPath.variableText(member)), \(text)).@count"
+      let member = Self.memberVariable(besides: condition.variableNames.union(subjects.compactMap { $0 }))
+      let text = condition.text(showsValues: showsValues, of: subjects + [member])
+      return "SUBQUERY(\(path.formatText(of: subjects)), \(PropertyPath.variableText(member)), \(text)).@count"
     }
   }
 
-  /// Returns a name for the member variable that differs from all variables of the condition.
+  /// Returns a name for the member variable that differs from all variables of the condition, and of those around it.
   private static func memberVariable(besides names: Set<String>) -> String {
     var (name, number) = ("x", 1)
     while names.contains(name) {
@@ -134,9 +143,13 @@ extension StringOptions {
 }
 
 extension PropertyPath {
-  fileprivate func formatText(of subject: String?) -> String {
+  /// - Parameter subjects: As in ``FetchPredicate/text(showsValues:of:)``.
+  fileprivate func formatText(of subjects: [String?]) -> String {
     let names = names.map(Self.formatText)
-    guard let subject else { return names.isEmpty ? "SELF" : names.joined(separator: ".") }
+    let index = subjects.count - 1 - outerLevel
+    guard subjects.indices.contains(index), let subject = subjects[index] else {
+      return names.isEmpty ? "SELF" : names.joined(separator: ".")
+    }
     return ([Self.variableText(subject)] + names).joined(separator: ".")
   }
 
@@ -171,7 +184,7 @@ extension String {
 
 extension SortKey: CustomStringConvertible {
   /// The criterion as text: the path, the ignored differences, and `DESC` for the descending order.
-  public var description: String { path.formatText(of: nil) + options.suffix + (isAscending ? "" : " DESC") }
+  public var description: String { path.formatText(of: [nil]) + options.suffix + (isAscending ? "" : " DESC") }
 }
 
 extension AttributeValue {

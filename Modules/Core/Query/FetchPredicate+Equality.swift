@@ -1,6 +1,6 @@
 extension FetchPredicate {
-  /// Whether two predicates have the same parts in the same order. Does not recurse, so that predicates of any depth
-  /// can be compared.
+  /// Whether two predicates have the same parts in the same order. Two conditions of the same meaning may differ: `a
+  /// AND b` and `b AND a` do. Does not recurse, so that predicates of any depth can be compared.
   public static func == (left: FetchPredicate, right: FetchPredicate) -> Bool {
     var rest = [(left, right)]
     while let (left, right) = rest.popLast() {

@@ -27,7 +27,8 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   case or([FetchPredicate])
   /// Whether the part is false.
   case not(FetchPredicate)
-  /// A condition on the members of a to-many relationship. Paths inside begin at the member.
+  /// A condition on the members of a to-many relationship. Paths inside begin at the member, or at a record around it;
+  /// see ``PropertyPath/outerLevel``.
   case quantified(Quantifier, PropertyPath, FetchPredicate)
 
   /// The members of a to-many relationship that must satisfy a condition.
@@ -61,7 +62,7 @@ public indirect enum FetchExpression: Sendable, Hashable {
   /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)
   /// The number of members of a to-many relationship that satisfy a condition; zero if a record on the path is missing.
-  /// Paths in the condition begin at the member, so that they cannot reach the record with the members.
+  /// Paths in the condition begin at the member, or at a record around it; see ``PropertyPath/outerLevel``.
   case subquery(PropertyPath, FetchPredicate)
   /// The result of a calculation with two numbers; see ``ArithmeticOperator`` for its type and for overflow.
   case arithmetic(ArithmeticOperator, FetchExpression, FetchExpression)
@@ -77,8 +78,18 @@ public indirect enum FetchExpression: Sendable, Hashable {
 public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
   /// The names of properties, in order.
   public var names: [String]
+  /// The number of conditions on members between the path and the record at which it begins.
+  ///
+  /// At 0 the path begins at the record of its own condition. Within a condition on members, a path at level 1 begins at
+  /// the record that the condition around it is about, at level 2 at the next one outwards.
+  public var outerLevel = 0
+  /// The record of a typed expression at which the path begins, until the expression is complete.
+  var scope: QueryScopeID?
   /// Makes a path from names. No name is looked up before the path is resolved for an entity.
-  public init(names: [String]) { self.names = names }
+  public init(names: [String], outerLevel: Int = 0) {
+    self.names = names
+    self.outerLevel = outerLevel
+  }
   /// Makes a path from names separated by dots, such as `artist.name`.
   public init(_ text: String) { names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
   /// The names, separated by dots.

@@ -6,6 +6,8 @@
   case identity
   /// A value behind relationships, or in a slot that only some records have.
   case remote(RecordPath, RecordPath.End)
+  /// The number of members that satisfy a condition.
+  case filteredCount(RecordPath, FilteredCount)
   /// The result of a calculation.
   case calculation(Calculation)
 }
@@ -13,6 +15,8 @@
 /// A path over to-one relationships.
 @usableFromInline struct RecordPath: Sendable {
   @usableFromInline let steps: [Step]
+  /// The number of conditions on members between the path and the record at which it begins.
+  @usableFromInline let outerLevel: Int
 
   @usableFromInline struct Step: Sendable {
     @usableFromInline let relationship: RelationshipDescription
@@ -27,14 +31,23 @@
     case identity
     case count(RelationshipDescription, EntityDescription?)
     case aggregate(MemberFold)
-    case filteredCount(FilteredCount)
   }
 
-  init(steps: [Step]) { self.steps = steps }
+  init(steps: [Step], outerLevel: Int) {
+    self.steps = steps
+    self.outerLevel = outerLevel
+  }
 
   /// The record at the end of the path; `nil` if a record on the path is missing.
-  @inlinable func follow<S: RecordSource>(from record: S.Record, in source: S) throws -> S.Record? {
+  @inlinable
+  func follow<S: RecordSource>(
+    from record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
+  ) throws -> S.Record? {
     var record = record
+    if outerLevel > 0 {
+      guard let start = outer?.record(at: outerLevel) else { return nil }
+      record = start
+    }
     for step in steps {
       if let required = step.required, !source.entity(of: record).isKind(of: required) { return nil }
       guard let next = try source.target(of: step.relationship, from: record) else { return nil }
@@ -47,13 +60,20 @@
 extension Operand {
   /// The operand's value for a record. Null if a record on the path is missing, or the record's entity does not have
   /// the property.
-  @inlinable func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
+  @inlinable
+  func value<S: RecordSource>(
+    of record: S.Record, within outer: OuterRecords<S.Record>? = nil, in source: S
+  ) throws -> AttributeValue {
     switch self {
     case .constant(let value): value
     case .slot(let slot): try source.value(slot, of: record)
     case .identity: .reference(source.id(of: record))
-    case .remote(let path, let end): try end.value(of: try path.follow(from: record, in: source), in: source)
-    case .calculation(let calculation): try calculation.value(of: record, in: source)
+    case .filteredCount(let path, let count):
+      try count.value(
+        of: try path.follow(from: record, within: outer, in: source), for: record, within: outer, in: source)
+    case .remote(let path, let end):
+      try end.value(of: try path.follow(from: record, within: outer, in: source), in: source)
+    case .calculation(let calculation): try calculation.value(of: record, within: outer, in: source)
     }
   }
 }
@@ -72,9 +92,6 @@ extension RecordPath.End {
     case .aggregate(let fold):
       guard let record, has(fold.required, record, in: source) else { return fold.valueOfNothing }
       return try fold.value(of: record, in: source)
-    case .filteredCount(let count):
-      guard let record, has(count.required, record, in: source) else { return .int(0) }
-      return .int(try count.value(of: record, in: source))
     }
   }
 

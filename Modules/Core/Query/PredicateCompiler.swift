@@ -1,22 +1,26 @@
 /// Compiles a checked predicate to a ``Condition``, and collects the relationships and entities on which the condition
 /// depends.
 struct PredicateCompiler {
-  private let entity: EntityDescription
+  private let checker: PredicateChecker
+  /// The level of the outermost record that the condition reads; 0 for the record itself.
+  private var outermost = 0
   private var relationships: Set<RelationshipDescription> = []
   private var roots: Set<EntityDescription> = []
   private let fetchedRoot: EntityDescription
   /// The columns to which paths refer; `nil` when paths refer to properties of the entity.
   private let columns: GroupColumns?
 
-  init(entity: EntityDescription) {
-    self.entity = entity
-    fetchedRoot = entity.root
+  init(entity: EntityDescription) { self.init(PredicateChecker(entity: entity)) }
+
+  private init(_ checker: PredicateChecker) {
+    self.checker = checker
+    fetchedRoot = checker.entity.root
     columns = nil
   }
 
   /// Makes a compiler of conditions on grouped rows. Their paths are the indexes of columns.
   init(columns: GroupColumns) {
-    entity = columns.entity
+    checker = PredicateChecker(columns: columns)
     fetchedRoot = columns.entity.root
     self.columns = columns
   }
@@ -92,7 +96,7 @@ struct PredicateCompiler {
     // A sum may be out of the range of integers.
     case .path where columns != nil: return false
     case .path(let path):
-      guard case .attribute(let attribute) = try ResolvedPath(path, from: entity).target else { return false }
+      guard case .attribute(let attribute) = try checker.resolve(path).target else { return false }
       return OperandKind(attribute.type) == .number(.int64)
     }
   }
@@ -121,30 +125,29 @@ struct PredicateCompiler {
     case .value(let value): return .constant(value)
     case .path(let path):
       if let columns { return .slot(try columns.slot(at: path)) }
-      return operand(try ResolvedPath(path, from: entity))
+      return operand(try checker.resolve(path), from: path.outerLevel)
     case .count(let path):
-      return operand(try ResolvedPath(path, from: entity))
+      return operand(try checker.resolve(path), from: path.outerLevel)
     case .variable(let name): throw .unsubstituted(name)
     case .arithmetic(let operation, let left, let right):
       let arithmetic = try checker.arithmetic(operation, left, right)
       return .calculation(Calculation(arithmetic, try operand(left), try operand(right)))
     case .subquery(let path, let condition):
       let (way, relationship, required) = try members(at: path)
-      let filtered = FilteredCount(relationship, try memberCondition(condition, of: relationship), required: required)
-      return .remote(way, .filteredCount(filtered))
+      let (inner, readsOuterRecords) = try memberCondition(condition, of: relationship)
+      let filtered = FilteredCount(relationship, inner, required: required, readsOuterRecords: readsOuterRecords)
+      return .filteredCount(way, filtered)
     }
   }
 
-  private var checker: PredicateChecker {
-    columns.map { PredicateChecker(columns: $0) } ?? PredicateChecker(entity: entity)
-  }
-
   /// Compiles the operand at the end of a path. A to-many relationship becomes the number of its members.
-  mutating func operand(_ path: ResolvedPath) -> Operand {
-    let way = recordPath(path.steps)
+  ///
+  /// - Parameter outerLevel: As ``PropertyPath/outerLevel``.
+  mutating func operand(_ path: ResolvedPath, from outerLevel: Int = 0) -> Operand {
+    let way = recordPath(path, from: outerLevel)
     switch path.target {
     case .identity:
-      return path.steps.isEmpty ? .identity : .remote(way, .identity)
+      return path.steps.isEmpty && outerLevel == 0 ? .identity : .remote(way, .identity)
     case .attribute(let attribute):
       return operand(way, attribute.slot, required(attribute, at: path.owner))
     case .toOne(let relationship):
@@ -171,18 +174,20 @@ struct PredicateCompiler {
   }
 
   private func operand(_ way: RecordPath, _ slot: Int, _ required: EntityDescription?) -> Operand {
-    way.steps.isEmpty && required == nil ? .slot(slot) : .remote(way, .slot(slot, required))
+    let isOwn = way.steps.isEmpty && way.outerLevel == 0 && required == nil
+    return isOwn ? .slot(slot) : .remote(way, .slot(slot, required))
   }
 
-  private mutating func recordPath(_ steps: [RelationshipDescription]) -> RecordPath {
-    var owner = entity
-    return RecordPath(
-      steps: steps.map { relationship in
-        let step = RecordPath.Step(relationship: relationship, required: required(relationship, at: owner))
-        follow(relationship)
-        owner = relationship.destination
-        return step
-      })
+  private mutating func recordPath(_ path: ResolvedPath, from outerLevel: Int) -> RecordPath {
+    outermost = max(outermost, outerLevel)
+    var owner = checker.entity(at: outerLevel)
+    let steps = path.steps.map { relationship in
+      let step = RecordPath.Step(relationship: relationship, required: required(relationship, at: owner))
+      follow(relationship)
+      owner = relationship.destination
+      return step
+    }
+    return RecordPath(steps: steps, outerLevel: outerLevel)
   }
 
   /// The entity with the property; `nil` if every record of the owner has the property. Subentities of an entity use
@@ -200,9 +205,11 @@ struct PredicateCompiler {
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate
   ) throws(CoherenceError) -> Condition {
     let (way, relationship, required) = try members(at: path)
+    let (condition, readsOuterRecords) = try memberCondition(predicate, of: relationship)
     let members = Condition.Members(
-      quantifier: quantifier, path: way, relationship: relationship, required: required)
-    return .members(members, try memberCondition(predicate, of: relationship))
+      quantifier: quantifier, path: way, relationship: relationship, required: required,
+      readsOuterRecords: readsOuterRecords)
+    return .members(members, condition)
   }
 
   /// Compiles the to-many relationship at the end of a path, the path to its owner, and the entity with the
@@ -210,7 +217,7 @@ struct PredicateCompiler {
   private mutating func members(
     at path: PropertyPath
   ) throws(CoherenceError) -> (RecordPath, RelationshipDescription, EntityDescription?) {
-    let resolved = try ResolvedPath(path, from: entity)
+    let resolved = try checker.resolve(path)
     guard case .toMany(let relationship) = resolved.target else {
       throw CoherenceError(
         .invalidPredicate,
@@ -218,19 +225,20 @@ struct PredicateCompiler {
           + "use ANY, ALL, NONE and SUBQUERY on to-many relationships only."
       )
     }
-    return (recordPath(resolved.steps), relationship, required(relationship, at: resolved.owner))
+    return (recordPath(resolved, from: path.outerLevel), relationship, required(relationship, at: resolved.owner))
   }
 
   /// Compiles the condition on the members of a relationship.
   private mutating func memberCondition(
     _ predicate: FetchPredicate, of relationship: RelationshipDescription
-  ) throws(CoherenceError) -> Condition {
+  ) throws(CoherenceError) -> (Condition, readsOuterRecords: Bool) {
     follow(relationship)
-    var inner = PredicateCompiler(entity: relationship.destination)
+    var inner = PredicateCompiler(checker.members(of: relationship))
     let condition = try inner.condition(predicate)
     relationships.formUnion(inner.relationships)
     roots.formUnion(inner.roots)
-    return condition
+    outermost = max(outermost, inner.outermost - 1)
+    return (condition, inner.outermost > 0)
   }
 }
 

@@ -18,8 +18,8 @@ extension FetchPredicate {
   /// - Names: `title`, `artist.name`, `SELF`; `#any`, or `any` in backticks, for a name spelled like a keyword: `isLive
   ///   == no` compares with the constant, `isLive == #no` with the property `no`.
   /// - Arithmetic: `+` `-` `*` `/` `modulus:by:(a, b)`, with parentheses; see ``ArithmeticOperator``.
-  /// - Filtered members: `SUBQUERY(tracks, $t, $t.length > 200 AND $t.plays < 3).@count`. Names in the condition begin
-  ///   with the variable, which stands for a member; names of the outer record are refused.
+  /// - Filtered members: `SUBQUERY(tracks, $t, $t.length > 200 AND $t.plays < 3).@count`. The variable
+  ///   stands for a member; names without a variable belong to the record, as in `$t.length > minimumLength`.
   /// - Variables: `$name` for a value, and after `IN` and `BETWEEN` for a list. ``substituting(_:)`` replaces
   ///   variables.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`

@@ -4,16 +4,22 @@ import Foundation
 
 extension PredicateFormatParser {
   /// Parses the rest of a comparison, after its left side.
-  mutating func comparison(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+  ///
+  /// - Parameter isOfMember: Whether the comparison is a condition on members, so that its right side is about the record
+  ///   around the member.
+  mutating func comparison(
+    of left: FetchExpression, isOfMember: Bool = false
+  ) throws(CoherenceError) -> FetchPredicate {
     if accept(.keyword(.not)) {
       guard current.kind == .keyword(.in) else { throw expected("IN") }
-      return .not(try comparison(of: left))
+      return .not(try comparison(of: left, isOfMember: isOfMember))
     }
     if accept(.keyword(.in)) { return try membership(of: left) }
-    if accept(.keyword(.between)) { return try range(of: left) }
+    if accept(.keyword(.between)) { return try range(of: left, isOfMember: isOfMember) }
     let comparison = try comparisonOperator()
     let options = acceptOptions()
-    return .comparison(left, comparison, try expression(), options)
+    let right = try expression()
+    return .comparison(left, comparison, isOfMember ? right.outer : right, options)
   }
 
   private mutating func comparisonOperator() throws(CoherenceError) -> ComparisonOperator {
@@ -68,13 +74,13 @@ extension PredicateFormatParser {
     -> FetchPredicate
   {
     let start = current
-    guard case .path(let path) = try operand(), left.isConstant else {
+    guard case .path(let path) = try operand() else {
       throw .unreadable(at: start.position, "a list, or the path of a to-many relationship, is expected after IN")
     }
-    return .quantified(.any, path, .comparison(.path(.own), .equal, left, options))
+    return .quantified(.any, path, .comparison(.path(.own), .equal, left.outer, options))
   }
 
-  private mutating func range(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+  private mutating func range(of left: FetchExpression, isOfMember: Bool) throws(CoherenceError) -> FetchPredicate {
     let start = current
     if start.kind == .sign("$"), let name = try acceptFreeVariable() { return .list(left, .between, variable: name) }
     let bounds: [FetchExpression] =
@@ -82,7 +88,7 @@ extension PredicateFormatParser {
     guard bounds.count == 2 else {
       throw .unreadable(at: start.position, "two bounds are expected after BETWEEN, not \(bounds.count)")
     }
-    return .between(left, bounds[0], bounds[1])
+    return isOfMember ? .between(left, bounds[0].outer, bounds[1].outer) : .between(left, bounds[0], bounds[1])
   }
 
   private mutating func list() throws(CoherenceError) -> [FetchExpression] {
@@ -108,22 +114,18 @@ extension PredicateFormatParser {
     case .value:
       return .value(try arguments.value(at: take().position))
     case .path:
-      try checkNamesOfRecord()
       return try path(from: try arguments.path(at: take().position).names)
     case .name(let name):
       if name == "modulus", following.kind == .sign(":") { return try remainder() }
-      try checkNamesOfRecord()
       take()
       return try path(from: [name])
     case .keyword(.own):
-      try checkNamesOfRecord()
       take()
       return try path(from: [])
     case .keyword(.subquery):
       return try subquery()
     case .function(let word):
       // An aggregate of a group, in a having predicate.
-      try checkNamesOfRecord()
       return try path(from: [try Self.aggregateFunction(word, take()).pathOperator])
     case .keyword(let keyword):
       return .value(try constant(keyword))
@@ -135,7 +137,13 @@ extension PredicateFormatParser {
   }
 
   /// Parses the rest of a path, after its first names.
-  mutating func path(from first: [String]) throws(CoherenceError) -> FetchExpression {
+  ///
+  /// - Parameter subject: The record at which the path begins. A name without a variable begins at the record around all
+  ///   `SUBQUERY`.
+  mutating func path(
+    from first: [String], of subject: Subject = .record
+  ) throws(CoherenceError) -> FetchExpression {
+    let level = outerLevel(of: subject)
     var names = first
     while accept(.sign(".")) {
       let token = take()
@@ -148,13 +156,15 @@ extension PredicateFormatParser {
         names += try arguments.path(at: token.position).names
       case .function(let word):
         let function = try Self.aggregateFunction(word, token)
-        if function == .count, current.kind != .sign(".") { return .count(PropertyPath(names: names)) }
+        if function == .count, current.kind != .sign(".") {
+          return .count(PropertyPath(names: names, outerLevel: level))
+        }
         names.append(function.pathOperator)
       default:
         throw .unreadable(at: token.position, "a name is expected after '.', not \(token.label)")
       }
     }
-    return .path(PropertyPath(names: names))
+    return .path(PropertyPath(names: names, outerLevel: level))
   }
 
   private static func aggregateFunction(

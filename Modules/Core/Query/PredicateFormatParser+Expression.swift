@@ -85,29 +85,28 @@ extension PredicateFormatParser {
 
   // MARK: Variables
 
-  /// Parses a variable: the member of the enclosing `SUBQUERY`, optionally with a path, or a variable for
+  /// Parses a variable: the member of a `SUBQUERY` around it, optionally with a path, or a variable for
   /// ``FetchPredicate/substituting(_:)``.
   mutating func variable() throws(CoherenceError) -> FetchExpression {
     if let name = try acceptFreeVariable() { return .variable(name) }
     try expect("$")
-    take()
-    return try path(from: [])
+    let subject = Subject.member(try variableName(take()))
+    return try path(from: [], of: subject)
   }
 
-  /// Parses a variable for a value. Returns `nil` for the variable of the enclosing `SUBQUERY`, and does not consume
-  /// its token.
+  /// Parses a variable for a value. Returns `nil` for the variable of a `SUBQUERY` around it, and does not consume its
+  /// token.
   mutating func acceptFreeVariable() throws(CoherenceError) -> String? {
-    let start = current
     let name = try variableName(following)
-    if subjects.last == .member(name) { return nil }
-    guard !subjects.contains(.member(name)) else {
-      throw .unreadable(
-        at: start.position,
-        "'$\(name)' belongs to a condition around this one; a condition compares properties of its own record only")
-    }
+    guard !subjects.contains(.member(name)) else { return nil }
     take()
     take()
     return name
+  }
+
+  /// The number of conditions on members between the current condition and the nearest one about a subject.
+  func outerLevel(of subject: Subject) -> Int {
+    subjects.reversed().firstIndex(of: subject).map { subjects.endIndex - $0.base } ?? 0
   }
 
   private func variableName(_ token: PredicateFormatToken) throws(CoherenceError) -> String {
@@ -116,15 +115,6 @@ extension PredicateFormatParser {
     case .keyword: return token.spelling
     default: throw .unreadable(at: token.position, "the name of a variable is expected after '$', not \(token.label)")
     }
-  }
-
-  /// Throws for a name in a `SUBQUERY` that does not begin with the variable of the `SUBQUERY`.
-  func checkNamesOfRecord() throws(CoherenceError) {
-    guard case .member(let name) = subjects.last else { return }
-    throw .unreadable(
-      at: current.position,
-      "\(current.label) belongs to the record outside of SUBQUERY, whose condition compares properties of the member only; "
-        + "a property of the member begins with '$\(name).'")
   }
 
   // MARK: Members

@@ -126,7 +126,7 @@ struct PredicateFormatParser {
     }
   }
 
-  /// Parses a part that may contain parts of the same kind, and limits the depth.
+  /// Parses a part with possible parts of the same kind inside, and limits the depth of nesting.
   mutating func nested<T>(
     _ parse: (inout PredicateFormatParser) throws(CoherenceError) -> T
   ) throws(CoherenceError) -> T {
@@ -184,13 +184,8 @@ struct PredicateFormatParser {
       return .quantified(quantifier, path, try condition(about: .record))
     }
     let (path, member) = try Self.memberPath(left, start)
-    let right = current
-    let condition = try comparison(of: member)
-    guard condition.comparesWithConstants else {
-      throw .unreadable(
-        at: right.position, "\(start.label) can be compared with constants only; for more, write ANY path (condition)")
-    }
-    return .quantified(quantifier, path, condition)
+    // The right side belongs to the record, as the path does.
+    return .quantified(quantifier, path, try comparison(of: member, isOfMember: true))
   }
 
   /// Splits a path into the path to the members and the path of a member. The text alone does not determine the split:
@@ -202,13 +197,13 @@ struct PredicateFormatParser {
     switch expression {
     case .path(let path) where path.membersBeforeAggregate != nil:
       let count = path.membersBeforeAggregate ?? 0
-      return (PropertyPath(names: Array(path.names[..<count])), .path(PropertyPath(names: Array(path.names[count...]))))
+      return (path.replacingNames(path.names[..<count]), .path(PropertyPath(names: Array(path.names[count...]))))
     case .path(let path) where path.names.count == 1:
       return (path, .path(.own))
     case .path(let path) where !path.names.isEmpty:
-      return (PropertyPath(names: path.names.dropLast()), .path(PropertyPath(names: path.names.suffix(1))))
+      return (path.replacingNames(path.names.dropLast()), .path(PropertyPath(names: path.names.suffix(1))))
     case .count(let path) where path.names.count > 1:
-      return (PropertyPath(names: path.names.dropLast()), .count(PropertyPath(names: path.names.suffix(1))))
+      return (path.replacingNames(path.names.dropLast()), .count(PropertyPath(names: path.names.suffix(1))))
     default:
       throw .unreadable(at: token.position, "the path of a to-many relationship is expected after ANY, ALL or NONE")
     }

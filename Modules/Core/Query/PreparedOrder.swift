@@ -1,5 +1,8 @@
-/// Criteria of order compiled for an entity, to compare many records. For stores. May be used on several threads at the
-/// same time.
+/// Criteria of order compiled for an entity, to compare many records. For stores.
+///
+/// The preparation resolves names and checks types once for all records. The order equals the order of every other
+/// store, except that records equal by all criteria are not ordered by their keys. May be used on several threads at
+/// the same time.
 public struct PreparedOrder: Sendable {
   @usableFromInline struct Key: Sendable {
     @usableFromInline let operand: Operand
@@ -16,7 +19,8 @@ public struct PreparedOrder: Sendable {
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
   ///   ``ErrorCode/invalidFetchRequest`` for a path to another property than an attribute or an aggregate of members,
-  ///   and for options with values other than texts.
+  ///   and for options with values other than texts; ``ErrorCode/invalidPredicate`` for a path that continues after an
+  ///   attribute, and for a key path without a name.
   public init(_ keys: [SortKey], for entity: EntityDescription) throws(CoherenceError) {
     var compiler = PredicateCompiler(entity: entity)
     self.keys = try keys.map { (key: SortKey) throws(CoherenceError) -> Key in
@@ -44,7 +48,7 @@ public struct PreparedOrder: Sendable {
   /// come first in ascending order and last in descending order. Zero for records equal by every criterion, which the
   /// caller must order otherwise.
   ///
-  /// - Throws: What the source throws.
+  /// - Throws: Errors of the source.
   @inlinable
   public func order<S: RecordSource>(_ a: S.Record, _ b: S.Record, in source: S) throws -> Int {
     for key in keys {
@@ -56,15 +60,17 @@ public struct PreparedOrder: Sendable {
     return 0
   }
 
-  /// Returns the sort values of a record. To sort many records, read each record's values once and compare the values.
+  /// Returns the sort values of a record, one for each criterion; texts without the differences that the options
+  /// ignore. To sort many records, read each record's values once and compare the values.
   ///
-  /// - Throws: What the source throws.
+  /// - Throws: Errors of the source.
   @inlinable
   public func sortValues<S: RecordSource>(of record: S.Record, in source: S) throws -> [AttributeValue] {
     try keys.map { key in key.sortable(try key.operand.value(of: record, in: source)) }
   }
 
-  /// The order of two records by their ``sortValues(of:in:)``: negative, zero or positive. Reads nothing.
+  /// The order of two records by their ``sortValues(of:in:)``: negative, zero or positive. Reads nothing. Zero for
+  /// records equal by every criterion, which the caller must order otherwise.
   public func order(_ a: [AttributeValue], _ b: [AttributeValue]) -> Int {
     for (index, key) in keys.enumerated() {
       let order = key.order(a[index], b[index])

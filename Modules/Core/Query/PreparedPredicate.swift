@@ -14,8 +14,8 @@ public struct PreparedPredicate: Sendable {
 
   /// Prepares a predicate for records of an entity and its subentities.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidPredicate`` when operands cannot be compared, or a pattern cannot be read.
+  /// - Throws: The errors of ``FetchPredicate/checked(for:)``; ``ErrorCode/invalidPredicate`` for a malformed constant
+  ///   pattern.
   public init(_ predicate: FetchPredicate, for entity: EntityDescription) throws(CoherenceError) {
     self.predicate = try predicate.checked(for: entity)
     var compiler = PredicateCompiler(entity: entity)

@@ -13,16 +13,18 @@ struct QuantifiedPath {
     self.predicate = predicate
   }
 
-  func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
+  func checked(by checker: PredicateChecker) throws(CoherenceError) -> FetchPredicate {
     try path.checkNames()
+    let entity = try checker.start(of: path)
     if let (relationship, count) = Self.firstToMany(in: path.names, from: entity) {
-      let owner = PropertyPath(names: Array(path.names[..<count]))
       let rest = Array(path.names[count...])
       let condition = rest.isEmpty ? predicate : Self.nested(quantifier, rest, predicate, at: relationship.destination)
-      return .quantified(quantifier, owner, try condition.resolved(for: relationship.destination))
+      return .quantified(
+        quantifier, path.replacingNames(path.names[..<count]),
+        try condition.resolved(by: checker.members(of: relationship)))
     }
     // The to-many relationship may be in the path at the beginning of the condition.
-    guard let own = predicate.ownPath, !own.names.isEmpty,
+    guard let own = predicate.ownPath, !own.names.isEmpty, own.outerLevel == 0,
       let (relationship, count) = Self.firstToMany(in: path.names + own.names, from: entity)
     else {
       // An error for an unknown name takes precedence.
@@ -33,7 +35,7 @@ struct QuantifiedPath {
     let names = path.names + own.names
     let rest = predicate.replacingOwnPath(PropertyPath(names: Array(names[count...])))
     return .quantified(
-      quantifier, PropertyPath(names: Array(names[..<count])), try rest.resolved(for: relationship.destination))
+      quantifier, path.replacingNames(names[..<count]), try rest.resolved(by: checker.members(of: relationship)))
   }
 
   /// Makes the condition on a member when the path continues after the member. The rest of the path becomes a prefix of
@@ -42,8 +44,10 @@ struct QuantifiedPath {
     _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
   ) -> FetchPredicate {
     guard firstToMany(in: rest, from: entity) != nil else { return predicate.prefixed(with: rest) }
-    // `NONE` over two relationships: no member has a member that satisfies the condition.
-    return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), predicate)
+    // `NONE` over two relationships: no member has a member that satisfies the condition. A condition on members stands
+    // between the inner condition and the records around both.
+    let inner = predicate.mappingPaths { path, depth in path.outerLevel > depth ? path.outer() : path }
+    return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), inner)
   }
 
   /// The first to-many relationship in a path, and the number of names up to the relationship.
@@ -80,32 +84,8 @@ extension FetchPredicate {
     }
   }
 
-  /// Returns the condition with a prefix before each path, for a record at the end of the prefix.
+  /// Returns the condition with a prefix before each path from the record, for a record at the end of the prefix.
   fileprivate func prefixed(with names: [String]) -> FetchPredicate {
-    func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
-    func prefixed(_ expression: FetchExpression) -> FetchExpression {
-      switch expression {
-      case .value, .variable: expression
-      case .path(let path): .path(prefixed(path))
-      case .count(let path): .count(prefixed(path))
-      case .subquery(let path, let condition): .subquery(prefixed(path), condition)
-      case .arithmetic(let operation, let left, let right): .arithmetic(operation, prefixed(left), prefixed(right))
-      }
-    }
-    return switch self {
-    case .constant: self
-    case .comparison(let left, let comparison, let right, let options):
-      .comparison(prefixed(left), comparison, prefixed(right), options)
-    case .membership(let expression, let values, let options):
-      .membership(prefixed(expression), in: values, options)
-    case .between(let expression, let lower, let upper):
-      .between(prefixed(expression), prefixed(lower), prefixed(upper))
-    case .list(let expression, let relation, let name, let options):
-      .list(prefixed(expression), relation, variable: name, options)
-    case .and(let predicates): .and(predicates.map { $0.prefixed(with: names) })
-    case .or(let predicates): .or(predicates.map { $0.prefixed(with: names) })
-    case .not(let predicate): .not(predicate.prefixed(with: names))
-    case .quantified(let quantifier, let path, let predicate): .quantified(quantifier, prefixed(path), predicate)
-    }
+    mappingPaths { path, depth in path.outerLevel == depth ? path.replacingNames(names + path.names) : path }
   }
 }

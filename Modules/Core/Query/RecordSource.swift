@@ -3,6 +3,9 @@
 /// A store with its records in memory conforms to the protocol, and evaluates predicates and orders exactly as Core
 /// does. The evaluator calls a source on the thread of the evaluation, and only for the properties in the condition. An
 /// error ends the evaluation, which throws the error.
+///
+/// For a property of a subentity, the evaluator calls the source only with records of the subentity. For all other
+/// records the value counts as missing.
 public protocol RecordSource {
   /// The source's own form of a record, such as a row or a key.
   associatedtype Record

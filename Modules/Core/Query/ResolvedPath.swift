@@ -25,10 +25,14 @@ public struct ResolvedPath: Sendable, Hashable {
   /// Resolves a path for an entity.
   ///
   /// A subentity may declare a name: records of other entities have no value for it. The part of a composite is one
-  /// attribute. Reads no record; the cost is one look-up for each name.
+  /// attribute. The name `self` at the end of a path stands for the record that the path has reached.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path
-  ///   continues after an attribute or a to-many relationship.
+  /// Reads no record; the cost is one look-up for each name, and for a subentity's name one look-up in each entity of
+  /// the hierarchy. May be called on any thread.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidPredicate`` when the path
+  ///   continues after an attribute or a to-many relationship, and for an incomplete or nested aggregate;
+  ///   ``ErrorCode/invalidFetchRequest`` for an aggregate function without a meaning for the members' values.
   public init(_ path: PropertyPath, from entity: EntityDescription) throws(CoherenceError) {
     steps = []
     target = .identity

@@ -1,8 +1,8 @@
-/// The records of a context with its unsaved changes and those of its parents, for the evaluator.
+/// The records of a context with the unsaved changes of the context and its parents, for the evaluation of predicates.
 ///
 /// Made for one fetch, in which each related record is read once.
 struct ContextRecords: PreloadingSource {
-  /// The rows of related records that have no object with values.
+  /// The rows of related records without a loaded object; `nil` for missing records.
   private final class Rows {
     var known: [ManagedObjectID: Row?] = [:]
   }
@@ -30,7 +30,7 @@ struct ContextRecords: PreloadingSource {
     return try ids.compactMap(state(of:))
   }
 
-  /// Reads the unknown ones among records together.
+  /// Reads the unknown rows of records together.
   private func load(_ ids: [ManagedObjectID]) throws {
     let unknown = ids.filter { id in
       rows.known[id] == nil && context.storage.record(for: id) == nil

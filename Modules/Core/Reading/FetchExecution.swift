@@ -1,11 +1,11 @@
-/// Executes a plan: reads the stores, filters and orders rows as far as the stores did not, overlays unsaved records,
+/// Executes a plan: reads the stores, filters and orders rows unless the stores have done so, overlays unsaved records,
 /// cuts the range, and passes the records to a sink.
 ///
-/// The sink decides what becomes of the records: objects, values, comparisons, or a count.
+/// The sink makes objects, values, comparisons or a count from the records.
 struct FetchExecution {
   private let plan: FetchPlan
   private let context: ManagedObjectContext
-  /// The unsaved records that take part; `nil` for those of the moment of the execution.
+  /// The unsaved records to overlay; `nil` for the unsaved records at the time of the execution.
   private let unsaved: UnsavedStates?
 
   init(_ plan: FetchPlan, in context: ManagedObjectContext, unsaved: UnsavedStates? = nil) {
@@ -24,8 +24,8 @@ struct FetchExecution {
     }
   }
 
-  /// Returns the number of records in the plan's range, counted by the only store; `nil` where the store cannot count
-  /// them. Saved records with unsaved changes are left out of the count, and judged by the context.
+  /// Returns the number of records in the plan's range, counted by the only store; `nil` if the store cannot count
+  /// them. The store leaves out saved records with unsaved changes, which the context counts.
   func storedCount() throws -> Int? {
     guard plan.stores.count == 1, !plan.dependsOnUnsaved else { return nil }
     let reader = try context.reader(for: plan.stores[0])
@@ -37,20 +37,20 @@ struct FetchExecution {
     return plan.range.part(of: 0..<(stored + (try filter.matchingUnsaved().count))).count
   }
 
-  /// The greatest number of records that the condition of a count leaves out.
+  /// The greatest number of records that the condition of a count excludes.
   static let greatestExclusion = 500
 
-  /// Passes all records that match to a sink, in any order, without regard to the range.
+  /// Passes all matching records to a sink, in any order, without regard to the range.
   func scan<Sink: FetchSink>(into sink: inout Sink) throws {
     if plan.needsOverlay { try scan(overlaidFilter(), into: &sink) } else { try scan(storedFilter, into: &sink) }
   }
 
-  /// The state of the stores decides.
+  /// The filter for a plan without an overlay, which reads the state of the stores.
   private var storedFilter: RecordFilter<StoredRecords> {
     RecordFilter(plan, StoredRecords(context: context), unsaved: UnsavedStates())
   }
 
-  /// The state of the context decides.
+  /// The filter for a plan with an overlay, which reads the state of the context.
   private func overlaidFilter() throws -> RecordFilter<ContextRecords> {
     RecordFilter(
       plan, ContextRecords(context: context), unsaved: try unsaved ?? context.unsavedStates(for: plan))
@@ -60,7 +60,9 @@ struct FetchExecution {
 
   /// Reads the rows of the only store in order, no further than the range.
   private func stream<Sink: FetchSink>(into sink: inout Sink) throws {
-    let fetch = try context.reader(for: plan.stores[0]).fetch(plan.query)
+    let reader = try context.reader(for: plan.stores[0])
+    if try sink.receiveAll(inOrderOf: plan.query, in: plan.stores[0], from: reader) { return }
+    let fetch = try reader.fetch(plan.query)
     guard fetch.isExact else {
       let filter = storedFilter
       return try pass(fetch, filter, OverlayMerge([], plan, filter.source), to: &sink)
@@ -71,7 +73,7 @@ struct FetchExecution {
 
   /// Reads the rows of the only store in order, no further than the range, and merges unsaved records into them.
   private func stream<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
-    // Before the fetch begins: a failure leaves no cursor open.
+    // Made before the fetch begins, so that a failure leaves no cursor open.
     let merge = try OverlayMerge(filter.matchingUnsaved(), plan, filter.source)
     let query = plan.orderedQuery(hiding: filter.unsaved.hiddenCount)
     try pass(try context.reader(for: plan.stores[0]).fetch(query), filter, merge, to: &sink)
@@ -95,7 +97,7 @@ struct FetchExecution {
     try merge.finish(into: &sink)
   }
 
-  /// Reads all records that match, orders them and cuts the range.
+  /// Reads all matching records, orders them and cuts the range.
   private func order<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
     var all = RecordSink(sharesRows: sink.sharesRows)
     try scan(filter, into: &all)

@@ -1,4 +1,4 @@
-/// A fetch request with its names resolved, its stores found, and the influence of unsaved changes decided.
+/// A fetch request with resolved names, with its stores, and with the decision which unsaved changes matter.
 ///
 /// A plan is a value. Planning reads no records and changes nothing in the context.
 struct FetchPlan {
@@ -8,17 +8,19 @@ struct FetchPlan {
   let stores: [any PersistentStore]
   /// The entities of the records that the request may find.
   let entities: [EntityDescription]
-  /// Whether unsaved changes may decide which records are found.
+  /// Whether unsaved changes may change the set of found records.
   private(set) var needsOverlay: Bool
-  /// Whether unsaved changes of other records may decide whether a record is found. The stores cannot decide it then.
+  /// Whether unsaved changes of other records may decide whether a record matches. The context then evaluates the
+  /// predicate for every record of the entity.
   private(set) var dependsOnUnsaved: Bool
   let returnsObjectsAsFaults: Bool
   let prefetches: PrefetchPaths
 
   /// - Parameters:
-  ///   - scope: A further condition, which reads values of the record itself alone.
-  ///   - permanentIDs: The permanent identifiers of saved records by their temporary ones, which a predicate may name.
-  ///   - unsaved: The hierarchies with unsaved records, as they are after the delete rules ran.
+  ///   - scope: A further condition, which only reads values of the record itself.
+  ///   - permanentIDs: The permanent identifiers of saved records by their former temporary identifiers, which a
+  ///     predicate may contain.
+  ///   - unsaved: The hierarchies with unsaved records, after the delete rules.
   init<Result>(
     _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator, within scope: FetchPredicate? = nil,
     permanentIDs: [ManagedObjectID: ManagedObjectID], unsaved: UnsavedHierarchies
@@ -48,7 +50,7 @@ struct FetchPlan {
 
   func includes(_ entity: EntityDescription) -> Bool { entities.contains { $0 === entity } }
 
-  /// The same plan without an order, for a sink to which the order makes no difference.
+  /// Returns the plan without an order, for a sink that ignores the order.
   func unordered() -> FetchPlan {
     var plan = self
     plan.order = nil
@@ -56,7 +58,7 @@ struct FetchPlan {
     return plan
   }
 
-  /// The same plan for a sink that reads unsaved changes of other records itself.
+  /// Returns the plan for a sink that reads unsaved changes of other records.
   func dependingOnUnsaved() -> FetchPlan {
     var plan = self
     plan.dependsOnUnsaved = true
@@ -64,7 +66,7 @@ struct FetchPlan {
     return plan
   }
 
-  /// The query for the records of the plan, without order and range, except for some records.
+  /// Returns the query for the records of the plan, without order and range, without some records.
   func query(except ids: [ManagedObjectID]) -> StoreQuery {
     var query = unorderedQuery
     guard !ids.isEmpty else { return query }
@@ -75,13 +77,14 @@ struct FetchPlan {
 
   // MARK: Queries
 
-  /// Whether unsaved records can be merged into rows in order: all rows come from one store, and the values that decide
-  /// the order are in the rows.
+  /// Whether unsaved records can be merged into ordered rows: all rows come from one store, and the order only depends
+  /// on values in the rows.
   var isMergeable: Bool {
     stores.count == 1 && (!needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false)
   }
 
-  /// The query for rows in order. Unsaved records replace some of them, so that as many more may be needed.
+  /// Returns the query for ordered rows. Unsaved records replace some rows, so that the limit is raised by their
+  /// number.
   ///
   /// - Parameter count: The greatest number of rows that unsaved records replace.
   func orderedQuery(hiding count: Int) -> StoreQuery {
@@ -96,8 +99,8 @@ struct FetchPlan {
     return query
   }
 
-  /// The query for all candidates, in any order. Without the predicate where unsaved changes of other records decide
-  /// it.
+  /// The query for all candidates, in any order. It has no predicate if unsaved changes of other records decide about
+  /// the predicate.
   var unorderedQuery: StoreQuery {
     var query = query
     query.sortKeys = []
@@ -113,13 +116,17 @@ struct FetchPlan {
 }
 
 extension FetchRequest {
-  /// The entity of a model that the request is for.
+  /// Returns the entity of the request in a model.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
-  ///   an entity with objects of another class than `Result`.
+  ///   an entity with objects of another class than `Result`; for a negative batch size.
   func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
     guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
+    }
+    guard fetchBatchSize >= 0 else {
+      throw CoherenceError(
+        .invalidFetchRequest, "The batch size of a fetch request cannot be negative; zero stands for no batches.")
     }
     let entity =
       if let entityName { try model.entity(named: entityName) } else { try model.entity(for: Result.self) }

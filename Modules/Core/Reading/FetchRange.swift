@@ -1,4 +1,4 @@
-/// The offset and limit of a fetch, counted down while its records arrive in order.
+/// The remaining offset and limit of a fetch, counted down while its records arrive in order.
 struct FetchRange {
   private(set) var offset: Int
   private(set) var limit: Int?
@@ -11,7 +11,9 @@ struct FetchRange {
   /// Whether more records are wanted.
   var isOpen: Bool { limit != 0 }
 
-  /// Counts one record. Returns whether the record is in the range.
+  /// Counts the next record.
+  ///
+  /// - Returns: Whether the record is in the range.
   mutating func includesNext() -> Bool {
     if offset > 0 {
       offset -= 1
@@ -22,7 +24,7 @@ struct FetchRange {
     return true
   }
 
-  /// Counts rows. Returns the rows in the range.
+  /// Counts the next rows, and returns the rows in the range.
   mutating func part(of rows: [Row]) -> [Row] {
     let skipped = min(offset, rows.count)
     let taken = limit.map { min($0, rows.count - skipped) } ?? rows.count - skipped
@@ -31,7 +33,7 @@ struct FetchRange {
     return taken == rows.count ? rows : Array(rows[skipped..<(skipped + taken)])
   }
 
-  /// The part in the range of all records, of which none was counted.
+  /// Returns the part of a complete result in the range. To be used without counting.
   func part<Records: RandomAccessCollection>(of records: Records) -> Records.SubSequence where Records.Index == Int {
     let start = min(offset, records.count)
     let end = limit.map { start + min($0, records.count - start) } ?? records.count

@@ -23,6 +23,8 @@ public final class FetchedKey<Source: ManagedObject, Target: ManagedObject>: Sen
   /// Names a ``FetchedProperty`` of the model.
   public init(_ name: String) { rule = .declared(name) }
 
-  /// Makes the request of the property from the object, when the property is fetched.
+  /// Makes a key with a request of its own.
+  ///
+  /// - Parameter request: Makes the request from the object. Called in the context, each time the property is fetched.
   public init(_ request: @escaping @Sendable (Source) throws -> FetchRequest<Target>) { rule = .request(request) }
 }

@@ -1,7 +1,7 @@
-/// Members by owner, gathered from rows.
+/// Collects the members of owners from rows.
 ///
-/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners are looked up and few lists
-/// sorted.
+/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners need a look-up and few lists a
+/// sort.
 struct GatheredMembers {
   fileprivate struct List {
     let owner: ManagedObjectID

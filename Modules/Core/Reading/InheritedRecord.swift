@@ -1,11 +1,12 @@
-/// An unsaved record of a parent context, as the parent's children read it.
+/// An unsaved record of a parent context, as child contexts read it.
 struct InheritedRecord {
   /// The row with the parent's changes.
   let row: Row
   let isDeleted: Bool
   /// The slots that the parent changed.
   let edits: SlotSet
-  /// Whether the parent may have changed an older version than the store has: the parent's inbox is not processed yet.
+  /// Whether the parent's changes may be based on an older version than the store's, because the parent has not
+  /// processed its inbox.
   var mayBeBehind = false
 
   init(_ record: PendingRecord) {
@@ -25,7 +26,7 @@ struct InheritedRecord {
 extension ManagedObjectContext {
   /// The unsaved record of the nearest parent with unsaved changes; `nil` for none.
   final func inheritedRecord(of id: ManagedObjectID) -> InheritedRecord? {
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       ancestor = context.parent
       let storage = context.storage
@@ -36,12 +37,12 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// Returns a parent's record with the mark whether it may be behind the store.
+  /// Returns a parent's record with ``InheritedRecord/mayBeBehind`` set.
   final func marked(_ record: InheritedRecord, from context: ManagedObjectContext) -> InheritedRecord {
-    // A snapshot must not see newer rows, and a fresh record has none.
+    // A snapshot must not see newer rows, and an inserted record has no row in a store.
     guard !record.isDeleted, record.row.version > 0, lease.pins == 0, !context.inbox.isEmpty else { return record }
     var result = record
-    // The row includes the changes of a farther parent, which no store has.
+    // With changes of a farther parent, the row differs from every stored row.
     result.mayBeBehind = context.inheritedRecord(of: record.row.id) == nil
     return result
   }
@@ -55,11 +56,11 @@ extension ManagedObjectContext {
     return records.map { $0.mayBeBehind ? $0.caughtUp(with: stored[$0.row.id]) : $0.row }
   }
 
-  /// The present row of a record in its store with the unsaved changes of all parents, which may have read an older row;
-  /// `nil` for a record that a parent deletes.
+  /// Returns a stored row with the unsaved changes of all parents on top, although the parents may have read an older
+  /// row; `nil` for a record deleted by a parent.
   final func belowRow(_ stored: Row) -> Row? {
     var parents: [InheritedRecord] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       let storage = context.storage
       if let record = storage.withPending({ storage.recordUnderLock(for: stored.id).map(InheritedRecord.init) }) {

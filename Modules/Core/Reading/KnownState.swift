@@ -1,9 +1,9 @@
-/// The present state of a record in its store, as far as it is known.
+/// The knowledge about a record's present state in its store.
 enum KnownState {
   case row(Row)
   /// The record does not exist.
   case gone
-  /// The row has to be read.
+  /// The state is unknown, so that the row must be read.
   case unread
 
   var isRow: Bool { if case .row = self { true } else { false } }
@@ -13,7 +13,7 @@ extension RecordState {
   /// Whether the state has unsaved changes of the context itself.
   var isUnsaved: Bool { if case .pending = values { true } else { false } }
 
-  /// The version of the row, or of the row that the changes are based on.
+  /// The version of the row, or of the row on which the changes are based.
   var version: Int64 {
     switch values {
     case .row(let row): row.version
@@ -23,7 +23,7 @@ extension RecordState {
 }
 
 extension ManagedObjectContext {
-  /// Gives the object of a record without unsaved changes a newer row, as a fetch does.
+  /// Gives a registered object without unsaved changes a newer row, as a fetch does.
   final func renewObject(of state: RecordState) {
     guard case .row(let row) = state.values, let object = storage.registry.object(for: row.id), object.pending == nil,
       let known = object.row, known.version < row.version
@@ -32,8 +32,8 @@ extension ManagedObjectContext {
     noteRefreshed(object)
   }
 
-  /// Returns the states of records as a fetch would see them; `nil` for a deleted or missing record. Rows that are not
-  /// known are read together.
+  /// Returns the states of records as a fetch would see them; `nil` for a deleted or missing record. Reads unknown rows
+  /// together.
   final func states(
     of known: [ManagedObjectID: KnownState], includingUnsaved: Bool
   ) throws -> [ManagedObjectID: RecordState?] {
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
           result.insert(record.id)
         }
       }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return result
   }

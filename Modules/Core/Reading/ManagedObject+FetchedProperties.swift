@@ -1,15 +1,17 @@
-// Results of requests that depend on an object, fetched on the first access and kept by the object.
+// Fetched properties: the results of requests that depend on an object, fetched on the first access and kept by the
+// object.
 
 extension ManagedObject {
   /// The objects of a fetched property, for typed accessors, in the order of the request.
   ///
-  /// The first access fetches the objects as ``ManagedObjectContext/fetch(_:)`` does, unsaved changes included. The
-  /// object keeps the result until it is refreshed, by ``refreshFetchedProperties()``,
-  /// ``ManagedObjectContext/refresh(_:mergeChanges:)``, ``ManagedObjectContext/refreshAll()`` or a rollback: later changes
-  /// of the object and of other records do not change it, but objects deleted since then are left out. The kept result
-  /// does not retain its objects; an access loads released ones together.
+  /// The first access fetches the objects like ``ManagedObjectContext/fetch(_:)``, unsaved changes included. The object
+  /// keeps the result until ``refreshFetchedProperties()``, ``ManagedObjectContext/refresh(_:mergeChanges:)``,
+  /// ``ManagedObjectContext/refreshAll()`` or a rollback. Later changes of the object and of other records do not
+  /// change the result, but deleted objects leave it. The kept result does not retain its objects; an access loads
+  /// released objects together.
   ///
-  /// Neither throws nor traps: a failure gives no objects, and is reported to ``ManagedObjectContext/reportedErrors``.
+  /// Neither throws nor traps: after a failure the accessor returns no objects, and the context reports the error in
+  /// ``ManagedObjectContext/reportedErrors``.
   public final subscript<Source, Target>(key: FetchedKey<Source, Target>) -> [Target] {
     do {
       return try fetchedObjects(for: key)
@@ -19,7 +21,7 @@ extension ManagedObject {
     }
   }
 
-  /// The objects of a fetched property. The throwing form of the accessor.
+  /// Returns the objects of a fetched property. The throwing form of the accessor.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for an object or a result of another class;
   ///   ``ErrorCode/objectDeleted`` for an object without a context; errors of the closure, and as
@@ -43,7 +45,7 @@ extension ManagedObject {
     }
   }
 
-  /// The objects of a ``FetchedProperty`` of the model, by name.
+  /// Returns the objects of a ``FetchedProperty`` of the model, by name. Keeps the result like the accessor.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/objectDeleted`` for an object without a context; and as
   ///   ``ManagedObjectContext/fetch(_:)``.
@@ -65,7 +67,7 @@ extension ManagedObject {
     guard let context = managedObjectContext else { throw deletedError() }
     if let known = caches?.fetched[key] { return try context.presentObjects(of: known).downcast(to: Target.self) }
     let objects = try context.fetch(try request())
-    // An identifier that a save replaces is found again only if it was handed out.
+    // The kept temporary identifiers must lead to the objects after a save.
     for object in objects where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
     if caches == nil { caches = ObjectCaches() }
     caches?.fetched[key] = objects.map(\.recordID)
@@ -74,7 +76,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// The objects of a kept result that are not deleted, in its order, loaded together.
+  /// The objects of a kept result without deleted objects, in its order, loaded together.
   fileprivate final func presentObjects(of ids: [ManagedObjectID]) throws -> [ManagedObject] {
     let ids = ids.map(current)
     let objects = storage.registry.objects(for: ids)

@@ -1,4 +1,4 @@
-// Records in bulk: objects, rows and members by identifier.
+// Bulk reads for other modules: objects, rows and members by identifier.
 
 extension ManagedObjectContext {
   /// Returns the objects of rows that a store returned, in the same order.
@@ -18,11 +18,14 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID: ManagedObject] {
     try operating {
       var result: [ManagedObjectID: ManagedObject] = [:]
-      var missing: [ManagedObjectID] = []
+      var missing: [ManagedObjectID: ManagedObjectID] = [:]
       for id in ids {
-        if let object = storage.registry.object(for: current(id)) { result[id] = object } else { missing.append(id) }
+        let current = current(id)
+        if let object = storage.registry.object(for: current) { result[id] = object } else { missing[current] = id }
       }
-      for object in objects(for: try loadRows(missing)) { result[object.recordID] = object }
+      for object in objects(for: try loadRows(Array(missing.keys))) {
+        result[missing[object.recordID] ?? object.recordID] = object
+      }
       return result
     }
   }
@@ -59,7 +62,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether the record of a row satisfies a predicate with the unsaved changes of this context.
+  /// Returns whether the record of a row satisfies a predicate, with the unsaved changes of this context.
   package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
     try operating {
       let state = storage.record(for: row.id).map { RecordState($0) } ?? RecordState(row)
@@ -67,7 +70,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a row satisfies a predicate with the values of the row, without unsaved changes of its record.
+  /// Returns whether a row satisfies a predicate with the values of the row, without unsaved changes of its record.
   package final func satisfies(_ predicate: PreparedPredicate, stored row: Row) throws -> Bool {
     try operating { try predicate.matches(RecordState(row), in: ContextRecords(context: self)) }
   }

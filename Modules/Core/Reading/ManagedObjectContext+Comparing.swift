@@ -1,7 +1,7 @@
-// Records compared with expected values, read without objects and, where the store can, without rows.
+// Comparison of records with expected values, without objects and, if the store supports it, without rows.
 
 extension ManagedObjectContext {
-  /// Compares the records that a request finds with an expectation, which receives the rows that differ.
+  /// Compares the records of a request with an expectation, which receives the differing rows.
   ///
   /// Unsaved changes count as in ``fetch(_:)``: the rows have the unsaved values. Order and range of the request have
   /// no effect. A ``RowComparing`` store makes no rows of equal records.
@@ -46,8 +46,8 @@ private struct ComparisonSink: FetchSink {
   }
 }
 
-/// Passes rows to an expectation, except rows of records with unsaved changes: their stored values do not count.
-/// Counts the rows.
+/// Passes rows to an expectation and counts them. Leaves out rows of records with unsaved changes, whose stored values
+/// do not count.
 private final class ExpectationScreen: RowExpectation {
   let expectation: any RowExpectation
   let keySlots: [Int]

@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   /// ```swift
   /// context.faultPolicy = .report(after: 10) { repetition in logger.warning("\(repetition)") }
   /// ```
-  /// A unit of work is an outermost `perform`; elsewhere, a turn of the main queue, or the time between two saves. Objects
-  /// that came with one fetch are loaded together, which is no repetition. May be set on any thread.
+  /// A unit of work is an outermost `perform`; without `perform`, a turn of the main queue, or the time between two
+  /// saves. Objects of one fetch are loaded together, which is no repetition. May be set on any thread.
   public final var faultPolicy: FaultPolicy {
     get { settings.withLock { $0.faultPolicy } }
     set {
@@ -17,13 +17,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notes that an accessor sends a statement for one record of an entity alone.
+  /// Records that an accessor sends a statement for a single record of an entity.
   @inline(__always) final func noteFault(of entity: EntityDescription) {
     guard FaultRecorder.current != nil || storage.countsFaults.load(ordering: .relaxed) else { return }
     note(FaultSubject(entityName: entity.name, relationshipName: nil))
   }
 
-  /// Notes that an accessor sends a statement for a relationship of one owner alone.
+  /// Records that an accessor sends a statement for a relationship of a single owner.
   @inline(__always) final func noteFault(of relationship: RelationshipDescription, in entity: EntityDescription) {
     guard FaultRecorder.current != nil || storage.countsFaults.load(ordering: .relaxed) else { return }
     note(FaultSubject(entityName: entity.name, relationshipName: relationship.name))

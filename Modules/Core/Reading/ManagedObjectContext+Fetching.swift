@@ -1,19 +1,19 @@
 extension ManagedObjectContext {
-  /// Returns the objects of the records that match a request, in its order.
+  /// Returns the objects of the records that satisfy a request, in its order.
   ///
-  /// Unsaved changes of the context and its parents count, unless the request leaves them out: an inserted record is
-  /// found, a deleted record is not, and a changed record is found by its new values. The meaning of predicates and the
-  /// order are the same on every store; see ``SortKey`` for the order.
+  /// Unsaved changes of the context and its parents count, unless the request excludes them: the fetch finds inserted
+  /// records, does not find deleted records, and finds changed records by their new values. The meaning of predicates
+  /// and the order are the same on every store; see ``SortKey`` for the order.
   ///
-  /// A record is one object in a context: an object that the context already has is returned again, with its unsaved
-  /// changes. All reads of one fetch are of one state of each store.
+  /// A record has one object in a context: the fetch returns the context's existing object, with its unsaved changes.
+  /// All reads of one fetch see one state of each store.
   ///
-  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store. Before the read,
-  /// deleted objects pass their delete rules on. The first operation of a turn of the main actor takes over the saves of
-  /// others, as does each fetch of a context that belongs to a thread.
+  /// To be called inside the context; the call waits for the store. Before the read, the delete rules of deleted
+  /// objects are applied. The first operation of a turn of the main queue merges the saves of other contexts, and so
+  /// does each fetch of a context that belongs to a thread.
   ///
-  /// Cost: one statement for each store, and one object for each new record. Unsaved changes of records to which
-  /// predicate or order lead over relationships have the context evaluate the request over all records of the entity.
+  /// Cost: one statement for each store, and one object for each record without one. If predicate or order lead over
+  /// relationships to records with unsaved changes, the context evaluates the request over all records of the entity.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/invalidPredicate``,
   ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``,
@@ -39,15 +39,16 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The entity that a request is for, in reports to observers.
+  /// The name of a request's entity, in reports to observers.
   final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
     request.entityName ?? "\(Result.self)"
   }
 
   /// Returns the number of records that a fetch would return, within its limit and offset.
   ///
-  /// Makes no objects. A store with an exact count returns no rows, unless predicate or order lead to unsaved records over
-  /// relationships, or hundreds of saved records have unsaved changes.
+  /// Makes no objects. To be called inside the context; the call waits for the store. A store with an exact count
+  /// returns no rows, unless predicate or order lead to unsaved records over relationships, or hundreds of saved
+  /// records have unsaved changes.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {
@@ -79,7 +80,7 @@ extension ManagedObjectContext {
 }
 
 extension [ManagedObject] {
-  /// Returns the array as objects of their known class, without looking at the elements.
+  /// Returns the array as objects of their known class, without a check of the elements.
   func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
     // The plan has checked the class of the entity's objects, and references have one layout for every class.
     return unsafeBitCast(self, to: [Object].self)

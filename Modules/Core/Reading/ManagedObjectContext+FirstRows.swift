@@ -1,6 +1,5 @@
 extension ManagedObjectContext {
-  /// The rows that a query asks for, as a store has them, in the query's order and with its limit. Unsaved changes are
-  /// ignored. The query has no offset.
+  /// Returns the stored rows of a query without an offset, in the query's order and limit. Unsaved changes are ignored.
   final func firstRows(of query: StoreQuery, in store: any PersistentStore) throws -> [Row] {
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     let order = try PreparedOrder(query.sortKeys, for: query.entity)

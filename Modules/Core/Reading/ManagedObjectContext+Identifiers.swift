@@ -1,29 +1,43 @@
 // Identifiers without objects, and objects by identifier.
 
 extension ManagedObjectContext {
-  /// Returns the identifiers of the records that a request finds, in its order and range.
+  /// Returns the identifiers of the records that satisfy a request, in its order and range.
   ///
-  /// The records are those that ``fetch(_:)`` finds: unsaved changes count unless the request leaves them out, and
-  /// unsaved records have temporary identifiers. No object is made or kept. The identifiers may be passed to any
-  /// thread.
+  /// Finds the same records as ``fetch(_:)``: unsaved changes count unless the request excludes them, and unsaved
+  /// records have temporary identifiers. Makes no objects. The identifiers may be passed to any thread.
   ///
-  /// Cost: one statement for each store.
+  /// Cost: one statement for each store, which returns the keys alone. Unsaved changes of records of the hierarchy, and
+  /// parts of the request that the store cannot evaluate exactly, have it return the rows.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func fetchIDs<R: ManagedObject>(_ request: FetchRequest<R>) throws -> [ManagedObjectID] {
-    let sink = IdentifierSink()
-    try read(request, into: sink)
-    return sink.ids
+    Array(try identifiers(request).ids)
+  }
+
+  /// The identifiers of the records that a request finds, with the plan of the request.
+  final func identifiers<R: ManagedObject>(
+    _ request: FetchRequest<R>
+  ) throws -> (ids: IdentifierList, plan: FetchPlan) {
+    try operating {
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
+        try reading(request) { plan in
+          var sink = IdentifierSink(self)
+          try FetchExecution(plan, in: self).run(into: &sink)
+          return (sink.ids, plan)
+        }
+      } as: {
+        .fetch(records: $0.ids.count)
+      }
+    }
   }
 
   /// Returns the objects with identifiers, loaded, in the order of the identifiers.
   ///
-  /// Records that do not exist, and records that this context deletes, are left out: the result is as long as the
-  /// identifiers exactly when none is missing. An identifier given twice returns its object twice. Objects with unsaved
-  /// changes keep them.
+  /// The result leaves out missing records and records deleted by this context. The object of a repeated identifier is
+  /// repeated. Objects with unsaved changes keep them.
   ///
-  /// Cost: objects without values are loaded together, by one statement for each store and hierarchy; a store may divide
-  /// thousands of keys among a few statements.
+  /// Cost: objects without values are loaded together, by one statement for each store and hierarchy; a store may
+  /// divide thousands of keys among a few statements.
   ///
   /// - Throws: ``ErrorCode/wrongType`` for a record of another class, ``ErrorCode/storeDetached``,
   ///   ``ErrorCode/contextWithoutStore``, and errors of the store.
@@ -35,7 +49,7 @@ extension ManagedObjectContext {
       return try inOneState {
         try applyPendingDeleteRules()
         let ids = ids.map { current($0) }
-        // Kept until the end: the context does not retain clean objects.
+        // Retained until the end, because the context does not retain clean objects.
         var found = try loadedObjects(ids)
         let result = try ids.compactMap { id in try found[id].flatMap { try $0.ifPresent(as: type) } }
         for object in result where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
@@ -46,7 +60,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The registered objects of records, and new objects of the others, all loaded as far as their records exist.
+  /// The registered objects of records, and new objects of the other records, all loaded unless the record is missing.
   private final func loadedObjects(_ ids: [ManagedObjectID]) throws -> [ManagedObjectID: ManagedObject] {
     var found: [ManagedObjectID: ManagedObject] = [:]
     found.reserveCapacity(ids.count)
@@ -73,16 +87,5 @@ extension ManagedObject {
           + "ask for the class of the entity or of a parent.")
     }
     return object
-  }
-}
-
-/// Collects identifiers.
-private final class IdentifierSink: ValueSink {
-  let slots = [Row.identifierSlot]
-  private(set) var ids: [ManagedObjectID] = []
-  var count: Int { ids.count }
-
-  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
-    if case .reference(let id) = values.move() { ids.append(id) }
   }
 }

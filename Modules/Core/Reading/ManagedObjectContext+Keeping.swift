@@ -1,10 +1,10 @@
 import Dispatch
 
-// Reads retained for a unit of work: see ``KeptReads``.
+// The retention of read objects for a unit of work: see ``KeptReads``.
 
 extension ManagedObjectContext {
-  /// Prepares the memory for the objects of a read. Called before the read: a save of another context during the read
-  /// then drops the objects.
+  /// Prepares the retention of a read's objects. Called before the read, so that a save of another context during the
+  /// read is noticed.
   final func enterUnit() {
     let kept = storage.kept
     if isInLeasedUnit { return kept.belong(to: lease.number) }
@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     if kept.isEmpty, let coordinator = persistentStoreCoordinator { kept.begin(watching: coordinator.saves) }
   }
 
-  /// Whether all reads of the unit of work are of one lease. Otherwise a save by any context ends the unit.
+  /// Whether all reads of the unit of work use one lease. Otherwise a save by any context ends the unit.
   @inline(__always) private final var isInLeasedUnit: Bool {
     !storage.confinement.isUsedDirectly || turn.isLasting
   }
@@ -23,7 +23,8 @@ extension ManagedObjectContext {
   /// A number that changes when a unit of work ends.
   final var unitOfFaults: Int { isInLeasedUnit ? storage.unit : unleasedUnit }
 
-  /// The number of a unit without a lease. Negative: a main-queue context has units of both kinds.
+  /// The number of a unit without a lease. Negative, to differ from the units with a lease of the same main-queue
+  /// context.
   private final var unleasedUnit: Int { ~(storage.kept.seenSaves &+ storage.kept.drops) }
 
   /// Retains objects until the unit of work ends.
@@ -44,7 +45,8 @@ extension ManagedObjectContext {
     endUnitInTime()
   }
 
-  /// Schedules the end of a unit of the main actor, after the present turn of the main queue, if no ``MainTurn`` ends it.
+  /// Schedules the end of a unit of the main actor, after the present turn of the main queue, if no ``MainTurn`` ends
+  /// it.
   final func endUnitInTime() {
     guard storage.confinement.isMain, !turn.isLasting, storage.kept.needsEnd else { return }
     storage.kept.needsEnd = false

@@ -38,8 +38,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the row of a record below this context: with the unsaved changes of its parents if they have any,
-  /// otherwise as the store has it. `nil` for a missing record.
+  /// Returns the row of a record below this context: the store's row with the unsaved changes of the parents; `nil` for
+  /// a missing record.
   final func loadRow(_ id: ManagedObjectID) throws -> Row? {
     guard let inherited = inheritedRecord(of: id) else { return try committedRow(id) }
     if inherited.isDeleted { return nil }
@@ -54,8 +54,8 @@ extension ManagedObjectContext {
     if let row = try kept?.row(id) { return row }
     guard let row = try reader.row(id.key, of: id.entity) else { return nil }
     guard lease.pins == 0 else { return row }
-    // Before the row is shared: the cache receives it as it was read, and drops rows of an earlier state, which sharing
-    // could put in its place.
+    // The cache gets the row before the row is shared. It then drops rows of an earlier state, one of which the sharing
+    // could otherwise put in place of this row.
     kept?.enter(row)
     var rows = [row]
     row.id.space.rows.share(&rows)
@@ -98,7 +98,8 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Replaces rows by equal rows of the process, so that contexts share buffers. Rows of a snapshot stay as they are.
+  /// Replaces rows by equal shared rows of the process, so that contexts share buffers. Rows of a snapshot are not
+  /// shared.
   final func share(_ rows: inout [Row]) {
     guard lease.pins == 0, let id = rows.first?.id else { return }
     if RowCache.isAnyInUse { renewKeptRows(beside: id) }
@@ -112,7 +113,7 @@ extension ManagedObjectContext {
     kept.renew()
   }
 
-  /// Whether no parent has unsaved changes of a record: the store's row is the row below this context.
+  /// Whether no parent has unsaved changes of a record, so that the store's row is the row below this context.
   final func isUnknownBelow(_ id: ManagedObjectID) -> Bool { inheritedRecord(of: id) == nil }
 }
 

@@ -1,4 +1,4 @@
-// Numbers of members and single members, without lists of all members.
+// Counts and look-ups of members, without lists of all members.
 
 extension ManagedObject {
   /// The number of members of a to-many relationship.
@@ -19,7 +19,7 @@ extension ManagedObject {
     return try context.hasNoMembers(of: relationship, owner: self) ?? memberIDs(of: relationship).isEmpty
   }
 
-  /// Whether a record is a member, found without making the list of all members.
+  /// Whether a record is a member. Does not make a list of all members, if the store can look the member up.
   final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
     check()
     if let context = try contextForReadingMembers(of: relationship),
@@ -34,11 +34,12 @@ extension ManagedObject {
     return pending?.members[relationship]?.contains(id) ?? list.contains(id)
   }
 
-  /// The context that reads members from a store; `nil` when the list is loaded, and for an owner without a saved record.
+  /// The context, for a read of members from the store; `nil` if the list is loaded, and for an owner without a saved
+  /// record.
   final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext? {
     if flags.contains(.detached) { throw deletedError() }
     guard storage != nil, !recordID.isTemporaryID, pending?.kind != .deleted else { return nil }
-    // As for the list: an ordered list belongs to its owner's row.
+    // Loaded first, because an ordered list belongs to a version of its owner's row.
     if relationship.isOrdered { try loadRow() }
     guard loadedList(of: relationship) == nil else { return nil }
     return managedObjectContext
@@ -46,7 +47,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// The number of members of an owner; `nil` where only the list tells it.
+  /// The number of members of an owner; `nil` if the list must be loaded.
   final func memberCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
     try loadingMembers(of: relationship, owner: owner) { states in
       guard states.saved.isEmpty else { return try changedCount(states, of: relationship, owner: owner) }
@@ -54,11 +55,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether an owner has no members; `nil` where only the list tells it.
+  /// Whether an owner has no members; `nil` if the list must be loaded.
   final func hasNoMembers(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Bool? {
     try loadingMembers(of: relationship, owner: owner) { states in
       if states.memberCount > 0 { return false }
-      // The first member of an ordered list costs an ordering, and a count does not.
+      // A read of the first member is cheaper than a count, except in an ordered list, which the store would have to
+      // order.
       if !relationship.isOrdered, states.saved.isEmpty,
         storage.kept.count(of: relationship, owner: owner.recordID) == nil,
         storage.groups.group(of: owner) == nil, let reader = try memberReader(of: relationship, owner: owner)
@@ -79,11 +81,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a record is a member of an owner; `nil` where only the list tells it.
+  /// Whether a record is a member of an owner; `nil` if the list must be loaded.
   final func hasMember(
     _ id: ManagedObjectID, of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> Bool? {
-    // A record of another hierarchy is no member, and a condition that names it would be refused.
+    // A record of another hierarchy is no member, and a condition with its identifier would be invalid.
     guard id.entity.root === relationship.destination.root else { return false }
     return try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
       if let isMember = states.states[id] { return isMember }
@@ -100,8 +102,8 @@ extension ManagedObjectContext {
   /// Runs a read of members in the unit of work, with the unsaved changes of the list.
   ///
   /// - Parameter needsPositions: Whether the caller may use positions of the list next.
-  /// - Returns: `nil` where the list is to be loaded: it came with a neighbour's, its positions have to last outside of
-  ///   `perform`, or its changes are too many for the condition of a query.
+  /// - Returns: `nil` if the list must be loaded: it was read together with a neighbour's list, its positions must stay
+  ///   valid outside of `perform`, or it has too many unsaved changes for the condition of a query.
   private final func loadingMembers<T>(
     of relationship: RelationshipDescription, owner: ManagedObject, needsPositions: Bool = true,
     _ body: (MemberStates) throws -> T?
@@ -119,7 +121,7 @@ extension ManagedObjectContext {
 
   // MARK: In the store
 
-  /// The reader for the members of an owner; `nil` for a reader without the refinement.
+  /// The reader for the members of an owner; `nil` for a reader without ``MemberReading``.
   final func memberReader(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> (any MemberReading)? {
@@ -128,13 +130,13 @@ extension ManagedObjectContext {
     return try reader(for: store) as? any MemberReading
   }
 
-  /// The condition of the members of an owner; `nil` for a relationship kept as links.
+  /// The condition that the members of an owner satisfy; `nil` for a relationship stored as links.
   final func memberCondition(of relationship: RelationshipDescription, owner: ManagedObjectID) -> FetchPredicate? {
     guard case .inverseColumn(let inverse, _) = relationship.storage else { return nil }
     return .comparison(.path(PropertyPath(names: [inverse.name])), .equal, .value(.reference(owner)))
   }
 
-  /// The number of members that their stores and unsaved changes of saved members make.
+  /// The number of members, counted in the store without records with unsaved changes, plus the members among these.
   private final func changedCount(
     _ states: MemberStates, of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> Int? {
@@ -159,7 +161,7 @@ extension ManagedObjectContext {
     return try reader(for: store).count(query)
   }
 
-  /// The number of saved members of an owner. The members of neighbours are counted with them.
+  /// The number of saved members of an owner. The members of the owner's neighbours are counted in the same read.
   private final func savedCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
     if let count = storage.kept.count(of: relationship, owner: owner.recordID) { return count }
     let others = storage.groups.group(of: owner).map {

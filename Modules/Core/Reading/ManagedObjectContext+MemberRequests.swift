@@ -1,4 +1,4 @@
-// Requests over the members of one owner.
+// Requests for the members of one owner.
 
 extension ManagedObject {
   final func fetchMembers<Member: ManagedObject>(
@@ -58,11 +58,11 @@ extension ManagedObjectContext {
 
   // MARK: Sources
 
-  /// The source of members of one owner.
+  /// The way to read the members of one owner.
   private enum Source {
     /// A fetch of the destination with a condition, which unsaved changes of members overlay.
     case condition(FetchPredicate)
-    /// A reader that knows the members and their order. No unsaved change decides about the result.
+    /// A reader that returns the members in their order, if no unsaved change matters.
     case store(any MemberReading)
     /// The list of members.
     case list
@@ -109,7 +109,7 @@ extension ManagedObjectContext {
     return try members(of: relationship, owner: owner, request, asked)
   }
 
-  /// The objects of a fetch that needs no further filtering, as a group whose relationships are read together.
+  /// The objects of a fetch without a further filter, as a group whose relationships are read together.
   private final func objects(of fetch: StoreFetch) throws -> [ManagedObject] {
     let group = storage.groups.make(.fetch)
     var result: [ManagedObject] = []
@@ -120,10 +120,11 @@ extension ManagedObjectContext {
 
   // MARK: Pages in the order of the list
 
-  /// Returns the members in the range of a plan without condition and order, in the order of an ordered list; `nil` where
+  /// Returns the members in the range of a plan without condition and order, in the order of an ordered list; `nil` if
   /// the store does not know the order, or the list is loaded.
   ///
-  /// Unsaved changes of the members decide nothing then, and the context's own additions follow the saved members.
+  /// Unsaved changes of the members' values do not matter for such a plan, and the context's own additions follow the
+  /// saved members.
   private final func page(
     of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan
   ) throws -> [ManagedObject]? {
@@ -149,7 +150,7 @@ extension ManagedObjectContext {
     let group = storage.groups.make(.fetch)
     var result: [ManagedObject] = []
     try forEachBatch(of: fetch.cursor, while: { range.isOpen }) { rows in
-      // A member that the context added, and another writer too, keeps the position that it has in the store.
+      // A member added both by the context and by another writer has its position in the store.
       if !added.isEmpty { added.removeAll { id in rows.contains { $0.id == id && !removed.contains(id) } } }
       let present = removed.isEmpty ? rows : rows.filter { !removed.contains($0.id) }
       objects(for: try belowRows(range.part(of: present)), into: &result, .awakensLater, in: group)
@@ -170,8 +171,7 @@ extension ManagedObjectContext {
     of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>, _ asked: FetchPlan
   ) throws -> [ManagedObject] {
     let isLoaded = owner.loadedList(of: relationship) != nil
-    // A child context does not keep the list, which later edits of its parent would not reach. Neither does a store that
-    // finds the members itself.
+    // A child context does not keep the list, because the list would miss later edits of the parent.
     defer { if parent != nil, !isLoaded { owner.collections?[relationship] = nil } }
     let ids = try owner.memberIDs(of: relationship)
     guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
@@ -188,7 +188,7 @@ extension ManagedObjectContext {
     return Array(asked.range.part(of: ids.compactMap { found[$0] }))
   }
 
-  /// The objects of identifiers in their order, loaded together, without those of missing records.
+  /// The objects of identifiers in their order, loaded together, without missing records.
   private final func presentObjects(_ ids: ArraySlice<ManagedObjectID>) throws -> [ManagedObject] {
     let known = storage.registry.objects(for: ids)
     let absent = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }

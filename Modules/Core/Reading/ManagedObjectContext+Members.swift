@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// The greatest number of rows that a read for neighbours may return.
   static let rowBudget = 16_384
 
-  /// Returns the members of a to-many relationship below this context: without its own changes. The members of the
-  /// owner's neighbours are read with them.
+  /// Returns the members of a to-many relationship below this context: with the parents' changes and without its own.
+  /// The members of the owner's neighbours are read with them.
   final func storedMembers(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> [ManagedObjectID] {
@@ -22,7 +22,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of a to-many relationship of several owners, below this context: without its own changes.
+  /// Returns the members of a to-many relationship of several owners, below this context: with the parents' changes and
+  /// without its own.
   ///
   /// - Parameter isKeeping: Whether the members become objects, which are retained for the unit of work.
   final func storedMembers(
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
 
   /// Returns the members of a to-many relationship of several owners, below this context. Makes no objects.
   ///
-  /// - Parameter rows: Receives the rows of members, as far as the read returns rows.
+  /// - Parameter rows: Receives the rows of members, if the read returns rows.
   final func storedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], rows: inout [ManagedObjectID: Row]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -49,7 +50,7 @@ extension ManagedObjectContext {
 
   // MARK: Neighbours
 
-  /// Reads the members of an owner, and retains those of its neighbours, read with them.
+  /// Reads the members of an owner and of its neighbours, and retains the neighbours' lists.
   private final func membersAlong(
     with owner: ManagedObject, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -68,14 +69,14 @@ extension ManagedObjectContext {
       }
     }
     noteFault(of: relationship, in: owner.entity)
-    // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a
+    // Without neighbours, or with too many members for one read, only the members of the owner are read, without a
     // limit.
     let members = try membersWithObjects(of: relationship, owners: [owner.recordID], limit: nil) ?? [:]
     group?.note(members: members[owner.recordID]?.count ?? 0, of: 1, for: relationship)
     return members
   }
 
-  /// The objects of an owner's group whose members are still to be read.
+  /// The objects of an owner's group whose members are not loaded yet.
   ///
   /// - Parameter budget: The greatest number of members that the read may return.
   final func neighbours(
@@ -92,8 +93,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of owners as their stores have them. Where the read returns rows of the members, they become
-  /// objects, which are retained.
+  /// Returns the members of owners as their stores have them. If the read returns rows of the members, their objects
+  /// are made and retained.
   ///
   /// - Parameter limit: The greatest number of members to read; `nil` for any number.
   /// - Returns: `nil` for more members than the limit.
@@ -112,9 +113,9 @@ extension ManagedObjectContext {
     return members
   }
 
-  /// Returns stored rows with the unsaved changes of the parents, without the rows of records that a parent deletes.
+  /// Returns stored rows with the unsaved changes of the parents, without the rows of records deleted by a parent.
   final func belowRows(_ rows: [Row]) throws -> [Row] {
-    guard parent != nil else { return rows }
+    guard readParent != nil else { return rows }
     return rows.compactMap { row in
       guard let inherited = inheritedRecord(of: row.id) else { return row }
       if inherited.isDeleted { return nil }
@@ -124,7 +125,7 @@ extension ManagedObjectContext {
 
   // MARK: Present members
 
-  /// Returns the members of a to-many relationship, loaded together. Members whose records are missing are left out.
+  /// Returns the members of a to-many relationship, loaded together, without missing records.
   final func presentMembers(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> [ManagedObject] {
@@ -143,7 +144,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads members, and members of lists that wait for their owners: a read of links returns no rows of members.
+  /// Loads members, together with the members of retained lists: a read of links has returned no rows for any of them.
   private final func loadMembers(
     _ absent: [ManagedObjectID], of relationship: RelationshipDescription
   ) throws -> [ManagedObject] {
@@ -167,7 +168,7 @@ extension ManagedObjectContext {
 
   /// Returns the members of a to-many relationship of several owners, as their stores have them.
   ///
-  /// - Parameter note: Receives the rows of members where the read returns rows.
+  /// - Parameter note: Receives the rows of members, if the read returns rows.
   final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], note: ([Row]) throws -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -199,7 +200,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The greatest number of owners in one query: engines limit the parameters of a statement.
+  /// The greatest number of owners in one query, because engines limit the parameters of a statement.
   static let ownersOfOneRead = 8_192
 
   /// Gathers members by the column that refers to their owner.
@@ -209,7 +210,7 @@ extension ManagedObjectContext {
     _ gathered: inout GatheredMembers, _ column: MemberColumn, owners: ArraySlice<ManagedObjectID>,
     in store: any PersistentStore, limit: Int?, note: ([Row]) throws -> Void
   ) throws -> Bool {
-    // Relationships stay within a store: a store without the members' entity has no members.
+    // Relationships stay within a store, so that a store without the members' entity has no members.
     guard store.holds(column.entity) else { return true }
     var query = StoreQuery(
       entity: column.entity,
@@ -246,7 +247,7 @@ extension ManagedObjectContext {
     owners: [ManagedObjectID]
   ) -> [ManagedObjectID: [ManagedObjectID]] {
     var ancestors: [ManagedObjectContext] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       ancestors.append(context)
       ancestor = context.parent
@@ -260,7 +261,7 @@ extension ManagedObjectContext {
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
         result[owner] = ids
       }
-      // With an inverse, the delete of a member has changed the list.
+      // In a relationship with an inverse, the delete of a member has changed the list already.
       guard relationship.inverse == nil else { continue }
       context.storage.withPending { result = result.mapValues(context.storage.withoutDeleted) }
     }
@@ -273,7 +274,7 @@ extension PersistentStore {
 }
 
 extension ManagedObject {
-  /// Whether the object has values: it is no fault.
+  /// Whether the object has values, so that it is no fault.
   final var isLoaded: Bool { row != nil || pending != nil }
 
   /// Whether the object's entity has a relationship.

@@ -1,11 +1,11 @@
-// Missing records that objects and lists still refer to.
+// Missing records of objects and lists: records that a load did not find.
 
 extension ManagedObjectContext {
-  /// Notes records that a load did not find. Their objects stay as they are until the context next processes its inbox,
-  /// which loads them again and removes the objects of records still missing.
+  /// Registers records as missing, because a load did not find them. Their objects stay until the context next
+  /// processes its inbox. The records are then loaded again, and the objects of records still missing are removed.
   ///
-  /// Nothing is noted in a snapshot, which cannot find records newer than itself, nor of records that a parent deletes:
-  /// the parent may roll back.
+  /// Does nothing in a snapshot, which cannot find newer records, and for records deleted by a parent, which may roll
+  /// back.
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
     let wasEmpty = storage.missing.isEmpty
@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
   }
 
-  /// Removes the objects of records that a second load does not find. Called after the inbox was processed.
+  /// Removes the objects of missing records, if a second load does not find the records either. Called after the inbox
+  /// was processed.
   final func takeOutMissing() {
     guard !storage.missing.isEmpty, lease.pins == 0 else { return }
     let ids = storage.missing
@@ -38,7 +39,7 @@ extension ManagedObjectContext {
     invalidateLists(of: gone)
   }
 
-  /// Invalidates the loaded lists possibly containing deleted records.
+  /// Invalidates the loaded lists with a possible member among deleted records.
   ///
   /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
   ///   are updated through the inverse.

@@ -29,15 +29,15 @@ extension ManagedObjectContext {
         relationship.isToMany
         ? try prefetchMembers(of: relationship, owners: sources)
         : try prefetchTargets(of: relationship, sources: sources)
-      // Each member has one owner: no identifier can be there twice.
+      // Each member has one owner, so that no identifier is repeated.
       let areUnique = relationship.isToMany && relationship.inverse?.isToMany == false
       members += try loaded(ids, isTarget: !relationship.isToMany, areUnique: areUnique)
     }
     return members
   }
 
-  /// Loads and retains the objects of identifiers. Of deleted records, objects in use stay faults and new ones are left
-  /// out.
+  /// Loads and retains the objects of identifiers. The object of a missing record stays a fault if it is in use, and is
+  /// left out otherwise.
   final func loaded(
     _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
   ) throws -> [ManagedObject] {

@@ -1,23 +1,25 @@
 // The steps that all reads share: preparing, and reading a cursor to its end.
 
 extension ManagedObjectContext {
-  /// Prepares a read and runs a block with its plan, all reads of which are of one state of each store.
+  /// Prepares a read and runs a block with the plan. All reads in the block see one state of each store.
   ///
-  /// A context used directly processes its inbox first, once for the read. Then the delete rules of deleted objects
-  /// run: they decide which records are unsaved.
+  /// A context used without `perform` processes its inbox first, once for the read. Then the delete rules of deleted
+  /// objects are applied, because they change which records are unsaved.
   @inline(__always) final func reading<R: ManagedObject, T>(
     _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
   ) throws -> T {
     try preparingRead { try body(try plan(request)) }
   }
 
-  /// Prepares a read and runs a block, all reads of which are of one state of each store.
+  /// Prepares a read and runs a block. All reads in the block see one state of each store.
   @inline(__always) final func preparingRead<T>(_ body: () throws -> T) throws -> T {
     processInboxIfUsedDirectly()
-    return try inOneState {
+    let result = try inOneState {
       try applyPendingDeleteRules()
       return try body()
     }
+    if lease.hasNewReader { settleNewState() }
+    return result
   }
 
   /// - Parameters:
@@ -48,7 +50,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls a block with the batches of a cursor, until the cursor ends or no more rows are wanted.
+  /// Calls a block with the batches of a cursor, until the cursor ends or the caller wants no more rows.
   ///
   /// - Parameter isSharing: Whether rows share their buffers with equal rows of the process.
   final func forEachBatch(
@@ -65,8 +67,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls a block that reads a batch of a cursor, until the block returns `false` for the cursor's end, or no more
-  /// rows are wanted. A cursor that did not reach its end is closed.
+  /// Calls a block that reads a batch of a cursor, until the block returns `false` for the cursor's end, or the caller
+  /// wants no more rows. A cursor before its end is then closed.
   @inline(__always) final func exhaust(
     _ cursor: any RowCursor, while isWanted: () -> Bool = { true }, next: () throws -> Bool
   ) throws {

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the identifiers of a source's target and of its neighbours' targets, without targets that the context has.
+  /// Returns the identifiers of a source's target and of its neighbours' targets, without registered targets.
   private final func targets(
     of relationship: RelationshipDescription, near source: ManagedObject, and id: ManagedObjectID
   ) -> [ManagedObjectID] {

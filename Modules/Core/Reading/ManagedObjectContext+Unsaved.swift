@@ -1,25 +1,25 @@
 // The unsaved records that overlay the rows of a fetch.
 
-/// The unsaved records of a hierarchy, of a context and its parents, that a fetch may find, and the rows that they
+/// The unsaved records of a context and its parents that a fetch may find, and the identifiers of the rows that they
 /// replace.
 struct UnsavedStates {
   /// The records by identifier; `nil` for a deleted record.
   fileprivate var states: [ManagedObjectID: RecordState?] = [:]
-  /// The context that decides about records without a state here; `nil` when the states are complete.
+  /// The context to ask about records without a state here; `nil` if the states are complete.
   fileprivate var context: ManagedObjectContext?
   /// The greatest number of rows that unsaved records may replace.
   fileprivate(set) var hiddenCount = 0
 
-  /// The records without the deleted ones, in any order.
+  /// The records without deleted records, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
-  /// The saved records whose rows are replaced; `nil` when only the context knows all of them.
+  /// The saved records whose rows are replaced; `nil` if the states are incomplete.
   var hiddenIDs: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
 
   /// Whether no row is replaced.
   var isEmpty: Bool { states.isEmpty && context == nil }
 
-  /// Whether the row of a record does not count, because the record has unsaved changes.
+  /// Whether the row of a record is replaced, because the record has unsaved changes.
   func hides(_ id: ManagedObjectID) -> Bool {
     if isEmpty { return false }
     return states[id] != nil || context?.hasUnsavedRecord(id) == true
@@ -27,8 +27,8 @@ struct UnsavedStates {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved records for a plan. For a predicate that requires values of an attribute, and many unsaved
-  /// records, these are the records with the values, by ``UnsavedIndex``.
+  /// Returns the unsaved records for a plan. With many unsaved records, and a predicate that requires values of an
+  /// attribute, ``UnsavedIndex`` finds the records with these values, and the result is incomplete.
   ///
   /// - Parameter isComplete: Whether the result has all unsaved records, so that it stays the same after later changes.
   final func unsavedStates(for plan: FetchPlan, isComplete: Bool = false) throws -> UnsavedStates {
@@ -49,10 +49,9 @@ extension ManagedObjectContext {
     return unsaved
   }
 
-  /// Whether the inbox of a parent is not processed yet. The parent's records may then have other values than the
-  /// parent's index has.
+  /// Whether a parent has an unprocessed inbox. The values of the parent's records may then differ from its index.
   private final var isAnyParentBehind: Bool {
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       if !context.inbox.isEmpty { return true }
       ancestor = context.parent
@@ -66,7 +65,7 @@ extension ManagedObjectContext {
     var context: ManagedObjectContext? = self
     while let current = context {
       count += current.storage.withPending { current.storage.recordCount }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return count
   }
@@ -82,12 +81,11 @@ extension ManagedObjectContext {
       result[record.id] = .some(record.kind == .deleted ? nil : RecordState(record))
     }
     var inherited: [InheritedRecord] = []
-    var ancestor = parent
+    var ancestor = readParent
     while let context = ancestor {
       let storage = context.storage
       let records = storage.withPending { choose(storage).map(InheritedRecord.init) }
-      // A nearer context may have a state of the record that `choose` left out: it hides the parent's state all the
-      // same.
+      // A nearer context may have a state of the record that `choose` left out. This state still replaces the parent's.
       for record in records where result[record.row.id] == nil && !hasUnsavedRecord(record.row.id, below: context) {
         result[record.row.id] = .some(nil)
         if !record.isDeleted { inherited.append(marked(record, from: context)) }
@@ -104,7 +102,7 @@ extension ManagedObjectContext {
     while let current = context, current !== end {
       let storage = current.storage
       if storage.withPending({ storage.recordUnderLock(for: id).map { !$0.isUnchanged } ?? false }) { return true }
-      context = current.parent
+      context = current.parent(readBy: self)
     }
     return false
   }
@@ -113,8 +111,8 @@ extension ManagedObjectContext {
 extension FetchPlan {
   fileprivate var root: EntityDescription { query.entity.root }
 
-  /// The slot and the values of which a record must have one to be found; `nil` when the predicate requires none by
-  /// equality.
+  /// The slot and the values required by the predicate: a record must have one of the values. `nil` if the predicate
+  /// requires no value by equality.
   fileprivate var wantedValues: (slot: Int, values: [AttributeValue])? {
     guard !dependsOnUnsaved, let predicate = predicate?.predicate else { return nil }
     for (path, values) in predicate.requirements {

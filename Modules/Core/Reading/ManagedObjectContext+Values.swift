@@ -1,15 +1,16 @@
-// Values of records, read without objects and, where the store can, without rows.
+// Reads of values without objects and, if the store supports it, without rows.
 
 extension ManagedObjectContext {
-  /// Passes values of the records that a request finds to a sink, in the request's order and range.
+  /// Passes values of the records that satisfy a request to a sink, in the request's order and range.
   ///
-  /// The values are those that ``fetch(_:)`` would find in the objects: unsaved changes count unless the request leaves
-  /// them out. No object is made or kept, and no row where the store's cursor is a ``ValueCursor`` and no unsaved
-  /// change matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
+  /// The values are the values of the objects that ``fetch(_:)`` would return: unsaved changes count unless the request
+  /// excludes them. Makes no objects, and no rows if the store's cursor is a ``ValueCursor`` and no unsaved change
+  /// matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect. To be called
+  /// inside the context; the call waits for the store.
   ///
   /// - Parameter sink: Receives the records on the calling thread while the method runs.
-  /// - Throws: As ``fetch(_:)``; ``ErrorCode/invalidFetchRequest`` for a slot that the request's entity does not have;
-  ///   errors of the sink, which end the read.
+  /// - Throws: As ``fetch(_:)``; ``ErrorCode/invalidFetchRequest`` for a slot outside of the request's entity; errors
+  ///   of the sink, which end the read.
   public final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
     try operating {
       let known = sink.count
@@ -25,7 +26,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refuses slots of other entities: stores read the values of a record without checking the slot of each.
+  /// Throws for a slot outside of an entity, because stores read values without a check of the slots.
   final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
     guard let slot = slots.first(where: { $0 != Row.identifierSlot && ($0 < 0 || $0 >= entity.slotCount) }) else {
       return
@@ -35,10 +36,10 @@ extension ManagedObjectContext {
       "A sink reads slot \(slot), but '\(entity.name)' has \(entity.slotCount) slots; use the slots of its properties.")
   }
 
-  /// Notes that a temporary identifier was handed out: it leads to the record after its save too.
+  /// Records that the user knows a temporary identifier, so that the identifier leads to the record after its save too.
   final func exposeTemporaryID(_ id: ManagedObjectID) {
     guard let object = storage.registry.object(for: id) else {
-      // The record is the parent's, and this context has no object of it.
+      // The record belongs to a parent, and this context has no object of it.
       storage.exposedTemporaryIDs.insert(id)
       return
     }
@@ -49,7 +50,7 @@ extension ManagedObjectContext {
   package static var isOnMain: Bool { Confinement.isOnMain }
 }
 
-/// Passes the values of records on.
+/// Passes the values of records to a ``ValueSink``.
 struct RecordValueSink: FetchSink {
   private let values: any ValueSink
   private let context: ManagedObjectContext

@@ -1,17 +1,18 @@
-// Records that weak references lead to, read for many references at a time.
+// The records of weak references, read for many references at a time.
 
 extension ManagedObjectContext {
-  /// The object that a weak reference leads to, loaded; `nil` for a dangling reference, whose record does not exist, and
-  /// for a record deleted in this context.
+  /// Returns the loaded object of a weak reference; `nil` for a dangling reference, whose record does not exist, and
+  /// for a record deleted in this context. To be called inside the context.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` while the store of the record is not attached, ``ErrorCode/unknownEntity``
-  ///   when the model lacks the entity, ``ErrorCode/wrongType`` for an object of another class, and errors of the store.
+  ///   when the model lacks the entity, ``ErrorCode/wrongType`` for an object of another class, and errors of the
+  ///   store.
   public final func object<Target>(referencedBy reference: WeakReference<Target>) throws -> Target? {
     try objects(referencedBy: [reference])[reference]
   }
 
-  /// The objects that weak references lead to, loaded together: one read for each hierarchy. Dangling references and
-  /// records deleted in this context are left out.
+  /// Returns the objects of weak references, loaded together with one read for each hierarchy. The result leaves out
+  /// dangling references and records deleted in this context. To be called inside the context.
   ///
   /// - Throws: As ``object(referencedBy:)``.
   public final func objects<Target>(
@@ -36,11 +37,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The greatest number of neighbours whose references are followed together.
+  /// The greatest number of neighbours whose references are read together.
   private static let neighbours = 1_024
 
-  /// The object of a reference, loaded; `nil` for a missing record. The records that the neighbours of the source refer
-  /// to are read with it.
+  /// The loaded object of a reference; `nil` for a missing record. The records of the source's neighbours' references
+  /// are read with it.
   final func referencedObject(
     _ id: StoredObjectID, at slot: Int, of source: ManagedObject
   ) throws -> ManagedObject? {
@@ -70,8 +71,8 @@ extension ManagedObjectContext {
     return object?.isLoaded == true ? object : nil
   }
 
-  /// The record that a loaded neighbour refers to by the same attribute; `nil` for none, and for a record of a detached
-  /// store.
+  /// The record in the same weak reference of a loaded neighbour; `nil` for no reference, and for a record of a
+  /// detached store.
   private final func referenceID(at slot: Int, of object: ManagedObject, like source: ManagedObject) -> ManagedObjectID?
   {
     guard object.entity.root === source.entity.root, slot < object.entity.slotCount,
@@ -81,7 +82,7 @@ extension ManagedObjectContext {
     return try? persistentStoreCoordinator?.objectID(for: id)
   }
 
-  /// Loads the records that weak references of objects lead to. Records of detached stores are left out.
+  /// Loads the records of objects' weak references, without records of detached stores.
   final func loadReferences(of attribute: AttributeDescription, from objects: [ManagedObject]) throws -> [ManagedObject]
   {
     let coordinator = try coordinator()

@@ -1,11 +1,11 @@
-/// The unsaved changes of an owner's member list, of a context and its parents. The nearest context decides about a
-/// record.
+/// The unsaved changes that a context and its parents have made to an owner's member list. The nearest context decides
+/// about a record.
 struct MemberStates {
-  /// Whether a record is a member, for each record that a change names.
+  /// Whether a record is a member, for each added or removed record.
   private(set) var states: [ManagedObjectID: Bool] = [:]
   /// Whether a parent has changes of the list.
   private(set) var areInherited = false
-  /// Whether a context has put the members in another order.
+  /// Whether a context has changed the order of the members.
   private(set) var areReordered = false
 
   init(of relationship: RelationshipDescription, owner: ManagedObjectID, in context: ManagedObjectContext) {
@@ -13,20 +13,20 @@ struct MemberStates {
     while let current = next {
       let storage = current.storage
       storage.withPending {
-        // Without an inverse, no rule removes a deleted member from the list.
+        // Without an inverse, no delete rule removes a deleted member from the list.
         if relationship.inverse == nil, storage.hasDeletes { addDeletes(storage, relationship) }
         guard let changes = storage.recordUnderLock(for: owner)?.members[relationship], !changes.isEmpty else { return }
         add(changes)
         areInherited = areInherited || current !== context
       }
-      next = current.parent
+      next = current.parent(readBy: context)
     }
   }
 
   var isEmpty: Bool { states.isEmpty && !areReordered }
-  /// The number of members among the named records.
+  /// The number of added records.
   var memberCount: Int { states.values.count { $0 } }
-  /// The named records that a store may have.
+  /// The added and removed records with permanent identifiers.
   var saved: [ManagedObjectID] { states.keys.filter { !$0.isTemporaryID } }
 
   private mutating func add(_ changes: MemberChanges) {

@@ -2,7 +2,7 @@
 struct ObjectSink: FetchSink {
   private let context: ManagedObjectContext
   private let making: ManagedObjectContext.ObjectMaking
-  /// The group of the fetched rows; `nil` where unsaved records are among them.
+  /// The group of the fetched rows; `nil` for a fetch with unsaved records.
   private let group: FetchGroup?
   private var objects: [ManagedObject] = []
   var sharesRows: Bool { true }
@@ -28,7 +28,20 @@ struct ObjectSink: FetchSink {
     flush(&rows)
   }
 
-  /// Adds the objects of rows that follow each other, made together.
+  /// Faults of one entity are made of their keys. The row of another record names its entity.
+  mutating func receiveAll(
+    inOrderOf query: StoreQuery, in store: any PersistentStore, from reader: any StoreReader
+  ) throws -> Bool {
+    guard making.contains(.asFaults), let group, query.entities.count == 1, let reader = reader as? any KeyReading,
+      let keys = try reader.keys(query)
+    else { return false }
+    let space = store.spaces[query.entity]
+    let ids = keys.map { ManagedObjectID(space: space, key: $0) }
+    objects = try context.faults(for: ids, of: query.entities[0], in: group)
+    return true
+  }
+
+  /// Adds the objects of successive rows, made together.
   private mutating func flush(_ rows: inout [Row]) {
     guard !rows.isEmpty else { return }
     receive(rows)
@@ -38,6 +51,26 @@ struct ObjectSink: FetchSink {
   /// Returns the objects, in the order of their records, as a group whose relationships are read together.
   consuming func finish() -> [ManagedObject] {
     if let group { context.storage.groups.enter(group) } else { context.group(objects) }
+    return objects
+  }
+}
+
+extension ManagedObjectContext {
+  /// The registered objects of identifiers, and new faults of the others. Registered objects with values and without
+  /// unsaved changes take a newer row.
+  fileprivate final func faults(
+    for ids: [ManagedObjectID], of entity: EntityDescription, in group: FetchGroup
+  ) throws -> [ManagedObject] {
+    var outdated: [ManagedObjectID] = []
+    let objects = zip(ids, storage.registry.objects(for: ids)).map { id, known in
+      guard let known else { return makeFault(id, entity: entity, in: group) }
+      known.groupNumber = group.number
+      known.groupIndex = group.add(id)
+      if known.pending == nil, known.row != nil { outdated.append(id) }
+      return known
+    }
+    var renewed: [ManagedObject] = []
+    self.objects(for: try committedRows(outdated), into: &renewed)
     return objects
   }
 }

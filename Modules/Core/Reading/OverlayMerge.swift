@@ -1,4 +1,4 @@
-/// Merges unsaved records into the rows that a store returns in order, as far as the request's range reaches.
+/// Merges unsaved records into the ordered rows of a store, up to the end of the request's range.
 struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
   private typealias Entry = (values: [AttributeValue], record: RecordState)
   private let order: PreparedOrder?
@@ -16,13 +16,13 @@ struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
     self.unsaved = entries.sorted { Self.precedes($0, $1, order) }[...]
   }
 
-  /// The unsaved records still to be passed on.
+  /// The remaining unsaved records.
   var unsavedRecords: [RecordState] { unsaved.map(\.record) }
 
-  /// Whether more records are wanted.
+  /// Whether the range admits more records.
   var isOpen: Bool { range.isOpen }
 
-  /// Passes the store's next rows on, each after the unsaved records that precede it.
+  /// Passes the store's next rows to a sink, each row after the unsaved records that precede it.
   mutating func pass<Sink: FetchSink>(_ rows: [Row], to sink: inout Sink) throws {
     guard !unsaved.isEmpty else { return try sink.receive(range.part(of: rows)) }
     var records: [RecordState] = []
@@ -40,7 +40,7 @@ struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
     try sink.receive(records[...])
   }
 
-  /// Passes the unsaved records on that follow the last row.
+  /// Passes the unsaved records after the last row to a sink.
   mutating func finish<Sink: FetchSink>(into sink: inout Sink) throws {
     guard !unsaved.isEmpty else { return }
     var records: [RecordState] = []

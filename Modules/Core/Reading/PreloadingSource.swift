@@ -1,11 +1,12 @@
-/// A source that reads related records together.
+/// A record source with bulk reads of related records.
 protocol PreloadingSource: RecordSource where Record == RecordState {
   /// Reads the records at the end of a path together, so that ``RecordSource/target(of:from:)`` knows them.
   func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws
 }
 
 extension FetchPredicate {
-  /// The to-one relationships that lead from the fetched record to the values of the predicate, without those of members.
+  /// The paths of to-one relationships from the fetched record to values of the predicate, without paths inside of
+  /// conditions on members.
   func preloadedPaths(from entity: EntityDescription) -> Set<[RelationshipDescription]> {
     Set(paths.compactMap { try? ResolvedPath($0, from: entity).steps }).filter { !$0.isEmpty }
   }

@@ -1,4 +1,4 @@
-/// Finds and orders the records of a plan as far as the stores did not.
+/// Filters and orders the records of a plan, if the stores have not done so.
 ///
 /// `Source` decides which state of other records predicate and order read: the context's, where unsaved changes count,
 /// or the stores'.
@@ -7,7 +7,7 @@ struct RecordFilter<Source: PreloadingSource> {
   let source: Source
   /// The unsaved records of the plan's hierarchy; empty for a plan without an overlay.
   let unsaved: UnsavedStates
-  /// The paths of a predicate that Core evaluates for each record, because unsaved changes of other records decide it.
+  /// The paths of a predicate that Core evaluates for every record, because unsaved changes of other records matter.
   private let predicatePaths: Set<[RelationshipDescription]>
 
   init(_ plan: FetchPlan, _ source: Source, unsaved: UnsavedStates) {
@@ -18,7 +18,7 @@ struct RecordFilter<Source: PreloadingSource> {
     predicatePaths = predicate?.preloadedPaths(from: plan.query.entity) ?? []
   }
 
-  /// The rows that no unsaved record replaces and that satisfy a predicate.
+  /// Returns the rows that satisfy a predicate, without rows replaced by unsaved records.
   func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
     let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.hides($0.id) }
     guard let predicate else { return rows }
@@ -26,14 +26,14 @@ struct RecordFilter<Source: PreloadingSource> {
     return try rows.filter { try predicate.matches(RecordState($0), in: source) }
   }
 
-  /// The unsaved records that the request finds, in any order.
+  /// Returns the unsaved records that satisfy the request, in any order.
   func matchingUnsaved() throws -> [RecordState] {
     try unsaved.present.filter { record in
       try plan.includes(record.entity) && plan.predicate?.matches(record, in: source) != false
     }
   }
 
-  /// Records in the plan's order; ties by key, unsaved records last in order of insertion.
+  /// Returns records in the plan's order. Equal records are ordered by key, unsaved records last in order of insertion.
   func sorted(_ records: [RecordState]) throws -> [RecordState] {
     guard let order = plan.order else { return records.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
     for key in plan.query.sortKeys {

@@ -1,5 +1,5 @@
-/// A record of a fetch: a row, or a record with unsaved changes of the context. A row of a parent's unsaved record has
-/// the parent's changes.
+/// A record during a fetch: a row, or a record with unsaved changes of the context. The row of a parent's unsaved
+/// record has the parent's changes.
 struct RecordState {
   enum Values {
     case row(Row)

@@ -1,5 +1,5 @@
-/// The saved records, for the evaluator: the part of a predicate or an order that a store cannot evaluate has the
-/// meaning that it would have in the store, without the context's unsaved changes.
+/// The saved records, for the evaluation of predicates. The context uses it for the part of a predicate or an order
+/// that a store cannot evaluate, so that the part has the same meaning as in the store, without unsaved changes.
 ///
 /// Made for one fetch, in which each related record is read once.
 final class StoredRecords: PreloadingSource {

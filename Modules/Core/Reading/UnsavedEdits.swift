@@ -2,7 +2,7 @@
 package struct UnsavedEdits: Sendable {
   /// Whether the next save deletes the record.
   package let isDelete: Bool
-  /// The slots with another value.
+  /// The changed slots.
   package let slots: SlotSet
   /// The to-many relationships with added or removed members.
   package let relationships: Set<RelationshipDescription>
@@ -15,8 +15,8 @@ package struct UnsavedEdits: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved edits of this context, without those of its parents, of the given records with edits. May
-  /// be called from any thread.
+  /// Returns this context's own unsaved edits of records. Records without edits are left out. May be called on any
+  /// thread.
   package final func unsavedEdits(of ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: UnsavedEdits] {
     storage.withPending {
       guard storage.recordCount > 0 else { return [:] }

@@ -1,15 +1,15 @@
-/// The entity hierarchies of which a context and its parents have unsaved records, by their roots.
+/// The roots of the entity hierarchies in which a context or a parent has unsaved records.
 struct UnsavedHierarchies {
   private var roots: Set<ObjectIdentifier> = []
 
-  /// No hierarchy: for a request that leaves unsaved changes out.
+  /// Makes an empty set, for a request that excludes unsaved changes.
   init() {}
 
   init(in context: ManagedObjectContext) {
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       for root in current.storage.changedRoots { roots.insert(ObjectIdentifier(root)) }
-      ancestor = current.parent
+      ancestor = current.parent(readBy: context)
     }
   }
 
@@ -29,14 +29,15 @@ struct UnsavedHierarchies {
 
   /// Whether a relationship that a predicate names leads to records of these hierarchies.
   private func isRead(_ relationship: RelationshipDescription, of root: EntityDescription) -> Bool {
-    // A reference is a value of the fetched record. A predicate that follows it names the hierarchy of its target too.
+    // A reference is a value of the fetched record. A predicate that follows the reference depends on the hierarchy of
+    // its target too.
     if relationship.slot != nil, relationship.entity.root === root, relationship.destination.root !== root {
       return false
     }
     return contains(relationship.entity.root) || contains(relationship.destination.root)
   }
 
-  /// Whether a path leads to records of these hierarchies beyond the record that it begins at.
+  /// Whether a path leads to records of these hierarchies beyond its first record.
   func areRead(along path: ResolvedPath) -> Bool {
     if path.steps.contains(where: { contains($0.destination.root) }) { return true }
     switch path.target {

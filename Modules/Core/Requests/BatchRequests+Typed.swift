@@ -10,7 +10,7 @@ extension BatchUpdateRequest {
   ) {
     var batch = BatchChanges<Root>()
     changes(&batch)
-    self.init(entityName: Root.entityName, predicate: condition.map { $0(QueryScope()) }, values: [:])
+    self.init(entityName: Root.entityName, predicate: condition.map { .typed($0) }, values: [:])
     values = batch.values
     expressions = batch.expressions
   }
@@ -21,7 +21,7 @@ extension BatchDeleteRequest {
   public init<Root: DeclaredEntity>(
     _ type: Root.Type, where condition: ((QueryScope<Root>) -> FetchPredicate)? = nil
   ) {
-    self.init(entityName: Root.entityName, predicate: condition.map { $0(QueryScope()) })
+    self.init(entityName: Root.entityName, predicate: condition.map { .typed($0) })
   }
 }
 
@@ -48,7 +48,8 @@ public struct BatchChanges<Root: DeclaredEntity> {
     set(value.expression, for: Root.Properties.table[keyPath: attribute].name)
   }
 
-  /// The present value of an attribute.
+  /// The present value of an attribute in the store, as an operand of a calculation. Not the value in memory: no value
+  /// is read when the request is made.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>) -> UpdateValue<Value> {
     UpdateValue(attribute: Root.Properties.table[keyPath: keyPath].name)
   }

@@ -5,7 +5,7 @@ public import Foundation
 extension FetchRequest where Result: DeclaredEntity {
   /// Returns the request with a further condition: records must satisfy both.
   public func filter(_ condition: (QueryScope<Result>) -> FetchPredicate) -> FetchRequest {
-    filter(condition(QueryScope()))
+    filter(.typed(condition))
   }
 
   /// Returns the request with a further condition, a predicate of Foundation: records must satisfy both.

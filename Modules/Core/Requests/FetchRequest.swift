@@ -34,6 +34,12 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// Whether new objects are faults, without values. The first access to one of them loads the values of 256 neighbours
   /// with one read. No effect where unsaved changes decide which records are found.
   public var returnsObjectsAsFaults = false
+  /// The number of records that ``ManagedObjectContext/list(_:batchSize:)`` and ``FetchedResultsController`` load
+  /// together, when one of them is used; zero for no batches. A fetch refuses a negative number with
+  /// ``ErrorCode/invalidFetchRequest``.
+  ///
+  /// ``ManagedObjectContext/fetch(_:)`` returns an array of loaded objects whatever the number is.
+  public var fetchBatchSize = 0
   /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
   /// retained for the unit of work. A path such as `tracks.artist` continues from the members. The name of a weak
   /// reference stands for a relationship.
@@ -75,6 +81,13 @@ extension FetchRequest {
     var request = self
     request.fetchLimit = count
     request.fetchOffset = offset
+    return request
+  }
+
+  /// Returns the request with a number of records to load together, in place of its ``fetchBatchSize``.
+  public func batchSize(_ count: Int) -> FetchRequest {
+    var request = self
+    request.fetchBatchSize = count
     return request
   }
 }

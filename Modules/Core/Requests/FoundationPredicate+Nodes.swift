@@ -7,8 +7,8 @@ extension PredicateExpressions.Variable: FoundationNode {
     guard let path = reader.paths[key] else {
       throw CoherenceError(
         .invalidPredicate,
-        "A condition on members refers to a value outside of the member, which is not supported; "
-          + "compute the value before the predicate."
+        "A condition refers to a variable of another predicate, which is not supported; compute the value before the "
+          + "predicate."
       )
     }
     return .expression(.path(path))
@@ -29,7 +29,7 @@ extension PredicateExpressions.KeyPath: FoundationNode {
       return .predicate(.comparison(.path(path), .equal, .value(.string(""))))
     }
     guard let type = Root.Output.self as? any DeclaredEntity.Type else { throw reader.notUnderstood(Self.self) }
-    return .expression(.path(PropertyPath(names: path.names + [type.propertyName(of: keyPath)])))
+    return .expression(.path(path.appending([type.propertyName(of: keyPath)])))
   }
 }
 
@@ -168,9 +168,7 @@ extension PredicateExpressions.SequenceContains: FoundationNode {
     case .range(let lower, let upper, let isClosed):
       return .predicate(Self.range(element, lower, upper, isClosed))
     case .expression(.path(let path)):
-      // Paths in the condition begin at the member, so that only a constant keeps its meaning.
-      guard case .value = element else { throw reader.notUnderstood(Self.self) }
-      return .predicate(.quantified(.any, path, .comparison(.path(.own), .equal, element)))
+      return .predicate(.quantified(.any, path, .comparison(.path(.own), .equal, element.outer)))
     default:
       throw reader.notUnderstood(Self.self)
     }

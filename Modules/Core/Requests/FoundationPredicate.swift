@@ -77,11 +77,13 @@ struct FoundationPredicateReader {
     .predicate(.comparison(try expression(left), comparison, try expression(right)))
   }
 
-  /// Converts a condition on members. Its variable stands for the member; the condition cannot use outer variables.
+  /// Converts a condition on members. Its variable stands for the member; the variables around it stand for the records
+  /// around the member.
   func members(
     _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
   ) throws -> FoundationOperand {
-    let inner = FoundationPredicateReader(paths: [member: .own])
+    var inner = FoundationPredicateReader(paths: paths.mapValues { $0.outer() })
+    inner.paths[member] = .own
     return .predicate(.quantified(quantifier, try path(sequence), try inner.predicate(test)))
   }
 

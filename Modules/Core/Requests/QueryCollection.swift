@@ -2,29 +2,33 @@
 public struct QueryCollection<Member: DeclaredEntity> {
   let path: PropertyPath
 
-  /// Whether at least one member satisfies the condition.
+  /// Whether at least one member satisfies the condition, which can use properties of the records around it too.
+  ///
+  /// ```swift
+  /// FetchRequest(Album.self).filter { album in album.tracks.any { $0.title == album.title } }
+  /// ```
   public func any(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FetchPredicate {
-    .quantified(.any, path, condition(QueryScope()))
+    .quantified(.any, path, .typed(condition))
   }
 
   /// Whether every member satisfies the condition. True without members.
   public func all(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FetchPredicate {
-    .quantified(.all, path, condition(QueryScope()))
+    .quantified(.all, path, .typed(condition))
   }
 
   /// Whether no member satisfies the condition.
   public func none(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FetchPredicate {
-    .quantified(.none, path, condition(QueryScope()))
+    .quantified(.none, path, .typed(condition))
   }
 
-  /// Returns the members that satisfy a condition, for ``FilteredQueryCollection/count``. The condition cannot use
-  /// properties of the record with the members.
+  /// Returns the members that satisfy a condition, for ``FilteredQueryCollection/count``. The condition can use
+  /// properties of the records around it too.
   ///
   /// ```swift
-  /// FetchRequest(Album.self).filter { $0.tracks.filter { $0.length > 200 && $0.plays < 3 }.count > 2 }
+  /// FetchRequest(Album.self).filter { album in album.tracks.filter { $0.plays > album.plays }.count > 2 }
   /// ```
   public func filter(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FilteredQueryCollection<Member> {
-    FilteredQueryCollection(path: path, condition: condition(QueryScope()))
+    FilteredQueryCollection(path: path, condition: .typed(condition))
   }
 
   // MARK: Aggregates of the members
@@ -70,7 +74,7 @@ public struct QueryCollection<Member: DeclaredEntity> {
     _ function: AggregateFunction, _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>
   ) -> QueryAttribute<Result> {
     let member = QueryScope<Member>()[keyPath: attribute].path
-    return QueryAttribute(.path(PropertyPath(names: path.names + [function.pathOperator] + member.names)))
+    return QueryAttribute(.path(path.appending([function.pathOperator] + member.names)))
   }
 
   // MARK: Membership
@@ -92,6 +96,6 @@ public struct FilteredQueryCollection<Member: DeclaredEntity> {
 
   /// Returns the members that satisfy a further condition too.
   public func filter(_ condition: (QueryScope<Member>) -> FetchPredicate) -> FilteredQueryCollection {
-    FilteredQueryCollection(path: path, condition: self.condition && condition(QueryScope()))
+    FilteredQueryCollection(path: path, condition: self.condition && .typed(condition))
   }
 }

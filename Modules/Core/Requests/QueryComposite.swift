@@ -8,7 +8,7 @@ extension QueryScope {
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CompositeKey<Value>>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: names, name: Root.Properties.table[keyPath: keyPath].name)
+    QueryComposite(of: start, name: Root.Properties.table[keyPath: keyPath].name)
   }
 }
 
@@ -29,9 +29,14 @@ public struct QueryCodable {
 /// of a type without a table are found by their names. A part of a missing composite is missing.
 @dynamicMemberLookup
 public struct QueryComposite<Value: CompositeValue> {
-  /// The names of the relationships on the path to the object.
-  let names: [String]
-  let name: String
+  /// The path to the object.
+  private let owner: PropertyPath
+  private let name: String
+
+  init(of owner: PropertyPath, name: String) {
+    self.owner = owner
+    self.name = name
+  }
 
   /// A part of the composite.
   public subscript<Part: AttributeConvertible>(dynamicMember keyPath: KeyPath<Value.Parts, PartKey<Part>>)
@@ -44,7 +49,7 @@ public struct QueryComposite<Value: CompositeValue> {
   public subscript<Part: CompositeValue>(dynamicMember keyPath: KeyPath<Value.Parts, PartKey<Part>>)
     -> QueryComposite<Part>
   {
-    QueryComposite<Part>(names: names, name: "\(name).\(Value.Parts.table[keyPath: keyPath].name)")
+    QueryComposite<Part>(of: owner, name: "\(name).\(Value.Parts.table[keyPath: keyPath].name)")
   }
 
   /// A part of the composite by its name, with dots for the parts of an inner composite.
@@ -71,6 +76,6 @@ public struct QueryComposite<Value: CompositeValue> {
   public static func != (left: QueryComposite, right: Value) -> FetchPredicate { .not(left == right) }
 
   private func expression(_ part: String) -> FetchExpression {
-    .path(PropertyPath(names: names + ["\(name).\(part)"]))
+    .path(owner.appending(["\(name).\(part)"]))
   }
 }

@@ -10,16 +10,23 @@
 /// by the key paths of its accessors; a fetch refuses the accessors that ``DeclaredEntity/propertyNames`` leaves out.
 @dynamicMemberLookup
 public struct QueryScope<Root: DeclaredEntity> {
-  let names: [String]
+  /// The path to the object.
+  let start: PropertyPath
 
-  /// The fetched object, or a member.
-  init() { names = [] }
+  /// The object of an order or of an aggregate, which has no condition.
+  init() { start = .own }
+  /// The object of a condition.
+  init(_ scope: QueryScopeID) {
+    var path = PropertyPath.own
+    path.scope = scope
+    start = path
+  }
   /// The object at the end of a path of to-one relationships.
-  init(names: [String]) { self.names = names }
+  init(at path: PropertyPath) { start = path }
 
-  var expression: FetchExpression { .path(PropertyPath(names: names)) }
+  var expression: FetchExpression { .path(start) }
 
-  func path(_ name: String) -> PropertyPath { PropertyPath(names: names + [name]) }
+  func path(_ name: String) -> PropertyPath { start.appending([name]) }
 
   /// An attribute.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, AttributeKey<Value>>)
@@ -32,7 +39,7 @@ public struct QueryScope<Root: DeclaredEntity> {
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: KeyPath<Root.Properties, ToOneKey<Target>>)
     -> QueryScope<Target>
   {
-    QueryScope<Target>(names: names + [Root.Properties.table[keyPath: keyPath].name])
+    QueryScope<Target>(at: path(Root.Properties.table[keyPath: keyPath].name))
   }
 
   /// The members of a to-many relationship.
@@ -51,7 +58,7 @@ public struct QueryScope<Root: DeclaredEntity> {
 
   /// An attribute by its name, for properties without a key path: parts of composites, and dynamic properties.
   public subscript<Value: AttributeConvertible>(name: String, as type: Value.Type) -> QueryAttribute<Value> {
-    QueryAttribute(.path(PropertyPath(names: names + PropertyPath(name).names)))
+    QueryAttribute(.path(start.appending(PropertyPath(name).names)))
   }
 }
 
@@ -71,7 +78,7 @@ extension QueryScope where Root: DeclaredSubentity {
   public subscript<Target: DeclaredEntity>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Target?>)
     -> QueryScope<Target>
   {
-    QueryScope<Target>(names: names + [Root.propertyName(of: keyPath)])
+    QueryScope<Target>(at: path(Root.propertyName(of: keyPath)))
   }
 
   /// A composite of the subclass.
@@ -79,7 +86,7 @@ extension QueryScope where Root: DeclaredSubentity {
   public subscript<Value: CompositeValue>(dynamicMember keyPath: ReferenceWritableKeyPath<Root, Value>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: names, name: Root.propertyName(of: keyPath))
+    QueryComposite(of: start, name: Root.propertyName(of: keyPath))
   }
 
   /// The members of a to-many relationship of the subclass.

@@ -17,7 +17,7 @@ extension ToMany where Element: DeclaredEntity {
   ///
   /// - Throws: As a fetch.
   public func filtered(_ condition: (QueryScope<Element>) -> FetchPredicate) throws -> [Element] {
-    try filtered(condition(QueryScope()))
+    try filtered(.typed(condition))
   }
 }
 
@@ -26,6 +26,6 @@ extension OrderedToMany where Element: DeclaredEntity {
   ///
   /// - Throws: As a fetch.
   public func filtered(_ condition: (QueryScope<Element>) -> FetchPredicate) throws -> [Element] {
-    try filtered(condition(QueryScope()))
+    try filtered(.typed(condition))
   }
 }

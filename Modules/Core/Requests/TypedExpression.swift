@@ -5,7 +5,7 @@ extension FetchPredicate {
   /// FetchPredicate(Album.self) { $0.year > 1990 && $0.artist.name.hasPrefix("A") }
   /// ```
   public init<Root: DeclaredEntity>(_ type: Root.Type, _ condition: (QueryScope<Root>) -> FetchPredicate) {
-    self = condition(QueryScope())
+    self = .typed(condition)
   }
 
   /// Whether both predicates are satisfied.

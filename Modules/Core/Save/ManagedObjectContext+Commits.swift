@@ -1,6 +1,7 @@
 extension ManagedObjectContext {
-  /// Whether the context has written something, or may have: by a save, a batch request or a claim, of its own or of a
-  /// child that saves through it. Work that would repeat such a write is not repeated. May be read on any thread.
+  /// Whether a save, a batch request or a claim of the context, or of a child that saves through it, has written
+  /// changes or may have written them. Callers that retry failed work read it, because a retry would write twice. May
+  /// be read on any thread.
   package final var mayHaveCommitted: Bool { storage.saveNumber.mayHaveCommitted }
 
   /// Records that a store, or a parent, has changes of the context, or may have them.

@@ -3,50 +3,66 @@ import Foundation
 extension ManagedObjectContext {
   /// Saves all changes: into the stores, or into the parent context.
   ///
-  /// A save into a store is one transaction, and durable when `save` returns, as far as the store's options promise. A save
-  /// into several stores is atomic for each store. A save into a parent stays in memory until the parent saves, unless
-  /// ``savesThroughParent`` is set.
+  /// A save into a store is one transaction, and durable when `save` returns, as far as the store's options promise. A
+  /// save into several stores is atomic for each store. A save into a parent stays in memory until the parent saves,
+  /// unless ``savesThroughParent`` is set.
   ///
-  /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again. Only
-  /// objects of stores that committed are clean.
+  /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again.
+  /// Only the objects of committed stores are clean then.
   ///
   /// The save calls hooks of the changed objects, and closures of the ``mergePolicy``, on the calling thread:
   /// ``ManagedObject/willSave()``, the rules of ``PropertyValidating``, ``ManagedObject/validateForInsert()``,
-  /// ``ManagedObject/validateForUpdate()`` and ``ManagedObject/validateForDelete()``. It then notifies the contexts that
-  /// follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last. A save into a store asks the
-  /// coordinator's participants for records to add, before each attempt to write; see ``SaveParticipant``.
+  /// ``ManagedObject/validateForUpdate()`` and ``ManagedObject/validateForDelete()``. It then notifies the contexts
+  /// that follow this one without waiting for them, and calls ``ManagedObject/didSave()`` last. A save into a store
+  /// asks the coordinator's participants for records to add, before each attempt to write; see ``SaveParticipant``.
   ///
-  /// To be called inside the context, as every use of it. The cost follows the number of changed objects, not the number of
-  /// objects in the context. A save without changes takes no transaction.
+  /// To be called inside the context. The cost follows the number of changed objects, not the number of objects in the
+  /// context. A save without changes takes no transaction.
   ///
   /// - Throws: ``CoherenceError``, in this order of precedence: ``ErrorCode/recordVanished`` or
-  ///   ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an object that could not be
-  ///   loaded; ``ErrorCode/validationFailed`` with all failures; ``ErrorCode/deleteDenied``; errors of participants;
+  ///   ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an object that could not
+  ///   be loaded; ``ErrorCode/validationFailed`` with all failures; ``ErrorCode/deleteDenied``; errors of participants;
   ///   ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not resolve;
   ///   ``ErrorCode/uniquenessViolated`` with a collision that the merge policy does not resolve, and
-  ///   ``ErrorCode/danglingReference``; errors of the store.
-  ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
-  ///   closure of the merge policy or a participant changes objects of the context, or when a hook of an object saves.
-  ///   ``ErrorCode/cancelled`` when the task is cancelled before the store is asked to commit.
-  ///   ``CoherenceError/outcome`` says whether the store has the changes.
+  ///   ``ErrorCode/danglingReference``; errors of the store. ``ErrorCode/partialSave`` when a store failed after
+  ///   another store had committed. ``ErrorCode/illegalState`` when the closure of the merge policy or a participant
+  ///   changes objects of the context, or when a hook of an object saves. ``ErrorCode/cancelled`` when the task is
+  ///   cancelled before the store commits. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: saved) {
-        try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
+        try movingSnapshotIfChanged {
+          try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
+        }
       } as: { _ in
         saved
       }
     }
   }
 
-  /// Saves, and leaves inserted objects out that join an equal record in a store; see ``JoiningEqualRecord``.
+  /// Runs a save. A pinned snapshot moves forward with the save of a change.
+  @inline(__always) private final func movingSnapshotIfChanged(_ save: () throws -> Void) throws {
+    guard lease.pin != nil, hasChanges else { return try save() }
+    try refuseSaveByCallee()
+    try refusePinnedSaveIntoParent()
+    try movingSnapshot(save)
+  }
+
+  /// Throws in code that this context calls in the middle of its own work.
+  private final func refuseSaveByCallee() throws {
+    try refuseSaveByPolicy()
+    try refuseSaveByParticipant()
+    try refuseSaveByHook()
+  }
+
+  /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``JoiningEqualRecord``.
   private final func saveJoining(_ saved: inout ContextActivity) throws {
     while true {
       do {
         return try saveChanges(&saved)
       } catch let error as CoherenceError where error.code == .uniquenessViolated {
-        // Each attempt leaves an object out, so that the attempts end.
+        // Each attempt deletes an inserted object, so that the attempts end.
         guard let joining = joiningObject(of: error) else { throw error }
         delete(joining)
       }
@@ -67,10 +83,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
-    try refuseSaveByPolicy()
-    try refuseSaveByParticipant()
-    try refuseSaveByHook()
-    // Each save begins with the saves of others, so that only changes of the same properties are conflicts.
+    try refuseSaveByCallee()
+    // Each save first merges the saves of other contexts, so that only changes of the same properties are conflicts.
     supersedeMainUnit()
     processInboxIfUsedDirectly()
     try prepareSave()
@@ -90,7 +104,8 @@ extension ManagedObjectContext {
 
   // MARK: Into stores
 
-  /// Writes the validated changes into the stores, stage by stage: gather, reserve keys, gather units, execute, publish.
+  /// Writes the validated changes into the stores, stage by stage: gather, reserve keys, gather units, execute,
+  /// publish.
   private final func saveIntoStores() throws {
     let coordinator = try coordinator()
     try mergePolicy.checkRules(in: coordinator.managedObjectModel)
@@ -112,8 +127,8 @@ extension ManagedObjectContext {
   private final func write(
     _ gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
   ) throws {
-    // Keys come over other connections. A unit of work never waits for one while it holds another: a store takes back the
-    // connection of an offered reader.
+    // The store allocates keys over another connection. A unit of work must not wait for a connection while it holds
+    // one, so that the readers are offered: a store takes back the connection of an offered reader.
     lease.offerForSave()
     try KeyReservation(in: coordinator).reserveKeys(for: gathered.records)
     let permanentIDs = PermanentIDs(reservedFor: gathered.records)
@@ -130,7 +145,7 @@ extension ManagedObjectContext {
     lease.endOffers()
     coordinator.countSave()
     if !published.isEmpty || !published.permanentIDs.isEmpty { spread(published, passesParents: savesThroughParent) }
-    // Last: the followers have the changes when a reader of a stream looks.
+    // Posted last, so that the following contexts have the changes when a reader of a stream fetches.
     listed.post(to: coordinator, turn)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
       noteCommit()
@@ -145,8 +160,8 @@ extension ManagedObjectContext {
     try result.get()
   }
 
-  /// Writes each unit into its store and publishes it before the next unit is written, so that the objects of a committed
-  /// store are clean even when another store fails.
+  /// Writes each unit into its store and publishes it before the next unit is written, so that the objects of a
+  /// committed store are clean even when another store fails.
   private final func execute(
     _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
     _ listed: inout CommittedChanges, _ saved: inout [ManagedObject]
@@ -169,7 +184,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `didSave` of objects whose changes were saved.
+  /// Calls `didSave` of saved objects.
   final func callDidSave(of objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
     callingHooks { objects.visit { $0.didSave() } }
@@ -194,8 +209,8 @@ extension ManagedObjectContext {
 
   // MARK: Identifiers
 
-  /// Gives inserted objects their permanent identifiers before they are saved. Objects of other contexts, and objects with a
-  /// permanent identifier, are left alone.
+  /// Gives inserted objects their permanent identifiers before they are saved. Objects of other contexts, and objects
+  /// with a permanent identifier, are left alone.
   ///
   /// To be called inside the context. Costs one reservation of keys for each hierarchy and store.
   ///
@@ -221,8 +236,9 @@ extension ManagedObjectContext {
 
   /// Chooses the store that an inserted object will be saved in. To be called inside the context.
   ///
-  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity; ``ErrorCode/storeDetached`` when the store is
-  ///   not attached; ``ErrorCode/illegalState`` when the object is not inserted or has a permanent identifier already.
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity; ``ErrorCode/storeDetached`` when the
+  ///   store is not attached; ``ErrorCode/illegalState`` when the object is not inserted or has a permanent identifier
+  ///   already.
   public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     try operating {
       guard let record = object.pending, record.kind == .inserted, object.recordID.isTemporaryID else {

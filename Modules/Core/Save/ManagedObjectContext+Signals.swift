@@ -2,11 +2,12 @@ extension ManagedObjectContext {
   /// Signals a channel of the saved stores with the next save of this context that reaches a store.
   ///
   /// A PostgreSQL store signals in the transaction of the save; other stores signal at its commit. So a reader of
-  /// ``PersistentStoreCoordinator/signals(_:)`` finds the saved records, and the signal costs no transaction of its own.
+  /// ``PersistentStoreCoordinator/signals(_:)`` finds the saved records, and the signal costs no transaction of its
+  /// own.
   ///
-  /// A save that fails keeps the signal for the next save, and so does a save without changes. A save into a parent
-  /// passes the signal to the parent. ``rollback()`` and ``reset()`` drop it. A save whose changes the merge policy
-  /// discards has nothing to signal, and drops it too. Calling twice for a channel before a save signals once.
+  /// After a failed save, and after a save without changes, the signal waits for the next save. A save into a parent
+  /// passes the signal to the parent. ``rollback()`` and ``reset()`` drop the signal, and so does a save whose changes
+  /// the merge policy discards. Two calls for a channel before a save signal once.
   ///
   /// To be called inside the context.
   ///
@@ -18,7 +19,7 @@ extension ManagedObjectContext {
 
   /// The channels to signal with a save, together with the channels that participants add.
   ///
-  /// - Throws: ``ErrorCode/invalidValue`` for a text that is not the name of a channel.
+  /// - Throws: ``ErrorCode/invalidValue`` for an invalid name of a channel.
   final func signals(addedTo others: Set<String>) throws(CoherenceError) -> Set<String> {
     let channels = pendingSignals.union(others)
     try PersistentStoreCoordinator.checkChannels(channels)

@@ -25,20 +25,22 @@ public struct SnapshotReader {
     objectID = if case .reference(let id) = values.move() { id } else { nil }
   }
 
-  /// Reads the value of the next field, an attribute.
+  /// Reads the value of the next field, an attribute. A missing value, and a value that the type refuses, reads as the
+  /// model's default, or else as the type's. A call beyond the last field ends the process with a sentence.
   @inlinable public mutating func read<Value: AttributeConvertible>(_ type: Value.Type = Value.self) -> Value {
     let value = take()
     if let result = Value(attributeValue: value) { return result }
     return defaultValue()
   }
 
-  /// Reads the value of the next field, a to-one relationship: the identifier of the target.
+  /// Reads the value of the next field, a to-one relationship: the identifier of the target; `nil` without a target.
+  /// The target's record may not exist.
   @inlinable public mutating func read(_ type: ManagedObjectID?.Type = ManagedObjectID?.self) -> ManagedObjectID? {
     if case .reference(let id) = take() { return id }
     return nil
   }
 
-  /// Reads the value of the next field, a composite.
+  /// Reads the value of the next field, a composite: takes one value for each part.
   public mutating func read<Value: CompositeValue>(_ type: Value.Type = Value.self) -> Value {
     let (first, counts) = (next, layout.takeUnretainedValue().partCounts)
     Misuse.check(nextComposite < counts.count, Self.misuse)
@@ -49,7 +51,8 @@ public struct SnapshotReader {
     return Value(reading: &reader)
   }
 
-  /// Reads the value of the next field, a `codable` attribute.
+  /// Reads the value of the next field, a `codable` attribute, and decodes its text. An undecodable text reads as the
+  /// key's default, and fails the whole read afterwards.
   public mutating func read<Value>(codable key: CodableKey<Value>) -> Value {
     let index = next
     let value = take()

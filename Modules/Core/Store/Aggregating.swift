@@ -1,12 +1,12 @@
 /// A reader that computes aggregates of groups in its store, without returning the records.
 ///
-/// For a reader without the refinement, and where it returns `nil`, Core reads the records and computes the groups with
-/// the same results.
+/// For a reader without the refinement, and after a result of `nil`, Core reads the records and computes the groups
+/// with the same results.
 public protocol Aggregating: StoreReader {
   /// Computes the groups of a query.
   ///
-  /// The store computes keys and aggregates exactly as ``AggregateFunction`` and ``GroupTable`` do, or returns `nil`. It
-  /// may leave the having predicate, the order and the range to Core, and says so in the result.
+  /// The store computes keys and aggregates exactly like ``AggregateFunction`` and ``GroupTable``, or returns `nil`. It
+  /// may leave the having predicate, the order and the range to Core; the result states which parts the store applied.
   ///
   /// - Returns: `nil` when the store cannot evaluate the predicate of the records, a key or an aggregate exactly.
   /// - Throws: Errors of the store.
@@ -15,19 +15,20 @@ public protocol Aggregating: StoreReader {
 
 /// A query for groups of records: the keys, the aggregates, and the condition, order and range of the groups.
 public struct AggregateQuery: Sendable {
-  /// The records that take part. Without order and range.
+  /// The query for the grouped records, without order and range.
   public var records: StoreQuery
-  /// The paths of the group keys, which Core has resolved. Records with equal keys are a group; missing keys are equal
-  /// to each other. Without keys all records are one group, also if no record takes part.
+  /// The paths of the group keys, which Core has checked. Records with equal keys are a group; missing keys are equal
+  /// to each other. Without keys all records are one group, even if there are none.
   public var keys: [PropertyPath]
   /// The aggregates to compute, without averages: an average is a sum divided by a count.
   public var aggregates: [Aggregate]
-  /// The columns that the having predicate and the order name by their index.
+  /// The columns, to which the having predicate and the order refer by index.
   public var columns: [GroupColumnSource]
-  /// The condition that groups must satisfy; `nil` for all groups. Its paths have one name, which ``column(at:)`` turns
-  /// into a column. Core has checked its types.
+  /// The condition that groups must satisfy; `nil` for all groups. Each path is the index of a column, see
+  /// ``column(at:)``. Core has checked the types.
   public var having: FetchPredicate?
-  /// The order of the groups, the most significant criterion first. It is total, because the group keys come last.
+  /// The order of the groups, the most significant criterion first. The group keys come last, so that the order is
+  /// total.
   public var order: [Order]
   /// The greatest number of groups; `nil` for all.
   public var limit: Int?
@@ -43,7 +44,7 @@ public struct AggregateQuery: Sendable {
     /// The differences between texts to ignore.
     public var options: StringOptions
 
-    /// Makes a criterion of a column's index.
+    /// Makes a criterion for the column at an index.
     public init(column: Int, isAscending: Bool = true, options: StringOptions = []) {
       self.column = column
       self.isAscending = isAscending
@@ -66,7 +67,7 @@ public struct AggregateQuery: Sendable {
     self.offset = offset
   }
 
-  /// The column that a path of the having predicate names; `nil` for any other path.
+  /// Returns the column for a path of the having predicate; `nil` for any other path.
   public func column(at path: PropertyPath) -> GroupColumnSource? {
     guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else { return nil }
     return columns[index]
@@ -75,14 +76,14 @@ public struct AggregateQuery: Sendable {
 
 /// The groups that a store has computed, with the parts of the query that it applied.
 public struct StoreGroups: Sendable {
-  /// The keys of the first group, its aggregates, then the keys of the second group, and so on.
+  /// The values of all groups, group after group: the keys, then the aggregates.
   ///
-  /// The key of a to-one relationship is a reference. A sum of integers or decimals that its type cannot hold is the
-  /// nearest double; infinities of both signs have no sum, which is null.
+  /// The key of a to-one relationship is a reference. A sum of integers or decimals out of the range of its type is the
+  /// nearest double. The sum of infinities of both signs is null.
   public var values: [AttributeValue]
   /// Whether every group satisfies the having predicate. Otherwise Core filters the groups.
   public var isHavingExact: Bool
-  /// Whether the groups come in the query's order. Otherwise Core sorts them.
+  /// Whether the groups are in the query's order. Otherwise Core sorts them.
   public var isOrderExact: Bool
   /// Whether the store applied limit and offset. A store may apply them only when having and order are exact.
   public var isRangeExact: Bool

@@ -1,28 +1,31 @@
-/// The derived values that a save changes in the records of one entity, because the values depend on records that the save
-/// writes; see ``RelationshipDerivation``.
+/// The derived values to compute after the steps of a save, in records of one entity whose values depend on the written
+/// records; see ``RelationshipDerivation``.
+///
+/// The update names the owners of the values by key, or by routes from the changed records, which a store follows in
+/// the transaction of the save.
 public struct DerivationUpdate: Sendable {
-  /// A way from changed records back to the owners of derived values.
+  /// A route from changed records back to the owners of derived values.
   public enum Route: Sendable, Hashable {
-    /// The owners whose to-one relationships, one after the other, lead to a record.
+    /// The owners from which a path of to-one relationships leads to a changed record.
     case path([RelationshipDescription])
-    /// The owners that have a record among the members of a to-many relationship.
+    /// The owners with a changed record among the members of a to-many relationship.
     case members(RelationshipDescription)
   }
 
   /// The entity that declares the derived attributes.
   public let entity: EntityDescription
-  /// The attributes to compute anew. All owners get all of them.
+  /// The attributes to compute. Each owner gets all of them.
   public private(set) var derivations: [RelationshipDerivation] = []
   /// The keys of owners. Keys of missing records are skipped.
   public private(set) var owners: Set<Int64> = []
-  /// The keys of records that lead to further owners, by the way back. The ways are followed after the steps of the save;
-  /// a reference to a missing record leads to its owner too.
+  /// The keys of changed records, by the route to further owners. The routes are followed after the steps of the save.
+  /// A reference to a missing record leads to its owner too.
   public private(set) var routes: [Route: Set<Int64>] = [:]
 
   /// Makes an update without attributes and owners.
   public init(of entity: EntityDescription) { self.entity = entity }
 
-  /// Adds an attribute to compute anew.
+  /// Adds an attribute to compute.
   public mutating func add(_ derivation: RelationshipDerivation) {
     if !derivations.contains(derivation) { derivations.append(derivation) }
   }
@@ -33,13 +36,13 @@ public struct DerivationUpdate: Sendable {
     owners.formUnion(keys)
   }
 
-  /// Adds the owners to which a way leads from records, by the keys of the records.
+  /// Adds the owners to which a route leads from records, by the keys of the records.
   public mutating func add(_ keys: some Sequence<Int64>, by route: Route, of derivation: RelationshipDerivation) {
     add(derivation)
     routes[route, default: []].formUnion(keys)
   }
 
-  /// The error of a save that would leave a sum that its type cannot hold. For stores whose engine refuses such sums.
+  /// The error for a sum out of the range of its type, for stores whose engine reports such a sum.
   public var overflow: CoherenceError {
     let sums = derivations.filter { if case .members(.sum, _, _) = $0.rule { true } else { false } }
     return RelationshipDerivation.overflow(of: (sums.isEmpty ? derivations : sums).map(\.attribute))
@@ -49,19 +52,19 @@ public struct DerivationUpdate: Sendable {
   public var slots: SlotSet { SlotSet(derivations.lazy.map(\.attribute.slot)) }
 }
 
-/// Records from which ``DerivationUpdate/values(of:in:)`` computes derived values, for stores that do not let an engine
-/// compute them: the records as the steps of the save leave them.
+/// The records after the steps of a save, from which ``DerivationUpdate/values(of:in:)`` computes derived values. For
+/// stores whose engine does not compute them.
 public protocol DerivationSource: RecordSource where Record == Row {
-  /// Returns the row of a record; `nil` for none.
+  /// Returns the row of a record; `nil` for a missing record.
   func record(_ key: Int64, of root: EntityDescription) throws -> Row?
   /// Returns the records whose to-one relationship refers to one of the keys, whether or not such a record exists.
   func referrers(to keys: Set<Int64>, by relationship: RelationshipDescription) throws -> [Row]
-  /// Returns the keys of the records that have one of the keys among the members of a to-many relationship.
+  /// Returns the keys of the owners with a member of one of the keys in a to-many relationship.
   func owners(of members: Set<Int64>, by relationship: RelationshipDescription) throws -> Set<Int64>
 }
 
 extension DerivationUpdate {
-  /// Returns the owners, each once, by ascending key.
+  /// Returns the owners, each once, by ascending key. Reads the referring records of each route, and every owner once.
   ///
   /// - Throws: Errors of the source.
   public func owners(in source: some DerivationSource) throws -> [Row] {
@@ -83,7 +86,7 @@ extension DerivationUpdate {
 
   /// Computes the derived values of an owner, by slot.
   ///
-  /// - Throws: ``ErrorCode/arithmeticOverflow`` for a sum that its type cannot hold; errors of the source.
+  /// - Throws: ``ErrorCode/arithmeticOverflow`` for a sum out of the range of its type; errors of the source.
   public func values(of owner: Row, in source: some DerivationSource) throws -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
     for derivation in derivations { values[derivation.attribute.slot] = try derivation.value(of: owner, in: source) }

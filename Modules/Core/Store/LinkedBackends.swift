@@ -1,4 +1,4 @@
-/// The store types that the linked modules provide by name, without registration.
+/// The store types of the linked modules, which programs use by name without registration.
 ///
 /// Core imports no backend. It asks the Swift runtime whether any module of the process makes this type conform to
 /// ``BackendProvider``.

@@ -4,7 +4,7 @@ public struct MemberCountCheck: Sendable {
   public var relationship: RelationshipDescription
   /// The least number of members.
   public var minimum: Int
-  /// The greatest number of members; `nil` for any.
+  /// The greatest number of members; `nil` for any number.
   public var maximum: Int?
   /// The keys of the owners, ascending. Owners that do not exist any more are skipped.
   public var owners: [Int64]
@@ -48,8 +48,8 @@ public struct MemberCountFailures {
     throw error
   }
 
-  /// The code and the reason of a wrong number of members; `nil` for a number within the bounds. Validation in contexts
-  /// uses the same words.
+  /// The code and the reason of a wrong number of members; `nil` for a number within the bounds. The validation in
+  /// contexts uses the same sentences.
   static func complaint(_ count: Int, minimum: Int, maximum: Int?) -> (code: ErrorCode, reason: String)? {
     if count < minimum { return (.missingValue, "needs at least \(minimum) members") }
     if let maximum, count > maximum { return (.invalidValue, "may have at most \(maximum) members") }
@@ -58,12 +58,11 @@ public struct MemberCountFailures {
 }
 
 extension StoreSaveRequest {
-  /// Checks the numbers of members that the steps leave, for stores that count one owner at a time.
+  /// Checks the numbers of members after the steps, for stores that count one owner at a time.
   ///
   /// - Parameters:
   ///   - spaces: The spaces of the store's identifiers.
-  ///   - count: Returns the number of members of an owner, by its key, as the steps left it; `nil` for an owner that
-  ///     does not exist.
+  ///   - count: Returns the number of members of the owner with a key after the steps; `nil` for a missing owner.
   /// - Throws: ``ErrorCode/validationFailed``, and errors of `count`.
   public func checkMemberCounts(
     in spaces: IDSpaces, count: (RelationshipDescription, Int64) throws -> Int?

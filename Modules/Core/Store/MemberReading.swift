@@ -1,7 +1,7 @@
-/// A reader that finds the members of a to-many relationship itself.
+/// A reader that fetches and counts the members of a to-many relationship directly.
 ///
-/// Core asks it for a page, a count or a filtered part of a long list. For a reader without the refinement, Core reads
-/// the identifiers of all members first, or the links of the owner.
+/// Core uses it for a page, a count or a filtered part of a long list. For a reader without the refinement, Core first
+/// reads the identifiers of all members, or the links of the owner.
 public protocol MemberReading: StoreReader {
   /// Starts a fetch of members.
   ///
@@ -9,7 +9,7 @@ public protocol MemberReading: StoreReader {
   ///   exactly.
   func fetchMembers(_ query: MemberQuery) throws -> StoreFetch?
 
-  /// Returns the number of members that a query finds, without its limit and offset; `nil` when the store cannot
+  /// Returns the number of members that satisfy a query, without its limit and offset; `nil` when the store cannot
   /// translate the predicate exactly.
   func countMembers(_ query: MemberQuery) throws -> Int?
 

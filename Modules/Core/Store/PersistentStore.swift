@@ -2,13 +2,13 @@ public import Foundation
 
 /// A container of records: a file, a schema of a server's database, or memory.
 ///
-/// Stores work with rows, keys and links; they know no contexts and no objects. All calls are synchronous and may
+/// A store works with rows, keys and links, and knows no contexts and no objects. All calls are synchronous and may
 /// block. Several threads call a store at the same time.
 ///
-/// The protocol lists everything that a backend must do. Core finds further abilities at run time by conformance to
-/// ``BatchExecuting`` and the other refinements, each with a fallback in Core.
+/// The protocol has the operations that each backend must support. Core finds further abilities at run time by
+/// conformance to ``BatchExecuting`` and the other refinements, each with a fallback in Core.
 public protocol PersistentStore: AnyObject, Sendable {
-  /// The environment that the store was opened with.
+  /// The environment with which the store was opened.
   var environment: StoreEnvironment { get }
   /// The store's identity and the spaces of its keys, made with `IDSpaces(store:model:)`.
   var spaces: IDSpaces { get }
@@ -16,9 +16,7 @@ public protocol PersistentStore: AnyObject, Sendable {
   var capabilities: StoreCapabilities { get }
 
   /// Reads the metadata of the store.
-
   ///
-
   /// - Throws: Errors of the store.
   func metadata() throws -> StoreMetadata
   /// Replaces the `userInfo` of the metadata, durably.
@@ -26,7 +24,7 @@ public protocol PersistentStore: AnyObject, Sendable {
   /// - Throws: ``ErrorCode/storeReadOnly``, and errors of the store.
   func setUserInfo(_ userInfo: [String: String]) throws
 
-  /// Begins a unit of reading. All reads of the reader see one state of the store: the state at its first read.
+  /// Makes a reader. All its reads see one state of the store: the state at its first read.
   func makeReader() throws -> any StoreReader
 
   /// Reserves consecutive keys for new records of a hierarchy. A key is never returned twice, even if it stays unused.
@@ -36,14 +34,14 @@ public protocol PersistentStore: AnyObject, Sendable {
 
   /// Applies a save in one transaction, durably: all of it, or nothing.
   ///
-  /// - Throws: ``StoreConflict/Failure`` when rows are not at the version that the save is based on. The failure lists
+  /// - Throws: ``StoreConflict/Failure`` when rows are not at the version on which the save is based. The failure lists
   ///   all such rows, and versions are checked before uniqueness. ``ErrorCode/uniquenessViolated`` and
   ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the request's
-  ///   ``StoreSaveRequest/memberCounts`` are not kept once the steps are taken; errors of the link or the disk with
-  ///   their outcome.
+  ///   ``StoreSaveRequest/memberCounts`` are violated after the steps; errors of the connection or the disk with their
+  ///   outcome.
   func save(_ request: StoreSaveRequest) throws
 
-  /// Releases all resources. Open readers fail from now on. Closing twice does nothing.
+  /// Releases all resources. Open readers fail from now on. A second call does nothing.
   func close()
 }
 
@@ -52,34 +50,35 @@ extension PersistentStore {
   public var identifier: StoreIdentifier { spaces.store }
   /// The type that the store was opened as.
   public var type: StoreType { environment.type }
-  /// The location of the store; `nil` for a store without one.
+  /// The location of the store; `nil` for a store without a location.
   public var url: URL? { environment.url }
   /// The model configuration that the store holds; `nil` for all entities.
   public var configurationName: String? { environment.configurationName }
 }
 
-/// The capabilities of a store, each with its question.
+/// The capabilities of a store.
 public struct StoreCapabilities: OptionSet, Sendable, Hashable {
   /// One bit for each capability.
   public let rawValue: Int
+  /// Makes a set of bits.
   public init(rawValue: Int) { self.rawValue = rawValue }
-  /// Is the content still there after the process ended?
+  /// The content survives the end of the process.
   public static let durable = StoreCapabilities(rawValue: 1)
-  /// Can several processes have the store open?
+  /// Several processes can have the store open.
   public static let shared = StoreCapabilities(rawValue: 2)
-  /// Can a reader made before a save continue reading while the save runs?
+  /// A reader made before a save can continue to read during the save.
   public static let concurrentReads = StoreCapabilities(rawValue: 4)
-  /// Is the store kept in a file?
+  /// The store is in a file.
   public static let file = StoreCapabilities(rawValue: 8)
 }
 
-/// A unit of reading: a view of one state of a store. Used by one thread at a time. After an error the reader may be
-/// unusable; ``finish()`` is still called.
+/// A view of one state of a store. Used by one thread at a time. After an error the reader may be unusable; Core still
+/// calls ``finish()``.
 public protocol StoreReader: AnyObject {
-  /// Starts a fetch. The reader may have several unfinished fetches at the same time.
+  /// Begins a fetch. The reader may have several unfinished fetches at the same time.
   func fetch(_ query: StoreQuery) throws -> StoreFetch
 
-  /// Returns the row of a record; `nil` for none. The load of a single fault makes this one call.
+  /// Returns the row of a record; `nil` for a missing record. The load of a single fault makes only this call.
   func row(_ key: Int64, of root: EntityDescription) throws -> Row?
 
   /// Returns the rows of several records of a hierarchy, in any order, without missing records.
@@ -92,19 +91,19 @@ public protocol StoreReader: AnyObject {
   ///   by ascending key of the other side.
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link]
 
-  /// Returns the number of records that a query finds, with its limit and offset applied; `nil` if the store cannot
-  /// count exactly, so that Core counts.
+  /// Returns the number of records that satisfy a query, within its limit and offset; `nil` if the store cannot count
+  /// exactly, so that Core counts.
   func count(_ query: StoreQuery) throws -> Int?
 
-  /// Ends the unit of reading. Called once.
+  /// Ends the reader. Called once.
   func finish()
 }
 
-/// A query: the records, the order and the range that a fetch asks a store for.
+/// The query of a fetch: the condition on the records, their order and the range.
 public struct StoreQuery: Sendable {
-  /// The entity whose records are asked for.
+  /// The entity of the records.
   public var entity: EntityDescription
-  /// Whether records of subentities are asked for too.
+  /// Whether the query is for records of subentities too.
   public var includesSubentities: Bool
   /// The condition that records must satisfy; `nil` for all records. Core has resolved its names and checked its types.
   public var predicate: FetchPredicate?
@@ -128,13 +127,13 @@ public struct StoreQuery: Sendable {
     self.offset = offset
   }
 
-  /// The concrete entities whose rows are asked for.
+  /// The concrete entities of the records.
   public var entities: [EntityDescription] {
     includesSubentities ? entity.concreteEntities : (entity.isAbstract ? [] : [entity])
   }
 }
 
-/// A running fetch, with the parts of the query that the store itself applies.
+/// A running fetch, and the parts of the query that the store itself applies.
 public struct StoreFetch {
   /// Whether the cursor returns exactly the rows that satisfy the predicate. Otherwise it may return more rows, never
   /// fewer, and Core filters them.
@@ -158,11 +157,14 @@ public struct StoreFetch {
   var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }
 
-/// The rows of a fetch, read a batch at a time by one thread. A store that can pass values without making rows refines
-/// its cursors by ``ValueCursor``.
+/// The rows of a fetch, read a batch at a time by one thread. A cursor that can pass values without making rows
+/// conforms to ``ValueCursor``.
 public protocol RowCursor: AnyObject {
-  /// Appends some rows, as many as are cheap to get at once. Returns `false`, having appended nothing, at the end.
+  /// Appends the next rows, as many as are cheap to read together.
+  ///
+  /// - Returns: `false` at the end, without an appended row.
+  /// - Throws: Errors of the store.
   func next(into rows: inout [Row]) throws -> Bool
-  /// Ends the fetch before its end. Called at most once, and not after `next` returned `false`.
+  /// Cancels the fetch before its end. Called at most once, and not after `next` has returned `false`.
   func close()
 }

@@ -1,12 +1,12 @@
 /// A reader that explains how its store runs a query, without returning records.
 ///
-/// For a reader without the refinement, Core begins the fetch, takes the parts that the store applies exactly from
-/// ``StoreFetch``, and closes the cursor before it reads a row.
+/// For a reader without the refinement, Core begins the fetch, reads from ``StoreFetch`` which parts the store applies
+/// exactly, and closes the cursor before the first row.
 public protocol QueryExplaining: StoreReader {
   /// Explains a query.
   ///
-  /// The explanation is that of the fetch that ``StoreReader/fetch(_:)`` would run, and contains no constant of the query
-  /// and no value of a record.
+  /// The explanation describes the fetch of ``StoreReader/fetch(_:)``, and contains no constant of the query and no
+  /// value of a record.
   ///
   /// - Throws: As ``StoreReader/fetch(_:)``.
   func explain(_ query: StoreQuery) throws -> QueryExplanation
@@ -22,11 +22,11 @@ public struct QueryExplanation: Sendable, Hashable {
   public var isRangeExact: Bool
   /// The statement in the store's language, with marks in place of values; `nil` for a store without statements.
   public var statement: String?
-  /// The number of values that the statement takes.
+  /// The number of values of the statement.
   public var valueCount: Int
   /// The parts of the query that the store leaves to the context.
   public var residuals: [ResidualPart]
-  /// The store's own plan, the outermost step first; empty for a store that does not tell.
+  /// The store's own plan, the outermost step first; empty for a store without plans.
   public var steps: [QueryStep]
 
   /// Makes an explanation, for stores.
@@ -94,9 +94,9 @@ public struct QueryStep: Sendable, Hashable {
   public var table: String?
   /// The index that the step uses; `nil` for none.
   public var index: String?
-  /// The number of records that the store expects; `nil` if the store does not tell.
+  /// The store's estimate of the number of records; `nil` without an estimate.
   public var estimatedRecords: Double?
-  /// The cost that the store expects, in the store's own unit; `nil` if the store does not tell.
+  /// The store's estimate of the cost, in the store's own unit; `nil` without an estimate.
   public var estimatedCost: Double?
   /// The steps whose results the step uses.
   public var steps: [QueryStep]

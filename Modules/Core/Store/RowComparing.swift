@@ -1,10 +1,10 @@
 /// A reader that compares rows with expected values in place, and returns only possibly different rows.
 ///
-/// An equal row then costs no memory and no conversion of its values. For a reader without the refinement, Core fetches
-/// the rows and calls ``RowExpectation/put(_:)`` for each.
+/// An equal row costs no memory and no conversion of its values. For a reader without the refinement, Core fetches the
+/// rows and calls ``RowExpectation/put(_:)`` for each row.
 public protocol RowComparing: StoreReader {
-  /// Compares every row that a query finds with an expectation, each row once and in any order. The query has no limit
-  /// and no offset; its order does not matter.
+  /// Compares every row of a query with an expectation, each row once and in any order. The query has no limit and no
+  /// offset; its order does not matter.
   ///
   /// - Returns: `false`, without any call of the expectation, if the store cannot translate the query's predicate
   ///   exactly.
@@ -26,12 +26,12 @@ public protocol RowExpectation: AnyObject {
   /// - Parameter key: The row's values in ``keySlots``, in their order.
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict
 
-  /// The expected values of the row of the last verdict, by slot, for all slots of the query's entity; `nil` for a slot
-  /// that may have any value.
+  /// The expected values of the row of the last verdict, by slot, for all slots of the query's entity; `nil` to accept
+  /// any value of a slot.
   var expectedValues: [AttributeValue?] { get }
 
-  /// Receives the row of the last verdict. A store may pass a row with the expected values, and never leaves out a row
-  /// with other values.
+  /// Receives the row of the last verdict. A store must pass each row with other values, and may pass a row with the
+  /// expected values.
   func take(_ row: Row) throws
 }
 
@@ -46,7 +46,7 @@ public enum RowVerdict: Sendable, Hashable {
 }
 
 extension RowExpectation {
-  /// Treats a row as the expectation's verdict says, for readers that do not compare in place.
+  /// Compares a row by the expectation's verdict, for readers that do not compare in place.
   public func put(_ row: Row) throws {
     switch try verdict(on: row.id, key: keySlots.map { row[$0] }) {
     case .pass: return

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The listeners of a store's channels in this process.
 ///
-/// A store with listeners elsewhere gives the hub a ``SignalSource``, which runs while there is a listener.
+/// A store that receives signals of other processes gives the hub a ``SignalSource``, which runs while the hub has
+/// listeners.
 package final class SignalHub: Sendable {
   private struct Listener {
     let channel: String
@@ -16,19 +17,20 @@ package final class SignalHub: Sendable {
   }
   private let state = Mutex(State())
 
-  /// The listeners of stores that do not carry signals themselves. Their channels begin with the store's identity.
+  /// The listeners of stores without ``StoreSignaling``. Their channels begin with the store's identity.
   static let process = SignalHub()
 
   package init() {}
 
   deinit { close() }
 
-  /// Adds a listener, and starts the source for the first one.
+  /// Adds a listener, and starts the source for the first listener.
   ///
   /// - Parameters:
-  ///   - receive: Called at once when signals arrive already; otherwise when the source listens.
-  ///   - makeSource: Starts the source of signals from elsewhere. Called under the hub's lock; `nil` for a hub without
-  ///     a source.
+  ///   - receive: Called for each signal, and once when the hub begins to receive signals: at once, or as soon as the
+  ///     source listens.
+  ///   - makeSource: Starts the source of signals of other processes; returns `nil` for a hub without a source. Called
+  ///     under the hub's lock.
   package func listen(
     to channel: String, _ receive: @escaping @Sendable () -> Void,
     startingSource makeSource: () -> (any SignalSource)? = { nil }
@@ -41,7 +43,7 @@ package final class SignalHub: Sendable {
       return (state.lastNumber, state.source)
     }
     guard let number else { return SignalListening {} }
-    // A source that begins to listen after this question calls all listeners, this one included.
+    // A source that begins to listen after this check calls all listeners, the new listener included.
     if source?.isListening ?? true { receive() }
     return SignalListening { [weak self] in self?.remove(number) }
   }
@@ -54,7 +56,7 @@ package final class SignalHub: Sendable {
       return (removed, state.source)
     }
     source?.stop()
-    // Released outside the lock: the closure may have the last reference to an object.
+    // Released outside the lock, because the closure may have the last reference to an object.
     withExtendedLifetime(removed) {}
   }
 
@@ -67,7 +69,7 @@ package final class SignalHub: Sendable {
     call { channels.contains($0.channel) }
   }
 
-  /// Calls all listeners: signals of any channel may have been missed.
+  /// Calls all listeners, because signals of any channel may have been missed.
   package func signalAll() { call { _ in true } }
 
   private func call(_ isChosen: (Listener) -> Bool) {
@@ -87,7 +89,7 @@ package final class SignalHub: Sendable {
   }
 }
 
-/// A source of signals of other processes, for one ``SignalHub``. Runs from its making until it is stopped.
+/// A source of signals of other processes, for one ``SignalHub``. Runs from its initialization until ``stop()``.
 package protocol SignalSource: AnyObject, Sendable {
   /// Whether signals sent from now on arrive.
   var isListening: Bool { get }

@@ -1,15 +1,15 @@
-/// A store whose readers know which state of the store they see. The coordinator caches rows for readers that see the
-/// same state, see ``RowCachePolicy``.
+/// A store whose readers can identify the state that they see. The coordinator caches rows for readers of the same
+/// state, see ``RowCachePolicy``.
 ///
-/// The refinement does not pay for a store that has to ask a server for its state, because the question costs as much
-/// as the read of a row.
+/// The refinement is useless for a store that must ask a server for its state, because the request costs as much as the
+/// read of a row.
 public protocol StateMarking: PersistentStore {
   /// Returns the mark of the state that a reader sees until it is finished.
   ///
-  /// For a new reader the call begins the unit of reading: rows that it reads later belong to the marked state.
+  /// For a new reader the call fixes the state: rows read later belong to the marked state.
   ///
   /// - Parameter reader: A reader that this store made.
-  /// - Returns: `nil` if the reader's state is not known for certain.
+  /// - Returns: The mark; `nil` if the reader's state is unknown.
   func stateMark(of reader: any StoreReader) throws -> StateMark?
 
   /// Saves as ``PersistentStore/save(_:)`` does, and reports the states before and after the save.
@@ -19,10 +19,10 @@ public protocol StateMarking: PersistentStore {
   func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws
 }
 
-/// A state of the records of a store. Two readers whose marks are equal read equal rows, with changes of all processes
-/// between the two.
+/// The identity of a state of a store's records. Two readers with equal marks read equal rows, whatever processes have
+/// written between them.
 ///
-/// Marks of one store are compared as long as the store is attached, and never with marks of another store.
+/// Marks are only compared with marks of the same store, while the store is attached.
 public struct StateMark: Sendable, Hashable {
   private let first: UInt64
   private let second: UInt64
@@ -38,11 +38,12 @@ public struct StateMark: Sendable, Hashable {
 
 /// The states before and after a save, with no other commit between them.
 public struct StateChange: Sendable, Hashable {
-  /// The state that the save changed.
+  /// The state before the save.
   public var from: StateMark
-  /// The state that the save made.
+  /// The state after the save.
   public var to: StateMark
 
+  /// Makes a change from one state to another.
   public init(from: StateMark, to: StateMark) {
     self.from = from
     self.to = to

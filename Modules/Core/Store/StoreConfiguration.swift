@@ -2,13 +2,14 @@ public import Foundation
 
 /// A description of a store to attach: its type, its location, and the model configuration that it holds.
 public struct StoreConfiguration: Sendable, Hashable {
-  /// The name of the store's file; `nil` for a name made of the names of the container, the configuration and the type.
+  /// The name of the store's file; `nil` for a name composed of the names of the container, the configuration and the
+  /// type.
   public var fileName: String?
   /// The name of the *model configuration* whose entities the store holds; `nil` for all entities.
   public var name: String?
   /// The type of the store, `SQLite` by default.
   public var type: StoreType
-  /// Whether a store that does not fit the model is moved aside and replaced by an empty one. Takes precedence over
+  /// Whether a store incompatible with the model is moved aside and replaced by an empty store. Takes precedence over
   /// migration.
   public var overwriteIncompatibleStore: Bool
   /// The options of the store by name: see ``StoreOption`` and the options of the backend.
@@ -33,22 +34,22 @@ public struct StoreConfiguration: Sendable, Hashable {
 
   /// The values of a configuration made without arguments.
   public enum Default {
-    /// The name is made of the names of container, configuration and type.
+    /// The name is composed of the names of the container, the configuration and the type.
     public static let fileName: String? = nil
     /// All entities of the model.
     public static let name: String? = nil
     /// A SQLite file.
     public static let type: StoreType = "SQLite"
-    /// A store that does not fit the model is kept, and attaching throws.
+    /// An incompatible store is kept, and attaching throws.
     public static let overwriteIncompatibleStore = false
-    /// The store is extended to the model when it is attached.
+    /// The store is migrated to the model when it is attached.
     public static let options: [String: OptionValue] = [
       StoreOption.migrateAutomatically: true, StoreOption.inferMapping: true,
     ]
   }
 
-  /// The URL of the store for a directory and a prefix, which is the container's name; `nil` when the type keeps no
-  /// file and no location is given.
+  /// Returns the URL of the store for a directory and a prefix, which is the container's name; `nil` for a type without
+  /// files if no location is given.
   public func resolveURL(defaultStorePrefix prefix: String, storeLocation directory: URL, usesFiles: Bool) -> URL? {
     if let location {
       guard location.isFileURL, location.hasDirectoryPath else { return location }
@@ -62,8 +63,8 @@ public struct StoreConfiguration: Sendable, Hashable {
     return Self.storeURL(prefix: prefix, configuration: name, type: type, location: directory)
   }
 
-  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`. Characters that a file name cannot have
-  /// are percent-encoded, so that no name leads out of the directory.
+  /// Returns the default URL of a store in a directory: `location/<prefix>[.<configuration in lower case>].<type in
+  /// lower case>`. Characters invalid in a file name are percent-encoded, so that no name leads out of the directory.
   public static func storeURL(prefix: String, configuration: String?, type: StoreType, location: URL) -> URL {
     let parts = [prefix, configuration?.lowercased(), type.name.lowercased()].compactMap { $0 }
     let name = parts.joined(separator: ".")
@@ -73,6 +74,7 @@ public struct StoreConfiguration: Sendable, Hashable {
 }
 
 extension StoreConfiguration: CustomStringConvertible {
+  /// The file name, the configuration and the type, without options and location.
   public var description: String {
     var parts: [String] = []
     if let fileName { parts.append("fileName: '\(fileName)'") }
@@ -112,16 +114,16 @@ public enum StoreOption {
   public static let migrateAutomatically = "migrateAutomatically"
   /// Accepted for users of Core Data, without effect: migration always infers its steps. A `bool`.
   public static let inferMapping = "inferMapping"
-  /// Whether values and records that the model cannot keep may be dropped when a store is attached. A `bool`, `false`
-  /// by default: attaching then fails with ``ErrorCode/incompatibleModel`` and lists them in
-  /// ``CoherenceError/dataLosses``. With it, a store in a file is copied beside the file first, and a warning is
-  /// logged.
+  /// Whether a migration may drop values and records that the model cannot keep. A `bool`, `false` by default:
+  /// attaching then fails with ``ErrorCode/incompatibleModel``, and the error lists the losses in
+  /// ``CoherenceError/dataLosses``. With the option, a store in a file is first copied beside the file, and a warning
+  /// is logged.
   ///
-  /// Columns and tables that a model merely leaves out stay where they are, with and without the option.
+  /// Columns and tables outside of the model stay in the store, with and without the option.
   public static let allowsDataLoss = "allowsDataLoss"
   /// Whether the store is attached without the key constraints that it does not have yet. A `bool`, `false` by default:
-  /// a store with several records of one key is then refused with ``ErrorCode/duplicateKeys``, which lists them in
-  /// ``CoherenceError/duplicateKeys``.
+  /// attaching a store with several records of one key then fails with ``ErrorCode/duplicateKeys``, and the error lists
+  /// the keys' constraints in ``CoherenceError/duplicateKeys``.
   ///
   /// To repair such a store, attach it with the option, merge the records of each key into one, detach it, and attach
   /// it without the option, which adds the constraint.
@@ -138,32 +140,33 @@ public enum StoreOption {
   /// try container.attachPersistentStore()
   /// ```
   ///
-  /// Constraints that the store has stay, and declared constraints are always kept. See
+  /// Constraints that the store already has stay, and declared constraints are always enforced. See
   /// ``EntityDescription/keySetting`` and ``ManagedObjectContext/mergeDuplicates(of:keeping:)``.
   public static let allowsDuplicateKeys = "allowsDuplicateKeys"
-  /// Whether attaching fails if the model seems to rename an attribute without declaring it: the model leaves out an
-  /// attribute with stored values, and adds another one of the same type to the same entity. A `bool`, `false` by
+  /// Whether attaching fails if the model seems to rename an attribute without declaring the rename: the model lacks an
+  /// attribute with stored values, and adds an attribute of the same type to the same entity. A `bool`, `false` by
   /// default: a warning with the numbers of values is logged. With the option, attaching fails with
   /// ``ErrorCode/incompatibleModel`` and changes nothing.
   ///
-  /// Either way the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning: the
-  /// attribute takes the values of its former name while it has none of its own.
+  /// In both cases the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning:
+  /// the attribute gets the values of its former name unless it has values already.
   public static let refusesSuspectedRenames = "refusesSuspectedRenames"
-  /// Whether the model is a part of the store's model, as for a tool that knows some entities of an application's store.
-  /// A `bool`, `false` by default.
+  /// Whether the model is only a part of the store's model, as in a tool for some entities of an application's store. A
+  /// `bool`, `false` by default.
   ///
-  /// Attaching then changes nothing: no schema, no index, and no entry in ``StoreMetadata/models``, so that the
-  /// application finds its own model as the last one. The store must exist, and must have every entity of the model as
-  /// the model declares it; otherwise attaching fails with ``ErrorCode/notADatabase`` or
+  /// Attaching then changes nothing in the store: no schema, no index, and no entry in ``StoreMetadata/models``, so
+  /// that the application's own model remains the last entry. The store must exist, and must have every entity of the
+  /// model as declared by the model. Otherwise attaching fails with ``ErrorCode/notADatabase`` or
   /// ``ErrorCode/incompatibleModel``. Records of the model's entities can be fetched and saved.
   ///
-  /// The known stores of SQL have the option. A store in memory has it for a content that other stores have open.
+  /// The SQLite and PostgreSQL stores support the option. A store in memory supports it for a content that another
+  /// store has open.
   public static let partialModel = "partialModel"
   /// Whether the store is opened for reading only. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
 }
 
-/// The value of a store option, written as a literal.
+/// The value of a store option, which can be written as a literal.
 public enum OptionValue: Sendable, Hashable {
   case bool(Bool)
   case int(Int)
@@ -174,8 +177,12 @@ public enum OptionValue: Sendable, Hashable {
 extension OptionValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByStringLiteral
 {
+  /// Makes a `bool`.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Makes an `int`.
   public init(integerLiteral value: Int) { self = .int(value) }
+  /// Makes a `double`.
   public init(floatLiteral value: Double) { self = .double(value) }
+  /// Makes a `string`.
   public init(stringLiteral value: String) { self = .string(value) }
 }

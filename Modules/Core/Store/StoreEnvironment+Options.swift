@@ -1,6 +1,6 @@
 package import Foundation
 
-// The options of a backend, checked when a store is opened.
+// The checks of a backend's options during the opening of a store.
 
 extension StoreEnvironment {
   /// The value of a whole-number option; `nil` if the option is missing.
@@ -14,7 +14,7 @@ extension StoreEnvironment {
     }
   }
 
-  /// The value of an option that is a time of at most a day, in seconds; `nil` if the option is missing.
+  /// The value in seconds of an option for a time of at most a day; `nil` if the option is missing.
   ///
   /// - Throws: ``ErrorCode/invalidOption`` for a value of another type, and for a time out of the range.
   package func seconds(_ option: String) throws(CoherenceError) -> TimeInterval? {

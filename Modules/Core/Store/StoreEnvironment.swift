@@ -1,17 +1,18 @@
 public import Foundation
 public import Logging
 
-/// The model, the location and the options that a store is opened with.
+/// The model, the location and the options with which a store is opened.
 public struct StoreEnvironment: Sendable {
-  /// The type that the configuration names.
+  /// The type of the store in the configuration.
   public var type: StoreType
-  /// The location of the store; `nil` for a store without one.
+  /// The location of the store; `nil` for a store without a location.
   public var url: URL?
   /// The name of the model configuration, `nil` for all entities.
   public var configurationName: String?
   /// The model of the coordinator.
   public var model: ManagedObjectModel
-  /// The entities that the store holds, ancestors before descendants. Every hierarchy is whole.
+  /// The entities of the store, ancestors before descendants. Every hierarchy is complete, because its entities share a
+  /// table.
   public var entities: [EntityDescription]
   /// The options of the configuration by name.
   public var options: [String: OptionValue]
@@ -32,7 +33,7 @@ public struct StoreEnvironment: Sendable {
     self.logger = logger
   }
 
-  /// The chosen entities with their ancestors, which share their rows.
+  /// The chosen entities with all entities of their hierarchies.
   private static func wholeHierarchies(_ chosen: [EntityDescription]) -> [EntityDescription] {
     var roots: [EntityDescription] = []
     for entity in chosen where !roots.contains(where: { $0 === entity.root }) { roots.append(entity.root) }
@@ -42,7 +43,7 @@ public struct StoreEnvironment: Sendable {
   /// The roots of the hierarchies that the store holds.
   public var roots: [EntityDescription] { entities.filter { $0.superentity == nil } }
 
-  /// The link tables whose sources and targets the store holds, sorted by name.
+  /// The link tables between entities of the store, sorted by name.
   public var linkTables: [LinkTable] {
     var tables: Set<LinkTable> = []
     for relationship in entities.flatMap(\.relationships) {
@@ -53,13 +54,13 @@ public struct StoreEnvironment: Sendable {
     return tables.sorted { $0.name < $1.name }
   }
 
-  /// Whether a difference between the model and the store may be bridged by adding to the schema.
+  /// Whether the store's schema may be extended to the model.
   public var allowsMigration: Bool { bool(StoreOption.migrateAutomatically) ?? true }
-  /// Whether attaching may drop stored values and records that the model cannot keep.
+  /// Whether a migration may drop stored values and records that the model cannot keep.
   public var allowsDataLoss: Bool { bool(StoreOption.allowsDataLoss) ?? false }
   /// Whether the store may lack the constraints of keys; see ``StoreOption/allowsDuplicateKeys``.
   public var allowsDuplicateKeys: Bool { bool(StoreOption.allowsDuplicateKeys) ?? false }
-  /// Whether a model that seems to rename an attribute without declaring it is refused.
+  /// Whether attaching fails for a model that seems to rename an attribute without declaring the rename.
   public var refusesSuspectedRenames: Bool { bool(StoreOption.refusesSuspectedRenames) ?? false }
   /// Whether the model is a part of the store's model, so that opening the store changes nothing in it; see
   /// ``StoreOption/partialModel``.
@@ -67,23 +68,23 @@ public struct StoreEnvironment: Sendable {
   /// Whether the store is opened for reading only.
   public var isReadOnly: Bool { bool(StoreOption.readOnly) ?? false }
 
-  /// The value of a boolean option; `nil` if the option is missing or of another type.
+  /// Returns the value of a boolean option; `nil` if the option is missing or of another type.
   public func bool(_ option: String) -> Bool? {
     if case .bool(let value)? = options[option] { return value }
     return nil
   }
-  /// The value of an integer option; `nil` if the option is missing or of another type.
+  /// Returns the value of an integer option; `nil` if the option is missing or of another type.
   public func int(_ option: String) -> Int? {
     if case .int(let value)? = options[option] { return value }
     return nil
   }
-  /// The value of a text option; `nil` if the option is missing or of another type.
+  /// Returns the value of a text option; `nil` if the option is missing or of another type.
   public func string(_ option: String) -> String? {
     if case .string(let value)? = options[option] { return value }
     return nil
   }
 
-  /// The metadata of a store created or extended to the model now.
+  /// Returns the metadata of a new store, or of a store just migrated to the model.
   public func freshMetadata(identifier: StoreIdentifier) -> StoreMetadata {
     let record = modelRecord
     var metadata = StoreMetadata(identifier: identifier, type: type.name, versionHashes: record.versionHashes)

@@ -1,9 +1,9 @@
-/// A factory that can erase stores, so that the next store at the location begins empty.
+/// A factory with an operation to erase stores, so that the next store at the location begins empty.
 ///
-/// For a factory without the refinement, a store to be erased is set aside with its content.
+/// A store of a factory without the refinement is set aside with its content instead.
 public protocol StoreErasing: StoreFactory {
-  /// Removes a store with all of its content. Does nothing at a location without a store. The caller ensures that no
-  /// store is open there.
+  /// Removes a store with all its content. Does nothing at a location without a store. The caller ensures that no store
+  /// at the location is open.
   ///
   /// - Throws: ``ErrorCode/storeBusy`` when the factory notices an open store at the location;
   ///   ``ErrorCode/storeInaccessible`` when the location cannot be written.

@@ -6,11 +6,12 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
   public var identifier: StoreIdentifier
   /// The name of the store type.
   public var type: String
-  /// The version hash of each entity of the model that opened the store last.
+  /// The version hash of each entity in the model with which the store was opened last.
   public var versionHashes: [String: String]
   /// Texts of the application by key.
   public var userInfo: [String: String] = [:]
-  /// The models that opened the store to write, in the order of their first opening: the last model is the newest.
+  /// The models with which programs opened the store for writing, in the order of their first opening. The last model
+  /// is the newest.
   public var models: [ModelRecord] = []
 
   /// Makes the metadata of a new store.
@@ -20,7 +21,7 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
     self.versionHashes = versionHashes
   }
 
-  /// Decodes metadata. Stores of earlier versions of the framework have no record of models.
+  /// Decodes metadata. Metadata of earlier versions of the framework has no models.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     identifier = try container.decode(StoreIdentifier.self, forKey: .identifier)
@@ -33,16 +34,17 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
 
 /// A model with which a store was opened.
 public struct ModelRecord: Sendable, Hashable, Codable {
-  /// The model's name, if it has one.
+  /// The model's name; `nil` for a model without a name.
   public var name: String?
   /// The model's version identifiers, sorted.
   public var versionIdentifiers: [String]
   /// The version hash of each entity that the store held for the model.
   public var versionHashes: [String: String]
-  /// When a program with the model opened the store for the first time; `nil` for a store made before this was
-  /// recorded.
+  /// The date when a program with the model first opened the store; `nil` for a store of a version of the framework
+  /// without this record.
   public var firstOpened: Date?
-  /// When a program with the model last opened the store after one with another model.
+  /// The date when a program with the model last opened the store after a program with another model; `nil` as for
+  /// ``firstOpened``.
   public var lastOpened: Date?
 
   /// Makes the record of a model.
@@ -58,7 +60,7 @@ public struct ModelRecord: Sendable, Hashable, Codable {
 }
 
 extension ModelRecord: CustomStringConvertible {
-  /// The name, the version and the day, as far as they are known: `the model 'Music' 2.1, first opened on 2026-01-31`.
+  /// The known parts of the name, the version and the day: `the model 'Music' 2.1, first opened on 2026-01-31`.
   public var description: String {
     var text = name.map { "the model '\($0)'" } ?? "a model without a name"
     if !versionIdentifiers.isEmpty { text += " " + versionIdentifiers.joined(separator: ", ") }
@@ -71,30 +73,30 @@ extension ModelRecord: CustomStringConvertible {
 public enum ModelAge: Sendable, Hashable {
   /// No program has opened the store with the model.
   case unseen
-  /// Programs have opened the store with the model, and with another one for the first time afterwards.
+  /// Programs have opened the store with the model, and later for the first time with another model.
   case older
-  /// Programs have opened the store with the model, and with no other for the first time afterwards.
+  /// Programs have opened the store with the model, and later with no further model.
   case newest
 }
 
 extension StoreMetadata {
-  /// The age of a model with the given version hashes, in comparison with the models that opened the store.
+  /// Returns the age of a model with the given version hashes, in comparison with ``models``.
   public func age(ofModelWith hashes: [String: String]) -> ModelAge {
     if models.isEmpty { return hashes == versionHashes ? .newest : .unseen }
     guard let index = models.lastIndex(where: { $0.versionHashes == hashes }) else { return .unseen }
     return index == models.count - 1 ? .newest : .older
   }
 
-  /// The record of the model that opened the store last.
+  /// The record of the model with which the store was opened last.
   public var lastModel: ModelRecord? { models.last { $0.versionHashes == versionHashes } }
 
-  /// The greatest number of remembered models. The models that opened the store first are removed above it.
+  /// The greatest number of recorded models. Beyond it, the oldest models are removed.
   static let modelLimit = 100
 
-  /// Records that a program opened the store with a model. Changes nothing when the model opened it last already.
+  /// Records that a program opened the store with a model. Changes nothing if the model was the last one already.
   package mutating func recordOpening(by record: ModelRecord) {
     if models.isEmpty {
-      // A store of an earlier version of the framework: its model is known by its hashes alone.
+      // For a store of an earlier version of the framework, only the hashes of the model are known.
       models = [
         ModelRecord(
           name: nil, versionIdentifiers: [], versionHashes: versionHashes, firstOpened: nil, lastOpened: nil)
@@ -115,9 +117,11 @@ extension StoreMetadata {
 }
 
 extension StoreIdentifier: Codable {
+  /// Decodes the text of the identifier. Any text is an identifier.
   public init(from decoder: any Decoder) throws {
     self.init(try decoder.singleValueContainer().decode(String.self))
   }
+  /// Encodes the text of the identifier.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

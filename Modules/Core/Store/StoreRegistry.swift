@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The available backends, by the name of their store type.
+/// The available backends by the names of their store types.
 ///
 /// A configuration may give the type of its store as a name. The name is looked up in the registry passed to the
 /// coordinator, else in the registry bound to the current task with ``withValue(operation:)``, else in ``shared``. May
@@ -11,7 +11,7 @@ public final class StoreRegistry: Sendable {
   public static let shared = StoreRegistry { LinkedBackends.storeTypes }
   @TaskLocal private static var bound: StoreRegistry?
   private let factories = Mutex<[String: any StoreFactory]>([:])
-  /// The types known without registration.
+  /// Returns the types of the linked modules, which need no registration.
   private let defaults: @Sendable () -> [String: StoreType]
 
   /// Makes a registry without backends.
@@ -54,9 +54,9 @@ public final class StoreRegistry: Sendable {
   /// The names of the known types, sorted.
   public var registeredTypes: [String] { Set(factories.withLock { $0.keys }).union(defaults().keys).sorted() }
 
-  /// The factory of a store type: its own, or the one registered by its name.
+  /// Returns the factory of a store type: the type's own factory, or the factory registered under its name.
   ///
-  /// - Throws: ``ErrorCode/unknownStoreType``, with the known types and two ways to add the missing one.
+  /// - Throws: ``ErrorCode/unknownStoreType``; the message lists the known types, and two ways to add the missing type.
   public func factory(for type: StoreType) throws -> any StoreFactory {
     if let factory = type.factory { return factory }
     if let factory = factories.withLock({ $0[type.name] }) ?? defaults()[type.name]?.factory { return factory }

@@ -1,17 +1,19 @@
 /// One save: a list of steps that a store applies in order within one transaction.
 ///
-/// The steps are planned so that an engine that checks foreign keys at once never sees a violation unless one remains
-/// at the end: references to later records are written null first and filled in by a `fix`.
+/// The order of the steps is planned for engines that check foreign keys after each statement: such an engine sees no
+/// violation unless one remains at the end. References to later records are written as null first and filled in by a
+/// `fix`.
 public struct StoreSaveRequest: Sendable {
   /// The steps in order.
   public var steps: [SaveStep]
-  /// The numbers of members to check once the steps are taken, in the same transaction, so that concurrent saves cannot
+  /// The numbers of members to check after the steps, in the same transaction, so that two concurrent saves cannot
   /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
-  /// The derived values to compute once the steps are taken, in the same transaction. Empty for a store that is not a
+  /// The derived values to compute after the steps, in the same transaction. Empty for a store without
   /// ``RelationshipDeriving``.
   public var derivations: [DerivationUpdate] = []
-  /// The channels to signal with the commit. Only a ``StoreSignaling`` store signals them; Core does for other stores.
+  /// The channels to signal with the commit. A ``StoreSignaling`` store signals them itself; Core signals for any other
+  /// store.
   public var signals: Set<String> = []
 
   /// Makes a save from its steps and the checks of member counts.
@@ -21,11 +23,11 @@ public struct StoreSaveRequest: Sendable {
   }
 }
 
-/// A row whose version in the store is not the base version of the save.
+/// A row whose version in the store differs from the base version of the save.
 public struct StoreConflict: Sendable {
   /// The identifier of the record.
   public var id: ManagedObjectID
-  /// The present row of the store; `nil` if it was deleted.
+  /// The present row in the store; `nil` if the record was deleted.
   public var storeRow: Row?
   /// Makes a conflict from the present row of the store.
   public init(id: ManagedObjectID, storeRow: Row?) {

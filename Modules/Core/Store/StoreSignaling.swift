@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A store that carries signals between the coordinators and the processes that have it open.
+/// A store with signals between all coordinators and processes of the store.
 ///
 /// A signal has a channel and no content. It asks its listeners to read the store again. For a store without the
-/// refinement, Core carries signals between the coordinators of the process.
+/// refinement, Core delivers signals between the coordinators of the process.
 public protocol StoreSignaling: PersistentStore {
   /// Signals a channel. A save with ``StoreSaveRequest/signals`` signals their channels with its commit.
   ///
@@ -13,8 +13,8 @@ public protocol StoreSignaling: PersistentStore {
 
   /// Calls a closure for each signal of a channel from now on, until the listening is cancelled or released.
   ///
-  /// The first call says that the store listens. More calls than signals may come, and one after the cancellation. A
-  /// store that lost its connection calls the closure when it listens again.
+  /// The first call means that the store listens. The store may make more calls than signals, and one call after the
+  /// cancellation. After a lost connection, the store calls the closure when it listens again.
   ///
   /// - Parameters:
   ///   - channel: A text of 1 to 200 bytes.
@@ -23,16 +23,16 @@ public protocol StoreSignaling: PersistentStore {
   func listen(to channel: String, _ receive: @escaping @Sendable () -> Void) throws -> SignalListening
 }
 
-/// A closure's place among the listeners of a channel. Releasing the value cancels the listening.
+/// The registration of a closure as a listener of a channel. Releasing the registration cancels it.
 public final class SignalListening: Sendable {
   private let end: Mutex<(@Sendable () -> Void)?>
 
-  /// Makes a listening that runs a closure once, at its cancellation.
+  /// Makes a registration that runs a closure once, at its cancellation.
   public init(cancel: @escaping @Sendable () -> Void) { end = Mutex(cancel) }
 
   deinit { cancel() }
 
-  /// Ends the listening. Cancelling twice does nothing. Any thread may call it.
+  /// Ends the registration. A second call does nothing. May be called on any thread.
   public func cancel() {
     let end = end.withLock { end in
       defer { end = nil }

@@ -1,5 +1,5 @@
-/// The type of a store: a name, and a factory if the backend's module declares the type. Types are equal when their
-/// names are.
+/// The type of a store: a name, and a factory if the backend's module declares the type. Types with equal names are
+/// equal.
 ///
 /// ```swift
 /// import CoherenceSQLite
@@ -17,16 +17,20 @@ public struct StoreType: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     self.name = name
     self.factory = factory
   }
+  /// Makes a type from a name, without a factory.
   public init(stringLiteral name: String) { self.init(name) }
 
+  /// The name of the type.
   public var description: String { name }
+  /// Compares the names.
   public static func == (left: StoreType, right: StoreType) -> Bool { left.name == right.name }
+  /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// Opens the stores of one type.
 public protocol StoreFactory: Sendable {
-  /// Whether a store of the type is kept in a file of its own. If not, `StoreEnvironment.url` is `nil` or the
+  /// Whether a store of the type is in a file of its own. Otherwise `StoreEnvironment.url` is `nil` or the
   /// configuration's location.
   var usesFiles: Bool { get }
 
@@ -37,7 +41,7 @@ public protocol StoreFactory: Sendable {
   ///   codes of a failed opening. A call that throws changes nothing.
   func open(_ environment: StoreEnvironment) throws -> any PersistentStore
 
-  /// Reads the metadata of a store that need not be open; returns `nil` at a location without a store.
+  /// Reads the metadata of a store, whether or not the store is open. Returns `nil` at a location without a store.
   ///
   /// - Throws: ``ErrorCode/notADatabase`` or ``ErrorCode/storeCorrupt``.
   func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata?

@@ -1,38 +1,37 @@
 /// A cursor that passes values to a sink directly, without making rows.
 ///
-/// A store may leave this refinement of ``RowCursor`` out: Core then makes rows and copies their values, as
-/// ``ValueSink/put(_:)-(Row)`` does. With the refinement, a read of values allocates only the memory that the sink
-/// allocates. Core uses it for fetches whose predicate, order and range are exact and that no unsaved change affects;
-/// all other fetches are read as rows.
+/// The refinement is optional: for any other ``RowCursor``, Core makes rows and copies their values, see
+/// ``ValueSink/put(_:)-(Row)``. With the refinement, a read of values allocates only the memory of the sink. Core uses
+/// it for fetches without unsaved changes whose predicate, order and range are exact. Any other fetch is read as rows.
 public protocol ValueCursor: RowCursor {
-  /// Passes the values of some records, in the order of the fetch, as many as are cheap to get at once. Called from one
-  /// thread at a time, never after it returned `false`.
+  /// Passes the values of the next records to a sink, in the order of the fetch, as many records as are cheap to read
+  /// together. Called by one thread at a time, and never after a result of `false`.
   ///
   /// A store without memory for an array of values calls ``ValueSink/put(_:)-((Int)->AttributeValue)`` for each record.
   ///
   /// - Parameter sink: The same sink in every call.
-  /// - Returns: `false`, having passed nothing, at the end.
+  /// - Returns: `false` at the end, without a passed record.
   /// - Throws: The sink's error, at once and unchanged; errors of the store.
   func next(into sink: any ValueSink) throws -> Bool
 }
 
-/// A receiver of the values of records, without rows or objects in between.
+/// A receiver of the values of records, without intermediate rows or objects.
 ///
 /// A program passes a sink to ``ManagedObjectContext/read(_:into:)``; a store passes values to it in a ``ValueCursor``.
 /// Used by one thread at a time.
 public protocol ValueSink: AnyObject {
   /// The slots to read of every record: ``AttributeDescription/slot`` and ``RelationshipDescription/slot`` of
-  /// properties of the request's entity, and ``Row/identifierSlot`` for the record's identifier, as a reference. The
-  /// same as long as the sink is used.
+  /// properties of the request's entity, and ``Row/identifierSlot`` for the record's identifier, as a reference.
+  /// Constant while the sink is in use.
   var slots: [Int] { get }
-  /// The number of records that ``take(_:)`` was called for, also of records that it rejected with an error.
+  /// The number of calls of ``take(_:)``, failed calls included.
   var count: Int { get }
 
-  /// Takes the values of a record.
+  /// Receives the values of a record.
   ///
-  /// - Parameter values: One value for each of ``slots``, in their order, initialised. The memory belongs to the caller
-  ///   and the values in it to the sink: on return it is deinitialised, also when the sink throws.
-  /// - Throws: Any error. It ends the read, which throws it on.
+  /// - Parameter values: One initialized value for each of ``slots``, in their order. The caller owns the memory, and
+  ///   the sink owns the values: the sink must move or deinitialize all of them before it returns or throws.
+  /// - Throws: Any error, which ends the read; the read throws the same error.
   func take(_ values: UnsafeMutablePointer<AttributeValue>) throws
 }
 

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// A reader that can release its connection between two reads and continue in a later state of the store. A store that
-/// runs short of connections takes them from idle readers.
+/// A reader that can lose its connection between two reads and continue in a later state of the store. A store without
+/// a free connection takes the connections of idle readers.
 ///
-/// A store whose readers never wait for each other does not need the refinement.
+/// Not needed for a store whose readers never wait for each other.
 public protocol YieldingReader: StoreReader {
-  /// The context's request to stay in the reader's state. A reader without a hold always stays in its state.
+  /// The context's request to stay in the present state. A reader without a hold always stays in its state.
   ///
   /// Set once, before the first read.
   var hold: StateHold? { get set }
 
-  /// A number that rises with each state that the reader continues in.
+  /// A number that rises each time the reader continues in a later state.
   var stateNumber: Int { get }
 
-  /// Offers the connection, in its present state, to the save that the calling thread begins. Core reads no more from
-  /// the reader and calls ``StoreReader/finish()`` after the save. Until then the store may take the connection back.
+  /// Offers the connection to the save that the calling thread begins. Core no longer reads from the reader, and calls
+  /// ``StoreReader/finish()`` after the save. Until then the store may take the connection back.
   ///
   /// - Returns: `false` if the reader has no connection to offer. Core then calls ``StoreReader/finish()`` at once.
   func offerToSave() -> Bool
@@ -31,13 +31,13 @@ extension YieldingReader {
 /// Only the context's owner takes and releases it; any thread may read it.
 public final class StateHold: Sendable {
   private let isTaken: Atomic<Bool>
-  /// Whether the hold lasts as long as the reader, beyond the units of work: for a stream, whose reader may stay open for
-  /// long and is of no thread. Other readers must not wait for it.
+  /// Whether the hold lasts as long as the reader. A stream's reader outlives units of work and may stay open for long,
+  /// so that other readers must not wait for it.
   public let isLasting: Bool
 
-  /// Makes a hold that is not taken.
+  /// Makes a free hold.
   ///
-  /// - Parameter isLasting: Whether the hold is taken now, and never released.
+  /// - Parameter isLasting: Whether the hold is taken at once, and never released.
   public init(isLasting: Bool = false) {
     self.isLasting = isLasting
     isTaken = Atomic(isLasting)
@@ -46,7 +46,8 @@ public final class StateHold: Sendable {
   /// Whether the reader may continue in a later state.
   public var isFree: Bool { !isLasting && !isTaken.load(ordering: .acquiring) }
 
-  // A store asks under the lock that each read takes, so that a hold taken after the question protects the next read.
+  // A store reads `isFree` under the lock that each read of the reader takes. So a hold taken afterwards protects the
+  // next read.
   func take() { isTaken.store(true, ordering: .releasing) }
   func release() { isTaken.store(false, ordering: .releasing) }
 }

@@ -1,8 +1,9 @@
 import Foundation
 
 extension String {
-  /// The text without the differences that the options ignore, so that texts which are equal by the options have equal
-  /// bytes. The result is the same on every platform and in every locale.
+  /// Returns the text without the differences that the options ignore: two texts equal by the options have equal bytes
+  /// afterwards. The result is the same on every platform and in every locale. The cost grows with the length of the
+  /// text; a text of ASCII characters is folded without Unicode's tables.
   ///
   /// - `diacriticInsensitive` decomposes the text canonically, drops the marks, and composes it again. Marks that make
   ///   another letter stay: nuktas, the voicing marks of kana, and viramas. Letters without a decomposition, such as

@@ -27,8 +27,8 @@ public import Foundation
 /// Both conversions must be inverse to each other, because the framework compares stored forms: to find changes, to
 /// evaluate conditions, and to order records. Accessors convert at each read and write, on the thread of the context.
 public protocol AttributeConvertible: Sendable {
-  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests use the
-  /// type for results that can be missing, such as the least value of an empty group.
+  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests make its
+  /// optional the type of a result without a value in some groups, such as the least value.
   associatedtype NonOptional: AttributeConvertible = Self
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }
@@ -43,6 +43,7 @@ public protocol AttributeConvertible: Sendable {
   init?(attributeValue: AttributeValue)
 }
 
+/// Stored as a 64-bit integer.
 extension Int64: AttributeConvertible {
   public static var attributeType: AttributeType { .int64 }
   @inlinable public static var attributeDefault: Int64 { 0 }
@@ -53,6 +54,8 @@ extension Int64: AttributeConvertible {
   }
 }
 
+/// Stored as a 64-bit integer on every platform. On a platform with 32-bit integers, a stored number out of the range
+/// of `Int` converts to `nil`.
 extension Int: AttributeConvertible {
   public static var attributeType: AttributeType { .int64 }
   @inlinable public static var attributeDefault: Int { 0 }
@@ -63,6 +66,8 @@ extension Int: AttributeConvertible {
   }
 }
 
+/// Stored as an integer. A stored number out of the range of 32 bits converts to `nil`; accessors then return the
+/// default.
 extension Int32: AttributeConvertible {
   public static var attributeType: AttributeType { .int32 }
   @inlinable public static var attributeDefault: Int32 { 0 }
@@ -73,6 +78,8 @@ extension Int32: AttributeConvertible {
   }
 }
 
+/// Stored as an integer. A stored number out of the range of 16 bits converts to `nil`; accessors then return the
+/// default.
 extension Int16: AttributeConvertible {
   public static var attributeType: AttributeType { .int16 }
   @inlinable public static var attributeDefault: Int16 { 0 }
@@ -83,6 +90,7 @@ extension Int16: AttributeConvertible {
   }
 }
 
+/// Stored as a truth value. A stored integer converts to `nil`.
 extension Bool: AttributeConvertible {
   public static var attributeType: AttributeType { .bool }
   @inlinable public static var attributeDefault: Bool { false }
@@ -93,6 +101,7 @@ extension Bool: AttributeConvertible {
   }
 }
 
+/// Stored as a 64-bit floating-point number. Validation refuses not-a-number; infinities are valid.
 extension Double: AttributeConvertible {
   public static var attributeType: AttributeType { .double }
   @inlinable public static var attributeDefault: Double { 0 }
@@ -103,6 +112,8 @@ extension Double: AttributeConvertible {
   }
 }
 
+/// Stored as a 64-bit floating-point number of the same value. A stored number with more digits is rounded to the
+/// nearest `Float`.
 extension Float: AttributeConvertible {
   public static var attributeType: AttributeType { .float }
   @inlinable public static var attributeDefault: Float { 0 }
@@ -113,6 +124,7 @@ extension Float: AttributeConvertible {
   }
 }
 
+/// Stored as an exact decimal number. Validation refuses not-a-number.
 extension Decimal: AttributeConvertible {
   public static var attributeType: AttributeType { .decimal }
   @inlinable public static var attributeDefault: Decimal { 0 }
@@ -123,6 +135,7 @@ extension Decimal: AttributeConvertible {
   }
 }
 
+/// Stored as a text with the same UTF-8 bytes. Validation refuses a text with U+0000.
 extension String: AttributeConvertible {
   public static var attributeType: AttributeType { .string }
   @inlinable public static var attributeDefault: String { "" }
@@ -133,6 +146,7 @@ extension String: AttributeConvertible {
   }
 }
 
+/// Stored as bytes.
 extension Data: AttributeConvertible {
   public static var attributeType: AttributeType { .data }
   @inlinable public static var attributeDefault: Data { Data() }
@@ -143,6 +157,7 @@ extension Data: AttributeConvertible {
   }
 }
 
+/// Stored as a number of microseconds since 1970. A read date is therefore rounded to the microsecond.
 extension Date: AttributeConvertible {
   public static var attributeType: AttributeType { .date }
   /// Midnight UTC of 1970-01-01.
@@ -156,6 +171,7 @@ extension Date: AttributeConvertible {
   }
 }
 
+/// Stored as a whole number of nanoseconds, in a 64-bit integer.
 extension Duration: AttributeConvertible {
   /// Nanoseconds.
   public static var attributeType: AttributeType { .int64 }
@@ -174,6 +190,7 @@ extension Duration: AttributeConvertible {
   }
 }
 
+/// Stored as 16 bytes, and compared byte by byte.
 extension UUID: AttributeConvertible {
   public static var attributeType: AttributeType { .uuid }
   /// The nil UUID.
@@ -185,6 +202,8 @@ extension UUID: AttributeConvertible {
   }
 }
 
+/// Stored as its absolute text, and compared by the text's bytes. The base of a relative URL is not kept as a part of
+/// its own. Any other stored text than a URL converts to `nil`.
 extension URL: AttributeConvertible {
   public static var attributeType: AttributeType { .url }
   @inlinable public static var attributeDefault: URL { URL(string: "about:blank")! }
@@ -195,6 +214,8 @@ extension URL: AttributeConvertible {
   }
 }
 
+/// Stored as the wrapped value, or as a missing value for `nil`. If the wrapped type refuses the stored value, the
+/// conversion fails too: a faulty value does not pass for a missing value.
 extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
   public typealias NonOptional = Wrapped.NonOptional
   public static var attributeType: AttributeType { Wrapped.attributeType }
@@ -211,6 +232,8 @@ extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
   }
 }
 
+/// Enumerations are stored as their raw values. A raw value without a case, for example of a later version of the
+/// program, converts to `nil`; accessors then return the model's default, or else the first case.
 extension AttributeConvertible where Self: RawRepresentable & CaseIterable, RawValue: AttributeConvertible {
   public static var attributeType: AttributeType { .enumeration(Self.self) }
   @inlinable public static var attributeDefault: Self { allCases.first! }

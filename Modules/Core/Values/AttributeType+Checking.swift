@@ -3,11 +3,15 @@ import Foundation
 extension AttributeType {
   /// Checks a value and returns it in the form in which it is stored.
   ///
-  /// Converts integers to floating-point and decimal numbers if the conversion loses no precision. Any other value must
-  /// have the type's own storage. Refuses values that stores cannot keep: not-a-number, text with U+0000, and numbers
-  /// out of the type's range.
+  /// Converts integers to floating-point and decimal numbers if the conversion loses no precision, and rounds a double
+  /// to the nearest float for a `float` attribute. Any other value must have the type's own storage. A missing value is
+  /// always valid: whether an attribute is optional is checked at a save.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` or ``ErrorCode/invalidValue``.
+  /// Refuses values that stores cannot keep: not-a-number, text with U+0000, and numbers out of the type's range. Reads
+  /// nothing; the cost grows only with the length of a text. May be called on any thread.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` for a value of another kind; ``ErrorCode/invalidValue`` for a value of the right
+  ///   kind that stores or the type refuse. The sentences of the errors do not contain the value.
   public func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
     switch (self, value) {
     case (_, .null):
@@ -115,8 +119,10 @@ extension AttributeValue {
   }
 
   /// The order of two values of one kind: negative, zero or positive. Null comes before everything, `false` before
-  /// `true`, strings by UTF-8 bytes, data and UUIDs byte by byte. Integers, doubles and decimals compare by value.
-  /// Values of incomparable kinds have a fixed order of kinds.
+  /// `true`, strings by UTF-8 bytes, data and UUIDs byte by byte, references by their keys. Integers, doubles and
+  /// decimals compare by value, without rounding an integer.
+  ///
+  /// Values of incomparable kinds have a fixed order of kinds, so that a list of values of several kinds has one order.
   public func order(to other: AttributeValue) -> Int {
     switch (self, other) {
     case (.null, .null): 0

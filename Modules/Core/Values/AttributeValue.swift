@@ -52,6 +52,7 @@ extension AttributeValue: Hashable {
     }
   }
 
+  /// Hashes the value without its kind; a text by its UTF-8 bytes.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
@@ -125,5 +126,6 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     return candidates.first { Timestamp($0) == self } ?? date
   }
 
+  /// Whether the first time is earlier than the second.
   @inlinable public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 }

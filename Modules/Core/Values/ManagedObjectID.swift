@@ -22,6 +22,8 @@ public struct ManagedObjectID: Sendable, Hashable {
   /// The store and the entity hierarchy of the key.
   @inlinable public var space: IDSpace { unmanagedSpace.takeUnretainedValue() }
 
+  /// Whether two identifiers have the same key in the same space. Compares two words. A temporary identifier never
+  /// equals the permanent identifier of the same record.
   @inlinable public static func == (left: ManagedObjectID, right: ManagedObjectID) -> Bool {
     left.key == right.key && left.unmanagedSpace.toOpaque() == right.unmanagedSpace.toOpaque()
   }
@@ -31,6 +33,7 @@ public struct ManagedObjectID: Sendable, Hashable {
     unmanagedSpace.toOpaque() == other.unmanagedSpace.toOpaque()
   }
 
+  /// Hashes the key and the number of the space as one word.
   @inlinable public func hash(into hasher: inout Hasher) {
     // Hashes one word: keys rarely use their upper bits, and equality compares both words.
     hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: spaceNumber) << 40)

@@ -34,7 +34,8 @@ public struct Row: @unchecked Sendable {
     return Row(storage: storage)
   }
 
-  /// Makes a row from an array of values, one for each slot.
+  /// Makes a row from an array of values, one for each slot of the entity, in order. Another number of values ends the
+  /// process with a sentence.
   public static func make(id: ManagedObjectID, entity: EntityDescription, version: Int64, values: [AttributeValue])
     -> Row
   {

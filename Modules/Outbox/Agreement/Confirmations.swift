@@ -42,6 +42,11 @@ final class Confirmations: Sendable {
     }
   }
 
+  /// Whether there are confirmations since a time.
+  func hasAny(since time: ContinuousClock.Instant) -> Bool {
+    state.withLock { state in state.first < state.list.count && state.list[state.list.count - 1].time >= time }
+  }
+
   /// Returns the confirmations since a time that satisfy a condition, the newest first. The cost grows with the number
   /// of confirmations since the time.
   ///

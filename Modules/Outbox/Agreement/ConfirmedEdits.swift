@@ -25,6 +25,7 @@ struct ConfirmedEdits {
 
   /// Adds confirmed inserts and updates to the pending edits of some records.
   func addEdits(of ids: [ManagedObjectID], to edits: inout [PendingEdit]) {
+    guard Confirmations.shared.hasAny(since: requestedAt) else { return }
     var subjects: [Confirmation.Subject: ManagedObjectID] = [:]
     for id in ids {
       guard let store = id.storeIdentifier else { continue }

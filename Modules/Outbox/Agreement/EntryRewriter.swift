@@ -115,7 +115,8 @@ struct EntryRewriter {
     return [first] + later
   }
 
-  /// Removes properties from entries, and deletes the updates that have no property left.
+  /// Removes properties from inserts and updates, and deletes updates without a remaining property. If an entry
+  /// changed, the first remaining entry gets a new idempotency key, because the server has not seen this edit yet.
   ///
   /// - Returns: The remaining entries.
   func remove(_ names: Set<String>, from entries: [OutboxEntryRecord]) throws -> [OutboxEntryRecord] {
@@ -139,11 +140,12 @@ struct EntryRewriter {
         remaining.append(record)
       }
     }
-    if isChanged, let head = remaining.first { renewKey(of: head) }
+    if isChanged, let head = remaining.first { head.renewKey() }
     return remaining
   }
 
-  /// Replaces the base of each property by the server's value, in the first entry that has the property.
+  /// Replaces the base of each property by the server's value. Changes only the first entry with the property: a later
+  /// entry's base is the value of the entry before it.
   func rebase(_ names: Set<String>, on server: [String: OutboxValue], in entries: [OutboxEntryRecord]) throws {
     var rest = names.filter { server[$0] != nil }
     for record in entries where !rest.isEmpty {
@@ -159,7 +161,7 @@ struct EntryRewriter {
   /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
   func release(_ entries: [OutboxEntryRecord]) {
     guard let head = entries.first else { return }
-    if head.isRejected { renewKey(of: head) }
+    if head.isRejected { head.renewKey() }
     head.isRejected = false
     head.state = .pending
     head.attempts = 0
@@ -178,13 +180,7 @@ struct EntryRewriter {
   /// Replaces the values of an entry, and renews its key, because a server may know the old key with the old values.
   func write(_ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord) throws {
     try record.write(changes, members, store: record.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) })
-    renewKey(of: record)
-  }
-
-  /// Gives an entry an idempotency key that no request has had.
-  func renewKey(of record: OutboxEntryRecord) {
-    record.idempotencyKey = UUID()
-    record.groupEnd = nil
+    record.renewKey()
   }
 
   func store(of id: ManagedObjectID) -> (any PersistentStore)? {

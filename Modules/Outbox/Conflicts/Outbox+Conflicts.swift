@@ -4,17 +4,21 @@ extension Outbox {
   /// Returns the conflicts between pending edits and the server, in the order in which merges and forwarders found
   /// them.
   ///
-  /// Cost: an indexed read of at most `limit` conflicts, and one read of their records.
+  /// Cost: one read of the identifiers of all conflicts of the entity, one read of the conflicts of the page, and one
+  /// read of their records.
   ///
   /// - Parameters:
   ///   - entityName: The name of an entity: the conflicts of its records and of its subentities' records are returned.
   ///     `nil` returns the conflicts of all entities.
   ///   - limit: The greatest number of conflicts.
   ///   - id: The last conflict of the previous page; `nil` for the first page.
-  /// - Throws: Errors of the store.
+  /// - Throws: `ErrorCode.invalidFetchRequest` for a negative limit; errors of the store.
   public func conflicts(
     in entityName: String? = nil, limit: Int = 100, after id: OutboxConflict.ID? = nil
   ) async throws -> [OutboxConflict] {
+    guard limit >= 0 else {
+      throw CoherenceError(.invalidFetchRequest, "A page of conflicts has a negative limit; ask for 0 or more.")
+    }
     let context = newContext()
     return try await context.perform {
       // An identifier ascends with the insertion of its conflict.

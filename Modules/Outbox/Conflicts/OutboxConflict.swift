@@ -20,6 +20,7 @@ public struct OutboxConflict: Sendable, Identifiable {
   public let kind: Kind
   /// The time at which a merge or a reply of the server first showed the conflict.
   public let detectedDate: Date
-  /// The properties that both sides changed, by name. Empty for a record that the server deleted.
+  /// The properties with changes on both sides, in the order of their names. Empty for a record that the server
+  /// deleted.
   public let properties: [OutboxConflictProperty]
 }

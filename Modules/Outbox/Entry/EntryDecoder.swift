@@ -14,8 +14,8 @@ struct EntryDecoder {
   /// Decodes a stored entry.
   ///
   /// - Parameter includesContent: Whether the values over 32 KB are read, from a record of their own.
-  /// - Throws: The errors of reading the values over 32 KB. Values that cannot be decoded throw nothing:
-  ///   ``OutboxEntry/isReadable`` is false for their entry.
+  /// - Throws: The errors of reading the values over 32 KB. An undecodable value is no error;
+  ///   ``OutboxEntry/isReadable`` of its entry is false.
   func entry(_ object: OutboxEntryRecord, includesContent: Bool = false) throws -> OutboxEntry {
     let entity = model.entity(recordedAs: object.entityName)
     let payload = try payload(of: object, includesContent: includesContent)

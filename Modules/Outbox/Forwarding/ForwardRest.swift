@@ -17,7 +17,7 @@ struct ForwardRest: Sendable {
 }
 
 extension ForwardRest {
-  /// Determines the rest of a search that has read all entries.
+  /// Makes the rest of a search. The search must have read all entries.
   ///
   /// - Parameters:
   ///   - nodes: All entries, as they were before the claims of the search.

@@ -158,8 +158,9 @@ actor ForwardRunner {
     var listeners = [
       Task.detached { for await _ in connectivity.changes { inbox.requestPauseUpdate() } }
     ]
-    // Each save that may make an entry ready sends a signal to all processes: saves of edits, merges that change
-    // entries, and retried, edited or dropped entries. The claims and most settlements of a forwarder send none.
+    // A save sends a signal to all processes if it may make an entry ready: the save of an edit, of a merge with
+    // changed entries, and of a retried, edited or dropped entry. The claims and most settlements of a forwarder send
+    // none.
     let signals = outbox.coordinator.signals(OutboxChannel.entries)
     listeners.append(Task.detached { for await _ in signals { inbox.requestScan() } })
     if let suspensions = (outbox.container as? any SuspensionReporting)?.suspensions {

@@ -40,7 +40,7 @@ struct ForwardSettlementWriter: Sendable {
     case .renew:
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
-      try renewKey(of: flight, in: context)
+      try replaceKey(of: flight, in: context)
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
@@ -59,12 +59,13 @@ struct ForwardSettlementWriter: Sendable {
     record.lastError = error
   }
 
-  /// Gives an edit a new idempotency key. A server may repeat its first decision for the old key.
-  private func renewKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
+  /// Gives an edit a new idempotency key. A server may repeat its first decision for the old key. The next attempt has
+  /// the same entries, so that the end of their group stays.
+  private func replaceKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
     let key = flight.content.idempotencyKey
     let ids = flight.step.entries.map(\.id)
     for record in try outbox.records(ids, in: context) where record.idempotencyKey == key {
-      record.idempotencyKey = UUID()
+      record.idempotencyKey = .random()
     }
   }
 

@@ -12,8 +12,8 @@ public struct ForwardStatistics: Sendable, Hashable {
   public var conflicts = 0
   /// The number of entries that an attempt sent as a part of an earlier entry's edit.
   public var coalesced = 0
-  /// The number of results that were ignored, because another forwarder had taken over the edit after the end of its
-  /// lease.
+  /// The number of ignored results: another forwarder had taken over the edit, because this forwarder's lease had
+  /// ended.
   public var lost = 0
   /// The number of searches for entries to send. An idle forwarder does not search.
   public var scans = 0

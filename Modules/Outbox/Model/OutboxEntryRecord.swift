@@ -72,8 +72,8 @@ final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
   /// The store of the entry.
   var storeIdentifier: StoreIdentifier? { objectID.storeIdentifier ?? assignedStore }
 
-  /// The value of ``nextAttempt`` for an attempt that may begin at any time. The present time would not do: the clock
-  /// may be set back later.
+  /// The value of ``nextAttempt`` of an entry without a delay. A constant in the past: the present date would delay the
+  /// attempt if the clock were set back later.
   static let atOnce = Date(timeIntervalSince1970: 0)
 }
 

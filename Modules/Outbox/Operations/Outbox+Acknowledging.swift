@@ -44,11 +44,11 @@ extension Outbox {
     // The version orders the new entry before the later entries of the record.
     entry.recordVersion = step.entries[step.entries.count - 1].recordVersion
     entry.kind = .update
-    entry.idempotencyKey = UUID()
+    entry.idempotencyKey = .random()
     entry.author = head.author
     entry.enqueued = date
     entry.identity = head.identity
-    try write(changes, members, to: entry, in: context, store: store)
+    try entry.write(changes, members, store: store)
   }
 
   /// Replaces the identifying values in the entries of a record after the server has assigned other values. Later

@@ -7,7 +7,7 @@ extension Outbox {
   ///
   /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the
   /// record, which may correct the refused values. An entry whose attempts have an unknown result is sent as before,
-  /// with its old key: a server that has applied the entry recognizes the key.
+  /// with its old key, by which the server recognizes a repeated request.
   ///
   /// A retry decides the conflict for which the entry waits: the call deletes the conflict. ``edit(_:_:)`` and
   /// ``drop(_:)`` delete it too.
@@ -101,8 +101,8 @@ extension Outbox {
       try change(&edit)
       guard edit.isChanged else { return }
       let store = record.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
-      try self.write(edit.changes, entry.members, to: record, in: context, store: store)
-      self.renewKey(of: record)
+      try record.write(edit.changes, entry.members, store: store)
+      record.renewKey()
       try self.removeConflict(of: record, in: context)
     }
   }
@@ -118,7 +118,7 @@ extension Outbox {
   @discardableResult
   public func renewKeys() async throws -> Int {
     try await changePages(of: nil, OutboxEntryState.allCases) { records, _ in
-      for record in records { self.renewKey(of: record) }
+      for record in records { record.renewKey() }
     }
   }
 }
@@ -181,10 +181,10 @@ extension Outbox {
         let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
         for last in try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
         where last.sequence == end && last.storeIdentifier == record.storeIdentifier {
-          last.idempotencyKey = UUID()
+          last.idempotencyKey = .random()
         }
       }
-      renewKey(of: record)
+      record.renewKey()
       record.isRejected = false
     }
     record.state = .pending
@@ -192,12 +192,6 @@ extension Outbox {
     record.nextAttempt = OutboxEntryRecord.atOnce
     record.lease = nil
     record.claimant = nil
-  }
-
-  /// Gives an entry an idempotency key that no request has had.
-  private func renewKey(of record: OutboxEntryRecord) {
-    record.idempotencyKey = UUID()
-    record.groupEnd = nil
   }
 
   /// The entries to drop together with an entry, see ``drop(_:)``.
@@ -220,16 +214,5 @@ extension Outbox {
           + "the earlier entry, which drops both.")
     }
     return Array(all[...last])
-  }
-
-  /// Writes the values of an entry.
-  ///
-  /// - Parameter store: The store of the entry.
-  func write(
-    _ changes: [OutboxChange], _ members: [OutboxMembers], to record: OutboxEntryRecord,
-    in context: ManagedObjectContext,
-    store: (any PersistentStore)?
-  ) throws {
-    try record.write(changes, members, store: store)
   }
 }

@@ -26,8 +26,10 @@ extension Outbox {
     return rest < limit
   }
 
-  /// - Returns: The number of the log's records that were turned into entries, by this context or at the same time by
-  ///   another context.
+  /// Turns the first records of the log into entries, in one transaction.
+  ///
+  /// - Parameter size: The greatest number of records.
+  /// - Returns: The number of records, including those that another context turned into entries at the same time.
   private func makeEntryBatch(through last: Int64, _ size: Int) throws -> Int {
     let entity = try coordinator.managedObjectModel.entity(named: OutboxLogRecord.entityName)
     let context = newContext()

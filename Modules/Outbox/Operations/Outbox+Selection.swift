@@ -2,9 +2,8 @@ import CoherenceCore
 import Foundation
 
 extension Outbox {
-  /// Returns the requests that can be sent now, in the order of their first entries: at most one request for each
-  /// record, and none before a request on which it depends. Deletes entries without an effect, with a save of the
-  /// context.
+  /// Returns the requests to send now, in the order of their first entries: at most one request for each record, and
+  /// none before a request on which it depends. Deletes entries without an effect, with a save of the context.
   ///
   /// The function reads entries from the oldest on until it has found enough requests. The read entries are the
   /// complete history up to some save, so that later entries cannot change the causal order of the requests. Later
@@ -137,8 +136,8 @@ extension Outbox {
     }
   }
 
-  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:isAbandoned:)`` leaves
-  /// out. A property that the request does not send stays out.
+  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:validity:)`` leaves
+  /// out. Does not add the properties that the request does not send.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when an entry of the request no longer exists; errors of the store.
   func loaded(_ step: OutboxStep, in context: ManagedObjectContext) throws -> OutboxStep {

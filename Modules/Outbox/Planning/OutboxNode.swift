@@ -26,7 +26,8 @@ struct OutboxNode: Sendable {
 
   /// Whether a forwarder has the claim on the entry at a date.
   ///
-  /// - Parameter latest: The latest end of a lease. A later end was written before the clock was set back, and is ignored.
+  /// - Parameter latest: The latest end of a lease. A later end was written before the clock was set back, and is
+  ///   ignored.
   func isClaimed(at date: Date, until latest: Date) -> Bool {
     guard facts.state == .sending else { return false }
     switch validity {
@@ -43,8 +44,8 @@ struct OutboxNode: Sendable {
 enum ClaimValidity: Sendable {
   /// The claim of another forwarder, which may have crashed, is valid until its lease ends.
   case untilLeaseEnds
-  /// The claim of the reading forwarder is valid as long as that forwarder sends the edit. The lease may have ended
-  /// meanwhile: a suspended computer renews no lease.
+  /// The claim of the reading forwarder is valid as long as that forwarder sends the edit, even after the end of the
+  /// lease: a suspended computer renews no lease.
   case held
   /// The claimant sends no such edit, so that the claim is not valid any more.
   case abandoned

@@ -55,8 +55,8 @@ extension OutboxStep {
     identity = merged.identity(of: kind)
   }
 
-  /// Returns the same request, made from copies of its entries that have the large values. A property that the request
-  /// leaves out stays out.
+  /// Returns the same request, made from copies of its entries with the large values. Leaves out the properties that
+  /// this request leaves out.
   func replacing(_ entries: [OutboxEntry]) -> OutboxStep {
     let outcome: EntryGroup.Outcome =
       switch kind {

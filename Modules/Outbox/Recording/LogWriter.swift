@@ -18,11 +18,7 @@ struct LogWriter: ~Copyable {
   var payload: Data { writer.data }
 
   init() {
-    // The key is made from the system's generator, because `UUID()` of Foundation opens and closes a file.
-    var generator = SystemRandomNumberGenerator()
-    // The version and the variant of random UUIDs.
-    writer.write(word: generator.next() & ~0xF000 | 0x4000)
-    writer.write(word: generator.next() & (.max >> 2) | 1 << 63)
+    withUnsafeBytes(of: UUID.random().uuid) { writer.write(bytes: $0) }
   }
 
   /// Adds a change. An update is left out if only the entries of other records describe it.
@@ -129,12 +125,5 @@ extension AttributeValue {
     case .data(let data): data.count > EntryFormat.largestInlineValue
     default: false
     }
-  }
-}
-
-extension EntryWriter {
-  /// Writes eight bytes of a key.
-  fileprivate mutating func write(word: UInt64) {
-    withUnsafeBytes(of: word.bigEndian) { write(bytes: $0) }
   }
 }

@@ -32,6 +32,12 @@ extension OutboxEntryRecord {
     (new as? OutboxContentRecord)?.entry = self
   }
 
+  /// Gives the entry an idempotency key that no request has had. The next request may have other entries.
+  func renewKey() {
+    idempotencyKey = .random()
+    groupEnd = nil
+  }
+
   /// Orders the entries of one record by the record's saves.
   func precedes(_ other: OutboxEntryRecord) -> Bool {
     (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)

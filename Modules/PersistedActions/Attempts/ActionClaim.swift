@@ -23,7 +23,6 @@ struct ActionClaim: Sendable, Identifiable {
   let checkpoint: Data?
   let enqueuedDate: Date
   let dueDate: Date
-  let rank: Date
   let scheduleName: String?
 
   /// Makes a claim of a record in its context.
@@ -37,7 +36,6 @@ struct ActionClaim: Sendable, Identifiable {
     checkpoint = record.checkpoint
     enqueuedDate = record.enqueuedDate
     dueDate = record.dueDate
-    rank = record.rank
     scheduleName = record.scheduleName
   }
 }

@@ -181,14 +181,13 @@ extension ActionLedger {
         if record.priority != priority { record.priority = priority }
         guard record.scheduleText != text, let next = schedule.schedule.nextDate(after: date) else { return }
         record.scheduleText = text
-        record.wait(from: next, now: next)
-        record.state = .scheduled
+        record.schedule(for: next)
         context.signalOnSave(ActionChannel.due)
         return
       }
       guard let next = schedule.schedule.nextDate(after: date) else { return }
       let record = PersistedActionRecord(entity: entity, insertInto: context)
-      record.identifier = UUID()
+      record.identifier = .random()
       record.name = schedule.actionName
       record.queue = schedule.queue
       record.payload = payload
@@ -198,8 +197,7 @@ extension ActionLedger {
       record.enqueuedDate = date
       record.scheduleName = schedule.name
       record.scheduleText = text
-      record.wait(from: next, now: next)
-      record.state = .scheduled
+      record.schedule(for: next)
       context.signalOnSave(ActionChannel.due)
     }
   }

@@ -91,12 +91,11 @@ struct AttemptRecording {
     if let store = record.objectID.storeIdentifier.flatMap(ledger.coordinator.persistentStore(with:)) {
       try context.assign(run, to: store)
     }
-    run.identifier = UUID()
+    run.identifier = .random()
     run.name = record.name
     run.queue = record.queue
     run.payload = record.payload
     run.priority = record.priority
-    run.rank = record.rank
     run.enqueuedDate = record.enqueuedDate
     run.dueDate = record.dueDate
     run.startedDate = record.startedDate
@@ -127,7 +126,6 @@ extension PersistedActionRecord {
     totalUnits = 0
     startedDate = nil
     scheduleText = text
-    wait(from: date, now: date)
-    state = .scheduled
+    schedule(for: date)
   }
 }

@@ -3,7 +3,7 @@ import CoherenceCore
 
 import Foundation
 
-/// Work that the store keeps until a worker has done it. The worker may run in any process that has the store open.
+/// Work that the store keeps until a worker has done it. Any process with the store open may run the worker.
 ///
 /// ```swift
 /// struct SendInvoice: PersistedAction {

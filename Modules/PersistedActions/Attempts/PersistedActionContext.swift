@@ -55,8 +55,8 @@ public final class PersistedActionContext: Sendable {
   /// Makes a background context of the container, for reading, and for saves before the completion.
   public func newContext() -> BackgroundContext { container.newBackgroundContext() }
 
-  /// Makes a context that can merge records of another source, such as a server. The worker's container must be a
-  /// `Connect`.
+  /// Makes a context for merges of records from another source, such as a server. Works only if the worker's container
+  /// is a `Connect`.
   ///
   /// - Throws: ``ErrorCode/illegalState`` for any other container.
   public func newActionContext() throws -> ActionContext {
@@ -71,8 +71,8 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Cancellation
 
-  /// Whether the attempt should end: the action was canceled, another worker has taken it over, or its worker stops.
-  /// The task of the action is canceled at the same time.
+  /// Whether the attempt should end: the action was canceled, another worker has taken the action over, or this worker
+  /// stops and hands the action back. The task of the action is canceled at the same time.
   public var isCanceled: Bool { state.withLock { $0.isCanceled } }
 
   func cancel() {
@@ -176,15 +176,15 @@ public final class PersistedActionContext: Sendable {
   /// Saves changes of records and the success of the action in one transaction, so that the changes take effect exactly
   /// once. If the process ends before the commit, the store has neither, and the action runs again.
   ///
-  /// The action is finished when the call returns; an error that it throws afterwards is only logged. A second call
-  /// throws. The records must be in the store of the action, because a save is atomic for each store only.
+  /// The action is finished when the call returns; an error that the action throws afterwards is only logged. A second
+  /// call throws. The records must be in the store of the action, because a save is atomic for each store only.
   ///
   /// - Parameter body: Changes records, in a new background context of the container. The context is saved afterwards,
   ///   with the merge policy that the block has set.
   /// - Returns: The result of the block.
-  /// - Throws: Errors of the block; `CancellationError` for a canceled action; ``ErrorCode/leaseLost`` when another worker
-  ///   has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was saved
-  ///   then, except by a save whose outcome is unknown.
+  /// - Throws: Errors of the block; `CancellationError` for a canceled action; ``ErrorCode/leaseLost`` when another
+  ///   worker has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was
+  ///   saved then, except by a save whose outcome is unknown.
   @discardableResult
   public func commit<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
@@ -216,7 +216,8 @@ public final class PersistedActionContext: Sendable {
   var result: Data? { state.withLock { $0.result } }
   var progress: ReportedProgress? { state.withLock { $0.progress } }
 
-  /// Returns progress that is newer than the store's, and marks it as stored; `nil` without newer progress.
+  /// Returns the latest progress and marks it as stored, for a caller that saves it; `nil` if the store has this
+  /// progress already.
   func takeUnstoredProgress() -> ReportedProgress? {
     state.withLock { state in
       guard state.progress != state.storedProgress else { return nil }

@@ -4,11 +4,13 @@ import Foundation
 
 /// An action that runs repeatedly, at the dates of a schedule.
 ///
-/// The store has one record for each schedule, so that each date leads to one run, whatever the number of workers. When
-/// no worker was running at several dates, a single run replaces the missed ones, and the schedule continues from the
-/// present date. Each finished run has a record of its own in the history.
+/// The store has one record for each schedule, and one worker claims the record for each run. A date therefore leads to
+/// one run, whatever the number of workers. If several dates have passed without a running worker, a single run
+/// replaces the missed runs, and the schedule continues from the present date. Each finished run has a record of its
+/// own in the history.
 ///
-/// A schedule that all workers have dropped from their lists ends after its next run.
+/// A run is the last one if its worker does not list the schedule. The schedule then begins again when a worker with
+/// the schedule starts. All workers of a queue should therefore list the same schedules.
 public struct PersistedSchedule: Sendable {
   /// The name, unique among the schedules of a program.
   public let name: String

@@ -11,8 +11,8 @@ extension ManagedObjectContext {
   /// action before this context's save, the save omits this action and commits all other changes. This call ignores
   /// finished actions.
   ///
-  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of all
-  /// processes that have the store open.
+  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of this
+  /// process, and of every other process with the store open.
   ///
   /// - Parameters:
   ///   - action: The action, which is encoded at once.
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     if let uniqueKey, let present = try unfinishedAction(A.name, uniqueKey) { return present }
     let record = PersistedActionRecord(entity: entity, insertInto: self)
     let now = Date()
-    record.identifier = UUID()
+    record.identifier = .random()
     record.name = A.name
     record.queue = queue ?? A.queue
     record.payload = payload
@@ -50,10 +50,7 @@ extension ManagedObjectContext {
     record.priority = Int16(priority.rawValue)
     record.ownRetry = retry
     record.enqueuedDate = now
-    record.wait(from: date ?? now, now: now)
-    // An action with a date is scheduled even if this process considers the date reached: the clock of a worker
-    // decides.
-    record.state = date == nil ? .waiting : .scheduled
+    if let date { record.schedule(for: date) } else { record.wait(from: now, now: now) }
     if let store { try assign(record, to: store) }
     signalOnSave(ActionChannel.due)
     return record.handle

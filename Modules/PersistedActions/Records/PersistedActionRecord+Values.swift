@@ -43,26 +43,36 @@ extension PersistedActionRecord {
 
   /// Returns the action to its queue, scheduled for a future date, or waiting otherwise.
   func wait(from date: Date, now: Date) {
+    if date > now { return schedule(for: date) }
+    enter(.waiting, rank: Self.rank(of: actionPriority, from: date))
     dueDate = date
-    rank = Self.rank(of: actionPriority, from: date)
-    state = date > now ? .scheduled : .waiting
+  }
+
+  /// Returns the action to its queue, scheduled for a date, even for a date that this process considers reached: the
+  /// clock of a worker decides.
+  func schedule(for date: Date) {
+    enter(.scheduled, rank: date)
+    dueDate = date
+  }
+
+  private func enter(_ new: PersistedActionState, rank: Date) {
+    state = new
+    self.rank = rank
     worker = nil
     lease = nil
   }
 
   /// Returns the date by which waiting actions are sorted: the due date, later for a low priority and earlier for a
   /// high priority.
-  static func rank(of priority: ActionPriority, from date: Date) -> Date {
+  private static func rank(of priority: ActionPriority, from date: Date) -> Date {
     date.addingTimeInterval(Double(ActionPriority.normal.rawValue - priority.rawValue) * secondsForPriority)
   }
 
   /// Ends the action, and frees its unique key for new actions.
   func finish(_ final: PersistedActionState, at date: Date) {
-    state = final
+    enter(final, rank: date)
     finishedDate = date
     activeKey = nil
-    worker = nil
-    lease = nil
   }
 
   /// Whether the record belongs to a schedule and waits for the next date after each run.

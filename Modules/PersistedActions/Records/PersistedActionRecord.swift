@@ -35,11 +35,12 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
   static var entityName: String { "CoherencePersistedAction" }
 
   static var entityDeclaration: Entity {
-    // In the order of the indexes: workers claim waiting records by rank, and move scheduled records by due date;
-    // pruning finds finished records by their end; pages are sorted by the date of the enqueueing.
+    // Each claim and each end of an attempt writes every index with the state. One index therefore serves the claims of
+    // waiting records, the promotion of scheduled records, and the pruning of finished records, see `rank`. Pages are
+    // sorted by the date of the enqueueing.
     Entity(
       entityName, class: PersistedActionRecord.self, uniqueness: [["identifier"], ["name", "activeKey"]],
-      indexes: [["state", "queue", "rank"], ["state", "dueDate"], ["state", "finishedDate"], ["enqueuedDate"]]
+      indexes: [["state", "queue", "rank"], ["enqueuedDate"]]
     ) {
       Attribute("identifier", .uuid)
       Attribute("name", .string)
@@ -106,7 +107,8 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     get { self[Properties.table.state] }
     set { self[Properties.table.state] = newValue }
   }
-  /// The date by which the waiting actions of a queue are sorted: the due date, shifted by the priority.
+  /// The date by which the actions of one queue and state are sorted: for waiting actions the due date, shifted by the
+  /// priority; for scheduled actions the due date; for finished actions the date of the end.
   var rank: Date {
     get { self[Properties.table.rank] }
     set { self[Properties.table.rank] = newValue }

@@ -118,7 +118,7 @@ extension WorkerEngine {
   }
 
   private func claim(from queue: PersistedActionQueue, limit: Int) async throws -> [ActionClaim] {
-    let claims = try await ledger.claim(from: queue.name, limit: limit, lease: UUID(), at: clock.date())
+    let claims = try await ledger.claim(from: queue.name, limit: limit, lease: .random(), at: clock.date())
     counters.withLock { counters in
       counters.claims += 1
       counters.claimedActions += claims.count

@@ -82,7 +82,7 @@ actor WorkerEngine {
       phase = .stopped
       throw error
     }
-    // A stop may have come to its end meanwhile.
+    // `stop` may have begun and ended during these two saves.
     guard phase == .started else { return }
     isDry = false
     let rings = bell.rings

@@ -28,7 +28,7 @@ public struct PersistedRetry: Codable, Sendable, Hashable {
     self.jitter = min(1, max(0, jitter))
   }
 
-  /// Twenty attempts in about half a day. The first delay is a few seconds long, and the longest is an hour.
+  /// Twenty attempts in five to ten hours. The first delay is 2.5 to 5 seconds long, and the longest 30 to 60 minutes.
   public static let standard = PersistedRetry()
   /// A single attempt.
   public static let never = PersistedRetry(attempts: 1)

@@ -73,7 +73,7 @@ struct CursorStore: Sendable {
             throw error
           }
         }
-      } catch let error as CoherenceError where attempt < Self.attempts && error.isLostRace {
+      } catch let error as CoherenceError where error.isWorthAnAttempt(after: attempt, of: Self.attempts) {
         attempt += 1
       }
     }

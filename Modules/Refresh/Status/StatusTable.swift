@@ -162,7 +162,7 @@ struct StatusTable: Sendable {
       let context = makeContext()
       do {
         return try await context.perform { try body(context) }
-      } catch let error as CoherenceError where attempt < Self.attempts && error.isLostRace {
+      } catch let error as CoherenceError where error.isWorthAnAttempt(after: attempt, of: Self.attempts) {
         attempt += 1
       }
     }
@@ -198,6 +198,14 @@ struct StatusTable: Sendable {
 }
 
 extension CoherenceError {
-  /// Whether another writer changed or inserted the record first.
-  var isLostRace: Bool { code == .versionConflict || code == .uniquenessViolated || isRetryable }
+  /// Whether a save of the refresher is tried again at once after a number of attempts.
+  ///
+  /// A race lost to another writer is soon won. A broken connection is replaced by the next attempt, but a server that is
+  /// down stays down: the refresher's back-off waits for that server.
+  func isWorthAnAttempt(after attempts: Int, of limit: Int) -> Bool {
+    switch code {
+    case .versionConflict, .uniquenessViolated, .storeBusy: attempts < limit
+    default: isRetryable && attempts < min(3, limit)
+    }
+  }
 }

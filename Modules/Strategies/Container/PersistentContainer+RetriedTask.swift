@@ -18,16 +18,17 @@ extension PersistentContainer {
   ///
   /// Another attempt follows these errors, of the save and of the block alike:
   ///
-  /// - races that were lost to other writers: ``ErrorCode/versionConflict``, ``ErrorCode/recordVanished``, and
-  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference`` the first time, because a block that
-  ///   violates a constraint twice violates it by itself;
+  /// - a race lost to another writer: ``ErrorCode/versionConflict`` and ``ErrorCode/recordVanished``;
+  /// - the first ``ErrorCode/uniquenessViolated`` or ``ErrorCode/danglingReference`` of the task, which a lost race may
+  ///   have caused. A second violation counts as an error of the block itself;
   /// - every ``CoherenceError`` with ``CoherenceError/isRetryable`` set: serialization failures, deadlocks and locks
-  ///   (``ErrorCode/storeBusy``), no free connection, and a connection that broke before the commit was sent.
+  ///   (``ErrorCode/storeBusy``), no free connection, and a connection that broke before the commit was sent;
+  /// - ``ErrorCode/objectUnavailable`` with one of these errors as its ``CoherenceError/underlying`` error.
   ///
-  /// **No attempt follows** an error whose ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``,
-  /// ``ErrorCode/partialSave``, a refused validation or delete, an error that is no ``CoherenceError``, a cancellation,
-  /// and an attempt whose context has saved or changed something already, be it by a save of the block, a batch request
-  /// or a claim: nothing is written twice.
+  /// **No attempt follows** any other error, for example ``ErrorCode/partialSave``, a refused validation or delete, a
+  /// cancellation, or an error other than a ``CoherenceError``. No attempt follows either when the failed one may have
+  /// written: its error's ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or its context has committed a
+  /// save, a batch request or a claim of the block. Nothing is therefore written twice.
   ///
   /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
   /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.
@@ -39,7 +40,7 @@ extension PersistentContainer {
   ///     delay.
   ///   - body: Called once for each attempt, in the context of the attempt, with the number of the attempt; the first
   ///     is 1.
-  /// - Returns: The result of the attempt that was saved.
+  /// - Returns: The block's result in the attempt whose save committed.
   /// - Throws: The error of the last attempt, as it was thrown; `CancellationError` when the task was cancelled before
   ///   the first attempt or between two attempts.
   public func performBackgroundTask<T: Sendable>(
@@ -75,7 +76,8 @@ private struct RetriedAttempt {
 
   init(_ policy: RetryPolicy) { self.policy = policy }
 
-  /// Whether another attempt follows an attempt that has written nothing.
+  /// Returns whether another attempt may follow a failed attempt without any writes. Counts violated constraints; call
+  /// it once for each failed attempt.
   mutating func canRepeat(after error: any Error) -> Bool {
     guard number < policy.attempts, var error = error as? CoherenceError, mayPass(error) else { return false }
     error.isRetryable = true

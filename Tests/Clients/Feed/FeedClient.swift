@@ -21,7 +21,7 @@ struct FeedClient: Sendable {
   }
 
   /// Inserts a post at the top of the feed at once, and publishes it.
-  /// - Parameter meanwhile: Called between the tentative change and the reply of the server.
+  /// - Parameter meanwhile: Called after the tentative change, and before the reply of the server.
   /// - Returns: Whether the server accepted the post.
   func publish(_ text: String, by author: User, meanwhile: () async -> Void) async -> Bool {
     let change = store.optimistically { $0.insert(Post(id: -1, text: text, author: author), named: .feed) }

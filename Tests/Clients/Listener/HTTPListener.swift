@@ -5,8 +5,8 @@ package final class HTTPListener: Sendable {
   package let url: URL
   private let socket: Int32
 
-  /// - Parameter answer: Called for each request. Returns all bytes of the reply; `nil` closes the connection without a
-  ///   reply.
+  /// - Parameter answer: Called for each request, on the thread of its connection. Returns all bytes of the reply;
+  ///   `nil` closes the connection without a reply.
   package init(_ answer: @escaping @Sendable (HTTPListenerRequest) -> Data?) throws {
     // Writing to a closed socket is an error here, not the end of the process.
     signal(SIGPIPE, SIG_IGN)

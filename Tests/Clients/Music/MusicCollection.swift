@@ -3,7 +3,7 @@ import Foundation
 
 /// The content of a library as plain values, calculated from the number of artists.
 ///
-/// Every fourth artist has no album, and each other one has four albums of five to nine tracks.
+/// Every fourth artist has no album, and each other artist has four albums of five to nine tracks.
 struct MusicCollection: Sendable {
   struct ArtistValues: Sendable {
     var name: String

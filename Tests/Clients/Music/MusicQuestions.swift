@@ -36,7 +36,7 @@ enum MusicQuestions {
       of: \.rating, for: FetchRequest(Track.self).filter { $0.album.genres.any { $0.name == genre } })
   }
 
-  /// The artists whose name contains a text, whatever its case and marks.
+  /// The names of the artists with a text in their name, regardless of case and diacritics.
   static func artists(like text: String, in context: ManagedObjectContext) throws -> [String] {
     let options: StringOptions = [.caseInsensitive, .diacriticInsensitive]
     return try context.fetch(FetchRequest(Artist.self).filter { $0.name.contains(text, options: options) }.sort(\.name))
@@ -50,7 +50,7 @@ enum MusicQuestions {
     return try context.fetch(request).map(\.name)
   }
 
-  /// A page of the tracks that nobody has played, in the order of artists, albums and titles.
+  /// A page of the unplayed tracks, in the order of artists, albums and titles.
   static func unplayedTracks(_ limit: Int, offset: Int, in context: ManagedObjectContext) throws -> [String] {
     let request = FetchRequest(Track.self).filter { $0.plays == 0 }
       .sort(\.album.artist.name).sort(\.album.title).sort(\.title).limit(limit, offset: offset)

@@ -6,7 +6,7 @@ struct TodoReply: Sendable, Hashable {
   var body = Data()
   var fields: [String: String] = [:]
 
-  /// The reply as it goes over the network.
+  /// The bytes of the reply on the network: head and body.
   var bytes: Data {
     var head = "HTTP/1.1 \(status) Status\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
     for (name, value) in fields { head += "\(name): \(value)\r\n" }

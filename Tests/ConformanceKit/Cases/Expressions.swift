@@ -43,6 +43,32 @@ extension ConformanceSubject {
       "a comparison with a filtered count is negated",
       format: "NOT SUBQUERY(tracks, $t, $t.length < 300).@count > 1",
       ["100% Pure_", "Arrival", "Bitches Brew", "Kind of Blue", "Live in Berlin", "Tago Mago", "Untitled"])
+    finds(
+      "a property of a member is compared with a property of the record",
+      format: "SUBQUERY(tracks, $t, $t.length * 10 > year).@count == 2", ["Debut"])
+    finds(
+      "a property of a member is compared with a number of members of a related record",
+      format: "SUBQUERY(tracks, $t, $t.length > artist.albums.@count * 200).@count > 1", ["Debut", "Kind of Blue"])
+    finds(
+      "any member is compared with a calculation of the record", format: "ANY tracks.length > year - 800",
+      ["Bitches Brew"])
+    finds(
+      "a member of a member is compared with all records around it", "Performer",
+      format: "SUBQUERY(albums, $a, SUBQUERY($a.tracks, $t, $t.length * 10 > $a.year AND $t.album.artist == SELF)"
+        + ".@count >= 2).@count >= 1", ["Bj\u{F6}rk", "Miles"])
+    // A track of the same artist is longer than all tracks of the album.
+    finds(
+      "a condition on members has a condition on the members of the record around them", "Album",
+      .quantified(
+        .any, PropertyPath("artist.albums.tracks"),
+        .quantified(
+          .all, PropertyPath(names: ["tracks"], outerLevel: 1),
+          .comparison(.path(PropertyPath("length")), .less, .path(PropertyPath(names: ["length"], outerLevel: 1))))),
+      ["Kind of Blue"])
+    finds(
+      "a missing value of the record equals a missing value of a member, and is in no order with others",
+      format: "SUBQUERY(tracks, $t, $t.length > year).@count == 0 AND NONE tracks.album.released != released",
+      ["100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin", "Tago Mago", "Untitled"])
     Case("filtered counts see unsaved changes of members") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in

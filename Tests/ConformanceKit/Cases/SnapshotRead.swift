@@ -98,6 +98,98 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 5) }
     }
     snapshotsOfHeldObjects
+    savesBeforeFirstReads
+  }
+}
+
+extension ConformanceSubject {
+  /// Saves after a unit of work has merged the saves of others, and before its first read.
+  @CasesBuilder static var savesBeforeFirstReads: [Case] {
+    Case("a held object shows the lists and values of a save just before the unit's first read") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let held = try HeldAlbum(stack)
+      interposition.beforeFetch {
+        interposition.beforeFetch(nil)
+        try held.change()
+      }
+      try held.expectChanged()
+      // The changes are merged in a later unit.
+      try held.expectChanged()
+    }
+    Case("a held object shows the lists of a save whose changes are not received at the unit's first read") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let held = try HeldAlbum(stack)
+      interposition.afterSave { _ in
+        interposition.afterSave(nil)
+        try held.expectChanged()
+      }
+      try held.change()
+      try held.expectChanged()
+    }
+    Case("a held object keeps the lists and values of the unit's first read after a later save") { stack in
+      try stack.write { try Music.fill($0) }
+      let held = try HeldAlbum(stack)
+      try held.expectUnchanged {
+        try held.change()
+      }
+      try held.expectChanged()
+    }
+  }
+
+  /// A context with an album and its loaded lists, and the context that it follows.
+  private final class HeldAlbum: @unchecked Sendable {
+    // Sendable: the case uses the album in its context alone, and calls one function at a time.
+    private let context: ManagedObjectContext
+    private let saver: ManagedObjectContext
+    private let album: ManagedObject
+
+    init(_ stack: ConformanceStack) throws {
+      (context, saver) = (stack.context(), stack.context())
+      context.follow(saver)
+      album = try context.performAndWait { [context] in
+        let album = try context.one("Album", where: equal("title", "Debut"))
+        try expectEqual(try album.labels(of: "tracks"), ["Human Behaviour", "Crying"])
+        try expectEqual(try album.labels(of: "genres"), ["Pop"])
+        return album
+      }
+    }
+
+    /// Replaces the members of both lists, and changes a value.
+    func change() throws {
+      try saver.performAndWait {
+        let album = try saver.one("Album", where: equal("title", "Debut"))
+        try album.setValue(2000, for: "year")
+        for track in try album.objects(for: "tracks") { saver.delete(track) }
+        try album.setObjects([], for: "genres")
+        try saver.save()
+      }
+    }
+
+    func expectChanged() throws {
+      try context.performAndWait {
+        try expectEqual(
+          try context.number(of: "Track", where: equal("album.title", "Debut")), 0, "the tracks in the store")
+        _ = try context.one("Album", where: equal("title", "Debut"))
+        try expectEqual(try album.labels(of: "tracks"), [], "the tracks of the album")
+        try expectEqual(try album.labels(of: "genres"), [], "the genres of the album")
+        try expectEqual(try album.value(for: "year", as: Int.self), 2000, "the year of the album")
+      }
+    }
+
+    /// Expects the state of the first read in a block after work by others.
+    func expectUnchanged(after body: () throws -> Void) throws {
+      try context.performAndWait {
+        try context.withSnapshot {
+          try expectEqual(try context.number(of: "Track", where: equal("album.title", "Debut")), 2)
+          try body()
+          try expectEqual(try album.labels(of: "tracks"), ["Human Behaviour", "Crying"])
+          try expectEqual(try album.labels(of: "genres"), ["Pop"])
+          try expectEqual(try album.value(for: "year", as: Int.self), 1993)
+        }
+      }
+    }
   }
 }
 

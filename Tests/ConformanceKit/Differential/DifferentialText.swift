@@ -53,12 +53,16 @@ enum DifferentialText {
   private static func text(_ expression: FetchExpression) -> String {
     switch expression {
     case .value(let value): text(value)
-    case .path(let path): path.names.isEmpty ? "self" : path.description
-    case .count(let path): "\(path).@count"
-    case .subquery(let path, let condition): "\(path) { \(text(condition)) }.@count"
+    case .path(let path): text(path)
+    case .count(let path): "\(text(path)).@count"
+    case .subquery(let path, let condition): "\(text(path)) { \(text(condition)) }.@count"
     case .arithmetic(let operation, let left, let right): "(\(text(left)) \(operation) \(text(right)))"
     case .variable(let name): "$\(name)"
     }
+  }
+
+  private static func text(_ path: PropertyPath) -> String {
+    String(repeating: "^", count: path.outerLevel) + (path.names.isEmpty ? "self" : path.description)
   }
 
   private static func text(_ options: StringOptions) -> String {

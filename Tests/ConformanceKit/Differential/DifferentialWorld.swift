@@ -90,10 +90,17 @@ final class DifferentialWorld {
 
   func name(_ id: ManagedObjectID) -> String { names[id] ?? "?\(id.entity.name)" }
 
+  /// Notes the name of an object. An inserted object can become the record of another one, by a merge policy; the record
+  /// then has the name that was given first.
   func note(_ object: ManagedObject, name: String) {
     let id = object.objectID
-    names[id] = name
+    if names[id].map({ Self.isEarlier(name, than: $0) }) ?? true { names[id] = name }
     if !id.isTemporaryID || ids[name] == nil { ids[name] = id }
+  }
+
+  /// Whether a name was given before another one: names have ascending numbers.
+  private static func isEarlier(_ name: String, than other: String) -> Bool {
+    (name.count, name) < (other.count, other)
   }
 
   /// Lets every context merge the other contexts' saves, and records the new permanent identifiers.

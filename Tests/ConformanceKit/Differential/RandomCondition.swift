@@ -10,6 +10,14 @@ struct RandomCondition {
   let object: (Int) -> AttributeValue
   /// The number of objects that a condition can refer to.
   let objectCount: Int
+  /// The entities of the records around a condition on members, from the outermost to the innermost.
+  private var enclosing: [EntityDescription] = []
+
+  init(random: SplitMix64, object: @escaping (Int) -> AttributeValue, objectCount: Int) {
+    self.random = random
+    self.object = object
+    self.objectCount = objectCount
+  }
 
   mutating func predicate(on entity: EntityDescription, depth: Int) -> FetchPredicate {
     if depth > 1, random.chance(45) {
@@ -70,7 +78,16 @@ struct RandomCondition {
     let relationship = random.pick(candidates)
     return .quantified(
       random.pick([.any, .all, .none]), PropertyPath(names: path + [relationship.name]),
-      predicate(on: relationship.destination, depth: depth - 1))
+      members(of: relationship, around: entity, depth: depth - 1))
+  }
+
+  /// A condition on the members of a relationship, which may use the records around the member.
+  private mutating func members(
+    of relationship: RelationshipDescription, around entity: EntityDescription, depth: Int
+  ) -> FetchPredicate {
+    enclosing.append(entity)
+    defer { enclosing.removeLast() }
+    return predicate(on: relationship.destination, depth: depth)
   }
 
   private mutating func leaf(on entity: EntityDescription) -> FetchPredicate {
@@ -83,7 +100,7 @@ struct RandomCondition {
     case 4..<10:
       return .comparison(.path(PropertyPath(names: path)), identityOperator(), .value(anyObject()))
     case 10..<26 where !toOnes.isEmpty: return reference(path + [random.pick(toOnes).name])
-    case 26..<40 where !toManys.isEmpty: return members(path, random.pick(toManys))
+    case 26..<40 where !toManys.isEmpty: return members(path, random.pick(toManys), around: entity)
     case 40..<54: return arithmetic(path, of: owner)
     default: return attribute(path, random.pick(Self.attributes(of: owner)), of: owner)
     }
@@ -101,10 +118,12 @@ struct RandomCondition {
     return .comparison(path, identityOperator(), .value(random.chance(35) ? .null : anyObject()))
   }
 
-  private mutating func members(_ names: [String], _ relationship: RelationshipDescription) -> FetchPredicate {
+  private mutating func members(
+    _ names: [String], _ relationship: RelationshipDescription, around entity: EntityDescription
+  ) -> FetchPredicate {
     let path = PropertyPath(names: names + [relationship.name])
     if random.chance(40) {
-      let filtered = FetchExpression.subquery(path, predicate(on: relationship.destination, depth: 2))
+      let filtered = FetchExpression.subquery(path, members(of: relationship, around: entity, depth: 2))
       let count = random.chance(25) ? FetchExpression.arithmetic(.multiply, filtered, .count(path)) : filtered
       return .comparison(count, ordering(), .value(.int(Int64(random.number(0...2)))))
     }
@@ -122,6 +141,9 @@ struct RandomCondition {
     case 8..<18: return .membership(expression, in: constants(of: type), textOptions(type))
     case 18..<28: return .between(expression, .value(constant(of: type)), .value(constant(of: type)))
     case 28..<36:
+      if random.chance(60), let outer = outerPath(of: type) {
+        return .comparison(expression, ordering(), outer, textOptions(type))
+      }
       let same = Self.attributes(of: owner).filter { $0.type.storage == type.storage }
       return .comparison(
         expression, ordering(), .path(PropertyPath(names: path + [random.pick(same).name])), textOptions(type))
@@ -130,6 +152,16 @@ struct RandomCondition {
     default:
       return .comparison(expression, ordering(), .value(constant(of: type)), textOptions(type))
     }
+  }
+
+  /// An attribute of a record around the member, over up to two to-one relationships; `nil` without one of the type.
+  private mutating func outerPath(of type: AttributeType) -> FetchExpression? {
+    guard !enclosing.isEmpty else { return nil }
+    let level = random.number(1...enclosing.count)
+    let (path, owner) = path(from: enclosing[enclosing.count - level])
+    let same = Self.attributes(of: owner).filter { $0.type.storage == type.storage }
+    guard !same.isEmpty else { return nil }
+    return .path(PropertyPath(names: path + [random.pick(same).name], outerLevel: level))
   }
 
   private mutating func constant(of type: AttributeType) -> AttributeValue { RandomValue.value(of: type, &random) }

@@ -53,7 +53,7 @@ enum Orchards {
     }
   }
 
-  /// Saves an orchard with trees that have leaves.
+  /// Saves an orchard with trees, and with the same number of leaves for each tree.
   static func plant(_ stack: ConformanceStack, trees: Int, leaves: Int, name: String = "orchard") throws {
     try stack.write { context in
       let orchard = try context.make("Orchard", ["name": name])

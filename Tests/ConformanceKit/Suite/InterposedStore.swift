@@ -17,6 +17,7 @@ final class Interposition: Sendable {
     var beforeSave: Hook?
     var afterSave: Hook?
     var beforeFetch: (@Sendable () throws -> Void)?
+    var beforeRow: (@Sendable () throws -> Void)?
     var afterBatch: (@Sendable () throws -> Void)?
   }
   private let state = Mutex(State())
@@ -32,6 +33,9 @@ final class Interposition: Sendable {
   /// The number of open cursors: neither read to the end nor closed.
   var openCursorCount: Int { state.withLock { $0.openCursorCount } }
 
+  /// The number of readers that have read and are not finished.
+  var openReaderCount: Int { state.withLock { $0.openReaders.count } }
+
   /// The number of requests by Core that need another connection while a reader has one.
   var overlapCount: Int { state.withLock { $0.overlapCount } }
 
@@ -41,17 +45,25 @@ final class Interposition: Sendable {
   func afterSave(_ hook: Hook?) { state.withLock { $0.afterSave = hook } }
   /// Called before the store is asked to fetch.
   func beforeFetch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.beforeFetch = hook } }
+  /// Called before the store is asked for the row of a key.
+  func beforeRow(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.beforeRow = hook } }
   /// Called after a cursor has returned rows. A thrown error discards the rows.
   func afterBatch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.afterBatch = hook } }
 
   /// Returns a store type that opens stores of another type behind this interposition.
   ///
-  /// - Parameter excludesWriters: Whether the stores keep their ability to exclude writers, of all optional ones.
-  func type(for base: StoreType, excludesWriters: Bool = false) throws -> StoreType {
+  /// - Parameters:
+  ///   - excludesWriters: Whether the stores keep their ability to exclude writers, of all optional ones.
+  ///   - capabilities: The capabilities of the stores; `nil` for those of the stores behind.
+  func type(
+    for base: StoreType, excludesWriters: Bool = false, capabilities: StoreCapabilities? = nil
+  ) throws -> StoreType {
     let factory = try StoreRegistry.current.factory(for: base)
     return StoreType(
       "Interposed\(base.name)",
-      factory: Factory(base: base, factory: factory, interposition: self, excludesWriters: excludesWriters))
+      factory: Factory(
+        base: base, factory: factory, interposition: self, excludesWriters: excludesWriters, capabilities: capabilities
+      ))
   }
 
   fileprivate func save(_ request: StoreSaveRequest, to store: any PersistentStore) throws {
@@ -74,6 +86,11 @@ final class Interposition: Sendable {
       return state.beforeFetch
     }
     try hook?()
+  }
+
+  fileprivate func willReadRow(by reader: any StoreReader) throws {
+    try willFetch(by: reader)
+    try state.withLock { $0.beforeRow }?()
   }
 
   fileprivate func didFinish(_ reader: any StoreReader) {
@@ -100,6 +117,7 @@ final class Interposition: Sendable {
     let factory: any StoreFactory
     let interposition: Interposition
     let excludesWriters: Bool
+    let capabilities: StoreCapabilities?
 
     var usesFiles: Bool { factory.usesFiles }
 
@@ -112,7 +130,7 @@ final class Interposition: Sendable {
     func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
       let store = try factory.open(based(environment))
       guard excludesWriters, let excluding = store as? any WriterExcluding else {
-        return InterposedStore(base: store, interposition: interposition)
+        return InterposedStore(base: store, interposition: interposition, capabilities: capabilities)
       }
       return ExcludingStore(excluding, interposition: interposition)
     }
@@ -130,14 +148,16 @@ private class InterposedStore: PersistentStore, @unchecked Sendable {
   let base: any PersistentStore
   let interposition: Interposition
 
-  init(base: any PersistentStore, interposition: Interposition) {
+  let capabilities: StoreCapabilities
+
+  init(base: any PersistentStore, interposition: Interposition, capabilities: StoreCapabilities? = nil) {
     self.base = base
     self.interposition = interposition
+    self.capabilities = capabilities ?? base.capabilities
   }
 
   var environment: StoreEnvironment { base.environment }
   var spaces: IDSpaces { base.spaces }
-  var capabilities: StoreCapabilities { base.capabilities }
   func metadata() throws -> StoreMetadata { try base.metadata() }
   func setUserInfo(_ userInfo: [String: String]) throws { try base.setUserInfo(userInfo) }
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
@@ -184,7 +204,7 @@ private final class InterposedReader: YieldingReader {
     return fetch
   }
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
-    try interposition.willFetch(by: self)
+    try interposition.willReadRow(by: self)
     return try base.row(key, of: root)
   }
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
@@ -244,10 +264,14 @@ private final class InterposedCursor: RowCursor {
 extension ConformanceStack {
   /// Opens the case's store again with something in between.
   ///
-  /// - Parameter excludesWriters: Whether the store keeps its ability to exclude writers, of all optional ones.
-  func interpose(excludesWriters: Bool = false) throws -> Interposition {
+  /// - Parameters:
+  ///   - excludesWriters: Whether the store keeps its ability to exclude writers, of all optional ones.
+  ///   - capabilities: The capabilities of the store; `nil` for its own.
+  func interpose(excludesWriters: Bool = false, capabilities: StoreCapabilities? = nil) throws -> Interposition {
     let interposition = Interposition()
-    try reopen(type: try interposition.type(for: location.type, excludesWriters: excludesWriters))
+    try reopen(
+      type: try interposition.type(
+        for: location.type, excludesWriters: excludesWriters, capabilities: capabilities))
     return interposition
   }
 }

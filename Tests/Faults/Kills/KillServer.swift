@@ -69,7 +69,7 @@ struct KillExpectation {
   private(set) var acknowledged = 0
 
   mutating func willSave(_ number: Int, _ changes: [String: Int]) {
-    // An edit that is repeated after a conflict keeps its number.
+    // A repeated edit after a conflict has the number of the first attempt, and replaces it.
     open.removeAll { $0.number == number }
     open.append((number, changes))
   }

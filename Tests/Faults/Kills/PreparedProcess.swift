@@ -10,8 +10,8 @@ import PreparedProcess
   import Darwin
 #endif
 
-/// A process that has loaded the program of the tests and waits, with one thread, for commands. Each command runs in a
-/// copy of the process, which costs milliseconds to make and can be killed.
+/// A process with the program of the tests in memory and a single thread, which waits for commands. Each command runs
+/// in a copy of the process. Making a copy takes milliseconds, and a test may kill the copy.
 ///
 /// Not thread-safe: one thread at a time may use the value.
 final class PreparedProcess {

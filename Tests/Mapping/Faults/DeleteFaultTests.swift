@@ -58,7 +58,7 @@ struct DeleteFaultTests {
       #expect(try manager.count(entity: GroceryRecord.self, context: manager.contextForThread()) == 0)
       #expect(theirs.allSatisfy { $0.isDeleted })
     }
-    // The turn that has fetched the records ends first.
+    // The yield ends the main actor's turn, with the state of the stores in which the records were fetched.
     await Task.yield()
     #expect(try inline { try stack.products() } == [])
     #expect(kept.count == 4 && kept.allSatisfy { $0.managedObjectContext == nil })

@@ -53,6 +53,7 @@ struct ConflictTests {
     let first = try await stack.outbox.conflicts(limit: 2)
     let rest = try await stack.outbox.conflicts(limit: 2, after: try #require(first.last).id)
     #expect(first.count == 2 && rest.count == 1 && Set((first + rest).map(\.recordID)).count == 3)
+    await #expect(throws: CoherenceError.self) { try await stack.outbox.conflicts(limit: -1) }
     #expect(try await stack.outbox.conflictCount() == 3)
     #expect(try await stack.outbox.conflictCount(in: "Task") == 3)
     #expect(try await stack.outbox.conflictCount(in: "Label") == 0)

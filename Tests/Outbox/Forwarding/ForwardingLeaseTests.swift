@@ -93,7 +93,9 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a computer that was suspended during a call sends the edit of the call once`(_ backend: Backend) async throws {
+  func `after a suspension of the computer during a call, the forwarder sends the edit once`(_ backend: Backend)
+    async throws
+  {
     let stack = try NoteStack(backend)
     let gate = ServerGate()
     await stack.server.hold(at: gate)

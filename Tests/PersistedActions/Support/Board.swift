@@ -39,7 +39,7 @@ final class Board: Sendable {
 
   /// The marks so far, in order.
   var marks: [String] { state.withLock { $0.content.marks } }
-  /// The maximum number of actions that have run concurrently, from their `enter` to their `leave`.
+  /// The maximum number of concurrent actions so far, each counted from its `enter` to its `leave`.
   var mostPresent: Int { state.withLock { $0.content.mostPresent } }
 
   func mark(_ text: String) { change { $0.marks.append(text) } }

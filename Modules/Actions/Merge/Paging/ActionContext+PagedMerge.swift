@@ -3,8 +3,8 @@ public import CoherenceCore
 extension ActionContext {
   /// Merges pages of records in sequence. Each page is one save and deletes nothing.
   ///
-  /// With the mode ``MergeOptions/Mode/replace``, a last save deletes the records that no page contains, after the sequence
-  /// has ended without an error. Without options nothing is deleted.
+  /// With the mode ``MergeOptions/Mode/replace``, a last save deletes the records that no page contains, after the
+  /// sequence has ended without an error. Without options nothing is deleted.
   ///
   /// ```swift
   /// let pages = http.pages(of: AlbumPage.self, from: request, by: .linkHeader()).map { $0.content.albums }
@@ -12,11 +12,13 @@ extension ActionContext {
   ///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
   /// ```
   ///
-  /// After an error of a page, or after cancellation, nothing is deleted. Earlier pages stay merged, and all pages can be merged
-  /// again. A record on two pages gets the values of the later page. A link may lead to a record of an earlier page or of the
-  /// same page. The keys of all pages stay in memory until the end.
+  /// After an error of a page, or after cancellation, nothing is deleted. Earlier pages stay merged, and all pages can
+  /// be merged again. A record on two pages gets the values of the later page. A link may lead to a record of an
+  /// earlier page or of the same page. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in
+  /// memory until the end.
   ///
-  /// Without ``MergeOptions/saves``, the pages and the deletion are unsaved changes of the context, for one save of the caller.
+  /// Without ``MergeOptions/saves``, the pages and the deletion are unsaved changes of the context, for one save of the
+  /// caller.
   ///
   /// May be called on any thread. The context does the work, and is free between pages.
   ///

@@ -39,6 +39,12 @@ extension PendingReconciliation {
         if remains { remainder.updates.append(update) }
         continue
       }
+      if lists.discarded[update.index] == nil, let kept = keptSlots(of: update, edit) {
+        update.keptSlots = kept
+        keptCount += 1
+        if !update.lists.isEmpty { remainder.updates.append(update) }
+        continue
+      }
       let discarded = lists.discarded[update.index] ?? []
       if try reconcile(&update, edit, discarded: discarded, lists.kept.contains(update.index), incoming) {
         remainder.updates.append(update)
@@ -79,6 +85,24 @@ extension PendingReconciliation {
   }
 
   // MARK: Updates
+
+  /// The slots to keep of an update that only the pending edit of its record has caused, the usual case: the server still
+  /// has the values from before the edit, or has values from the edit itself. Reads nothing of the input.
+  ///
+  /// - Returns: `nil` for any other update.
+  private func keptSlots(of update: MergePlan.Update, _ edit: PendingEdit) -> SlotSet? {
+    guard edit.kind == .update, !edit.isConfirmed, let differences = differences[update.index], !differences.isEmpty
+    else { return nil }
+    var kept = SlotSet()
+    for difference in differences {
+      let name = update.row.entity.slots[difference.slot].name
+      guard edit.changed.contains(name), IncomingValue.value(difference.value).isKnown(to: edit, name) else {
+        return nil
+      }
+      kept.insert(difference.slot)
+    }
+    return kept
+  }
 
   /// Leaves out the slots of an update whose pending edits win.
   ///

@@ -3,8 +3,8 @@ import CoherenceReconciliation
 
 /// Reconciles one plan of a merge with the pending edits of a source, and collects the decisions.
 ///
-/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would change
-/// afterwards. Used by the thread of the merge.
+/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would
+/// change afterwards. Used by the thread of the merge.
 final class PendingReconciliation {
   /// An input record with the row of a pending insert.
   struct Match {
@@ -12,10 +12,18 @@ final class PendingReconciliation {
     let id: ManagedObjectID
   }
 
+  /// A value of an input record that differs from the value of its row.
+  struct Difference {
+    let slot: Int
+    let value: AttributeValue
+  }
+
   let source: any PendingEdits
   let policy: MergeOptions.PendingEditsPolicy
   let context: ActionContext
   let layout: MergeLayout
+  /// Whether records of the merge's entity can have pending edits.
+  private let isCovered: Bool
   /// The beginning of the request for the input.
   private let requestedAt: ContinuousClock.Instant
   /// Whether the input names the records to delete.
@@ -28,6 +36,8 @@ final class PendingReconciliation {
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
   /// The input records whose rows are pending inserts.
   private(set) var matches: [Match] = []
+  /// The values of input records that differ from the values of their rows, by slot.
+  private(set) var differences: [Int: [Difference]] = [:]
   /// The decisions over pending edits, in the order of the plan.
   private(set) var decisions: [PendingDecision] = []
   /// The number of records whose pending edits the merge keeps against its input.
@@ -35,11 +45,11 @@ final class PendingReconciliation {
 
   /// Asks the context's source for the pending inserts and deletions of the merge's entity.
   ///
-  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships has
-  ///   anything to do with the source.
+  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships
+  ///   has anything to do with the source.
   init?(in context: ActionContext, _ scope: MergeScope, layout: MergeLayout) throws {
     guard let source = context.pendingEdits else { return nil }
-    let isCovered = source.covers(layout.entity)
+    isCovered = source.covers(layout.entity)
     guard isCovered || layout.relationships.contains(where: { source.covers($0.destination) }) else { return nil }
     self.source = source
     policy = scope.options.pendingEdits
@@ -70,7 +80,7 @@ final class PendingReconciliation {
     return Dictionary(edits.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The key of a deleted record, by the names of its attributes; `nil` for a record that had no complete key.
+  /// Returns the key of a deleted record, with the values in the order of `names`; `nil` without a complete key.
   private static func key(of edit: PendingEdit, _ names: [String]) -> [AttributeValue]? {
     let values = names.compactMap { edit.base[$0] }
     return values.count == names.count && !values.isIncompleteKey ? values : nil
@@ -101,7 +111,29 @@ final class PendingReconciliation {
     if !inserts.isEmpty, inserts[id] != nil { matches.append(Match(index: index, id: id)) }
   }
 
-  func forgetMatches(_ indexes: Set<Int>) { matches.removeAll { indexes.contains($0.index) } }
+  /// Forgets the matches and the differences of input records.
+  func forget(_ indexes: Set<Int>) {
+    matches.removeAll { indexes.contains($0.index) }
+    for index in indexes { differences[index] = nil }
+  }
+
+  // MARK: Differences
+
+  /// The greatest number of differences that are noted for an input record. A pending edit rarely has more properties.
+  private static let notedDifferences = 4
+
+  /// Notes the differences of an input record from its row, so that the record of an edit needs no second reading of the
+  /// input.
+  func noteDifferences(_ index: Int, of row: Row, from values: ArraySlice<AttributeValue?>) {
+    guard isCovered else { return }
+    var noted: [Difference] = []
+    for (slot, value) in zip(values.indices, values) {
+      guard let value, row[slot] != value else { continue }
+      guard noted.count < Self.notedDifferences else { return }
+      noted.append(Difference(slot: slot, value: value))
+    }
+    differences[index] = noted
+  }
 
   // MARK: Decisions
 

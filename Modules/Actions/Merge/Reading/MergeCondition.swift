@@ -140,6 +140,7 @@ extension PropertyPath {
 
   /// The path from the stored record itself.
   fileprivate var existing: PropertyPath {
-    names.count > 1 && names[0] == "existing" ? PropertyPath(names: Array(names.dropFirst())) : self
+    guard names.count > 1, names[0] == "existing" else { return self }
+    return PropertyPath(names: Array(names.dropFirst()), outerLevel: outerLevel)
   }
 }

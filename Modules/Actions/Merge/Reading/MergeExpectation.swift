@@ -51,8 +51,12 @@ final class MergeExpectation: ExpectedValues {
     return row.entity.isKind(of: own) ? own.slotCount : layout.entity.slotCount
   }
 
+  func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?]) {
+    pending?.noteDifferences(index, of: row, from: values.prefix(comparedSlotCount(index, of: row)))
+  }
+
   func forget(_ indexes: Set<Int>) {
     listOwners.removeAll { indexes.contains($0.index) }
-    pending?.forgetMatches(indexes)
+    pending?.forget(indexes)
   }
 }

@@ -1,8 +1,9 @@
 import CoherenceCore
 import CoherenceReconciliation
 
-/// Checks the records of a plan again during the save, if another writer has changed them since the plan was made: whether
-/// the merge's condition and filter still allow the change, and whether the records still have their keys.
+/// Checks the records of a plan again during the save, if another writer has changed them since the plan was made:
+/// whether the merge's condition and filter still allow the change, and whether the records still have their keys. With
+/// a source of pending edits, a changed record is always protected, because the change may be an edit of the user.
 final class CommitCheck: @unchecked Sendable {
   // Sendable: a single save uses the check, on the thread of the merge, which waits for the save.
 
@@ -25,10 +26,11 @@ final class CommitCheck: @unchecked Sendable {
   private let respectsPendingEdits: Bool
   /// The planned records. Made at the first conflict, because most merges have none.
   private lazy var records = plannedRecords()
-  /// Whether a protected record makes the merge plan again. Otherwise the save leaves out that record alone, and the effects
-  /// of its deletion on other records stay.
+  /// Whether a protected record makes the merge plan again. Otherwise the save leaves out that record alone, and the
+  /// effects of its deletion on other records stay.
   var plansAgain = false
-  /// The records that the save left out, because the condition or the filter protects them now.
+  /// The records that the save left out, because the condition, the filter or a possible pending edit protects them
+  /// now.
   private(set) var protectedIDs: Set<ManagedObjectID> = []
 
   init(
@@ -53,8 +55,8 @@ final class CommitCheck: @unchecked Sendable {
 
   /// Whether the save may still change a record.
   ///
-  /// - Throws: ``ErrorCode/versionConflict`` for a protected record, if the merge plans again; and for a record whose key
-  ///   another writer has changed, because the plan was made for the former key.
+  /// - Throws: ``ErrorCode/versionConflict`` for a protected record, if the merge plans again; and for a record whose
+  ///   key another writer has changed, because the plan was made for the former key.
   func allows(_ conflict: Conflict) throws -> Bool {
     if respectsPendingEdits {
       if plansAgain {

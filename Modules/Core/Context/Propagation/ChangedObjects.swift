@@ -1,21 +1,21 @@
 /// The objects that changed in a context since its last notification.
 ///
-/// The sets are made on first access, so that a notification without an interested observer costs next to nothing. They
-/// describe the moment of the notification, whenever they are read. Read them in the context that sent the
-/// notification.
+/// The sets are made on first access, so that an unread notification costs next to nothing. They always describe the
+/// time of the notification. To be used inside the context that sent the notification.
 public final class ChangedObjects {
   struct Sets {
     var inserted: Set<ManagedObject> = []
     var updated: Set<ManagedObject> = []
     var refreshed: Set<ManagedObject> = []
     var deleted: Set<ManagedObject> = []
-    /// The identifiers by which observers know deleted objects whose records became other records.
+    /// The identifiers by which observers know the objects of inserted records that became other records.
     var formerIDs: [ObjectIdentifier: ManagedObjectID] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }
   }
 
-  /// The objects inserted in this context, and records of other writers that the context now shows for the first time.
+  /// The objects inserted in this context, and objects of records that other writers inserted. An object of this set is
+  /// neither in ``updated`` nor in ``refreshed``.
   public var inserted: Set<ManagedObject> { sets.inserted }
   /// The objects changed in this context.
   public var updated: Set<ManagedObject> { sets.updated }
@@ -30,11 +30,11 @@ public final class ChangedObjects {
     bareDeletes = []
     return known.deleted
   }
-  /// Whether the changes were too many to be listed. The sets may then be incomplete: every object of the context may
+  /// Whether the changes are too many for a list. The sets may then be incomplete, and every object of the context may
   /// have changed.
   public let isEverything: Bool
 
-  /// The context's own changes. Emptied when the sets are made.
+  /// The context's own changes; empty after the sets are made.
   private var records: [PendingRecord]
   private var known: Sets
   /// The records deleted without objects, of which the set has no object yet.
@@ -60,8 +60,8 @@ public final class ChangedObjects {
       deleted: ids(sets.deleted).union(bareDeletes.lazy.map(\.id)), isEverything: isEverything)
   }
 
-  /// The object of a record deleted without an object. A record that is saved or rolled back meanwhile has an object
-  /// without a context.
+  /// Makes the object of a record deleted without an object. After the record's save or rollback, the object belongs to
+  /// no context.
   private func object(of record: PendingRecord) -> ManagedObject {
     if let object = record.object { return object }
     if record.isBareDelete, let context = storage.context { return context.makeFault(record.id, entity: record.entity) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The changes in a context since its last notification, by identifier.
 public struct ObjectChanges: Sendable, Hashable {
-  /// The objects inserted in this context, and records of other writers that the context now shows.
+  /// The objects inserted in this context, and objects of records that other writers inserted.
   public var inserted: Set<ManagedObjectID> = []
   /// The objects changed in this context.
   public var updated: Set<ManagedObjectID> = []
@@ -11,7 +11,7 @@ public struct ObjectChanges: Sendable, Hashable {
   public var refreshed: Set<ManagedObjectID> = []
   /// The objects deleted, in this context or by other writers.
   public var deleted: Set<ManagedObjectID> = []
-  /// Whether the changes were too many to be listed: every object of the context may have changed.
+  /// Whether the changes are too many for a list: every object of the context may have changed.
   public var isEverything = false
 }
 
@@ -35,19 +35,20 @@ extension ManagedObjectContext {
     public static let objects = "objects"
   }
 
-  /// A new stream of the changes of each save of this context from now on. May be asked for on any thread; each stream
-  /// is for one reader. The stream ends with the context, and buffers changes without a bound until they are read.
+  /// A new stream of the changes of each save of this context from now on. May be read on any thread; each stream is
+  /// for one reader. The stream ends with the context, and buffers changes without a bound until they are read.
   public final var didSaveChanges: AsyncStream<ChangeSet> { events.saves.makeStream() }
 
   /// A new stream of the changes of the context's objects from now on, by identifier: one element for each
-  /// notification. May be asked for on any thread; each stream is for one reader. The stream ends with the context, and
+  /// notification. May be read on any thread; each stream is for one reader. The stream ends with the context, and
   /// buffers changes without a bound until they are read.
   public final var objectsDidChange: AsyncStream<ObjectChanges> { events.changes.makeStream() }
 
   /// Applies delete rules and notifies observers of the changes made so far.
   ///
-  /// A fetch, a save, and the end of the outermost `perform` do the same, so that few programs need the call. The cost
-  /// grows with the number of changes since the last notification.
+  /// A save does both. A fetch applies the delete rules, and the end of the outermost `perform` notifies the observers.
+  /// So few programs need the call. The cost grows with the number of changes since the last notification. To be called
+  /// inside the context.
   ///
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
@@ -75,7 +76,7 @@ final class ContextEvents {
   func noteInserted(_ object: ManagedObject) { others.inserted.insert(object) }
   func noteRefreshed(_ object: ManagedObject) { others.refreshed.insert(object) }
   func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
-  /// Records that an inserted object has left the context, because its record became a record of another object.
+  /// Records that an inserted object has left the context, because its record became the record of another object.
   ///
   /// - Parameter former: The identifier by which observers know the object.
   func noteJoined(_ object: ManagedObject, former: ManagedObjectID) {
@@ -88,8 +89,8 @@ final class ContextEvents {
   /// Records that the context has dropped all objects, also those noted before.
   func noteReset() { (others, isEverything) = (ChangedObjects.Sets(), true) }
 
-  /// Takes the collected changes of other writers, with the context's own changes in `records`; `nil` if nothing
-  /// changed.
+  /// Removes and returns the collected changes of other writers, together with the context's own changes in `records`;
+  /// `nil` without a change.
   func takeChanges(_ records: [PendingRecord], in storage: ContextStorage) -> ChangedObjects? {
     guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
     defer { (others, isEverything) = (ChangedObjects.Sets(), false) }

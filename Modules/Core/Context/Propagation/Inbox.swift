@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The saves of other writers that this context has not processed yet.
+/// The saves of other contexts that this context has not merged yet.
 ///
-/// Posting never waits for the context. Above a bound the list of changes collapses to "everything may have changed",
-/// so that the inbox of a context which never processes it does not grow, such as a main context in a process that
-/// never runs its main queue.
+/// Posting never waits for the context. Above a bound the list of changes collapses to "everything may have changed".
+/// So the inbox of an unused context does not grow, such as a main-queue context in a process that never runs its main
+/// queue.
 final class Inbox: Sendable {
   /// The greatest number of records whose changes an inbox lists, and the greatest number of identifiers of each kind
   /// that it keeps after the list collapsed.
@@ -16,11 +16,11 @@ final class Inbox: Sendable {
     case everything(Overflow)
   }
 
-  /// The part of a collapsed list that no later read could recover.
+  /// The part of a collapsed list that a later read of the stores cannot recover.
   struct Overflow {
     /// The latest permanent identifiers. The permanent identifiers of older saves are dropped above the bound.
     private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-    /// The deleted records; `nil` above the bound: then the stores have to be asked which records are deleted.
+    /// The deleted records; `nil` above the bound. The context then asks the stores which of its records still exist.
     private(set) var deleted: Set<ManagedObjectID>? = []
 
     mutating func add(_ changes: ChangeSet) {
@@ -33,7 +33,7 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Changed in place, so that the cost of a post depends on the save's own changes and not on earlier ones.
+  /// Changed in place, so that the cost of a post depends only on the posted changes.
   private struct Queue {
     var changes: [ChangeSet] = []
     var count = 0
@@ -72,7 +72,8 @@ final class Inbox: Sendable {
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
-  /// The number of listed records; after a collapse, the number of identifiers of the more numerous kind.
+  /// The number of listed records; after a collapse, the number of permanent or of deleted identifiers, the greater of
+  /// the two. For tests.
   var size: Int {
     queue.withLock { queue in
       guard let overflow = queue.overflow else { return queue.count }
@@ -80,8 +81,9 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Adds the changes of a save. Returns whether the inbox was empty, so that the context has to be scheduled to
-  /// process it.
+  /// Adds the changes of a save.
+  ///
+  /// - Returns: Whether the inbox was empty. The caller then schedules the context to process the inbox.
   func post(_ changes: ChangeSet) -> Bool {
     queue.withLock { queue in
       let wasEmpty = queue.isEmpty
@@ -90,6 +92,9 @@ final class Inbox: Sendable {
       return wasEmpty
     }
   }
+
+  /// The content, which stays.
+  var content: Content { isEmpty ? .nothing : queue.withLock { $0.content } }
 
   /// Removes and returns the content.
   func removeAll() -> Content {

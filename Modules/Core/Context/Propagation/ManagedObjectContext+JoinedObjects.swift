@@ -1,13 +1,14 @@
-// The objects of inserted records that became other records in a save, of this context or of another one.
+// The objects of inserted records that became other records in a save of this or another context, because both had the
+// same unique values; see `MergePolicy`.
 
 extension ManagedObjectContext {
-  /// Has an identifier of an inserted record lead to the record that it became.
+  /// Makes a former identifier of an inserted record lead to the record that it became.
   final func noteJoin(of former: ManagedObjectID, to id: ManagedObjectID) {
     if former.isTemporaryID { storage.permanentIDs[former] = id } else { storage.joinedIDs[former] = id }
   }
 
-  /// Takes the object of an inserted record out of the context, because the context has another object of the record that
-  /// it became. The object keeps the saved values and the identifier of that record.
+  /// Detaches the object of an inserted record that became another record, because the context has another object of
+  /// that record. The detached object shows the saved values and the identifier of that record.
   ///
   /// - Parameter row: The saved row of that record.
   final func detachJoined(_ object: ManagedObject, to id: ManagedObjectID, showing row: Row?) {
@@ -24,8 +25,8 @@ extension ManagedObjectContext {
     object.recordID = id
   }
 
-  /// Takes the object of an inserted record out of the context. Its unsaved changes become changes of the object that the
-  /// context has of the record that it became.
+  /// Detaches the object of an inserted record that became another record. Its unsaved changes move to the context's
+  /// object of that record.
   final func replace(_ object: ManagedObject, by known: ManagedObject) {
     let former = object.recordID
     if let record = object.pending, record.isCurrent, !record.isUnchanged {

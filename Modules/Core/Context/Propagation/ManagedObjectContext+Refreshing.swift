@@ -6,11 +6,12 @@ public import Foundation
 extension ManagedObjectContext {
   /// Refreshes an object from the store, or from the parent, and clears its reported failures.
   ///
-  /// An object without changes becomes a fault, without a read. With `mergeChanges` the record is read at once; if the
-  /// store fails, the object keeps its former state. An inserted object is left alone.
+  /// An object without changes becomes a fault, without a read. With `mergeChanges` the record of a changed object is
+  /// read at once; if the store fails, the object keeps its former state. An inserted object keeps its values. To be
+  /// called inside the context.
   ///
   /// - Precondition: The object belongs to this context.
-  /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state: they then no
+  /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state, where they no
   ///   longer conflict with earlier saves of other writers. Otherwise the changes are dropped and the object becomes a
   ///   fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
@@ -49,10 +50,10 @@ extension ManagedObjectContext {
     noteRefreshed(object)
   }
 
-  /// Reads the present rows below the context of changed records, with one read for each store.
+  /// Reads the present rows of changed records from the stores or the parent, with one read for each store.
   ///
-  /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows of another version
-  ///   than the changes are based on.
+  /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows whose version
+  ///   differs from the record's base.
   private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
     let based = records.filter { $0.base != nil }
     guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
@@ -67,7 +68,7 @@ extension ManagedObjectContext {
   }
 
   /// Refreshes changed records whose new rows were not part of the posted changes.
-  private final func refreshRows(of records: [PendingRecord]) {
+  final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
     let policy = mergePolicy
@@ -77,7 +78,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts to-one relationships through their inverses, so that the other side drops the change too.
+  /// Reverts relationships together with their inverses, so that the objects on the other side drop the change too.
   private final func revertRelationships(of object: ManagedObject, _ record: PendingRecord) {
     guard record.kind == .updated, let base = record.base else { return }
     for relationship in object.entity.relationships {
@@ -128,16 +129,16 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - What others saved
+// MARK: - Saves of other contexts
 
 extension ManagedObjectContext {
   /// Merges the saved changes of another context: posts them to the inbox and returns at once. The context processes
-  /// its inbox on its own executor, at the latest when it is next entered. The context's own changes stay, on top of
-  /// the newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
+  /// its inbox in its own queue, at the latest at its next unit of work. The context's own changes stay, on top of the
+  /// newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
   /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
   /// a conflict before the save.
   ///
-  /// May be called from anywhere.
+  /// May be called on any thread.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
     let isFirst = inbox.post(changes)
     supersedeMainUnit()
@@ -145,22 +146,22 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
   }
 
-  /// Merges the changes of a notification named `Notification.Name.managedObjectContextDidSave`; see
+  /// Merges the saved changes in a notification named `Notification.Name.managedObjectContextDidSave`; see
   /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is ignored.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// Processes the inbox of a context of a thread, where no block begins a unit of work, and of a main-queue context
-  /// whose unit of work was ended by a save of its own turn.
+  /// Processes the inbox before an operation of a context used without `perform`: a thread's context, where no block
+  /// begins a unit of work, and a main-queue context after a save in its own turn ended the unit.
   @inline(__always) final func processInboxIfUsedDirectly() {
     guard storage.confinement.isUsedDirectly, !lease.isPinned else { return }
     if !storage.confinement.isMain || !turn.isCurrent(lease) { processInboxDirectly() }
   }
 
   @inline(never) private final func processInboxDirectly() {
-    // Changes of other contexts would move records of the running save onto other rows.
+    // Changes of other contexts would rebase records of the running save onto other rows.
     if storage.isCallingPolicy || storage.isCallingParticipant { return }
     if storage.confinement.isMain {
       openMainUnit()
@@ -173,7 +174,9 @@ extension ManagedObjectContext {
     postChanges()
   }
 
+  /// Applies the saves of others. Under a pinned snapshot they wait for its end.
   final func processInbox() {
+    guard lease.pin == nil else { return }
     switch inbox.removeAll() {
     case .nothing: break
     case .changes(let list, _):
@@ -207,8 +210,8 @@ extension ManagedObjectContext {
     ids.compactMap { storage.registry.object(for: $0) }.filter { $0.pending == nil }
   }
 
-  /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
-  /// deleted records. Objects of a failing store stay, as faults.
+  /// The identifiers of registered objects without a record in any store. Used when the inbox does not list the deleted
+  /// records. Empty when a store fails: the objects then stay, as faults.
   private final func deletedElsewhere() -> Set<ManagedObjectID> {
     var ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
     if storage.hasBareDeletes { ids.formUnion(storage.records.lazy.filter(\.isBareDelete).map(\.id)) }
@@ -291,13 +294,13 @@ extension ManagedObjectContext {
       record.isSilent = true
     }
     guard let object = storage.registry.object(for: id) else { return }
-    // A record with changes of our own stays: its save will report the conflict.
+    // A record with unsaved changes stays: its save reports the conflict.
     if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }
     detachDeleted(object)
     events.noteDeleted(object)
   }
 
-  /// Gives objects the permanent identifiers that their records got in another context's save.
+  /// Gives objects the permanent identifiers of their records, which another context has saved.
   private final func applyPermanentIDs(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     guard !permanentIDs.isEmpty else { return }
     let isParent = isParent
@@ -312,7 +315,7 @@ extension ManagedObjectContext {
     if isParent { postToChildren(of: permanentIDs) }
   }
 
-  /// Posts to the children the permanent identifiers that records got before they were saved.
+  /// Posts new permanent identifiers of unsaved records to the children.
   final func postToChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
@@ -328,8 +331,8 @@ extension ManagedObjectContext {
   /// Replaces identifiers of this context's fresh records in all unsaved records.
   final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
     let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
-    // Both sides of a relationship with an inverse refer to each other. Without an inverse, all records have to be
-    // searched for references.
+    // Both sides of a relationship with an inverse refer to each other. References without an inverse can only be found
+    // by a search of all records.
     if persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) != false {
       return replaceReferences(permanentIDs)
     }
@@ -353,9 +356,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Gives an object another identifier. If the context has another object of the record already, because an inserted
-  /// record became a stored one in another context's save, the object leaves the context, and its unsaved changes become
-  /// changes of the other object.
+  /// Gives an object another identifier. If the context already has an object with the identifier, because an inserted
+  /// record became a stored record in another context's save, the renamed object is detached, and its unsaved changes
+  /// move to the other object.
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
     let former = object.recordID
     if let known = storage.registry.object(for: id), known !== object {
@@ -368,7 +371,8 @@ extension ManagedObjectContext {
 }
 
 extension EntityDescription {
-  /// The to-many relationships whose members are found by a column of this entity's rows.
+  /// The to-many relationships whose members are found by a reference in this entity's rows, so that each changed row
+  /// may change their lists.
   var listsDerivedFromRows: [RelationshipDescription] {
     relationships.compactMap { relationship in
       guard !relationship.isToMany, let inverse = relationship.inverse, inverse.isToMany else { return nil }

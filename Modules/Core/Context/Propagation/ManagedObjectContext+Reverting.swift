@@ -1,17 +1,18 @@
-// Returning to the saved state, and to an empty context.
+// Rollbacks and resets.
 
 extension ManagedObjectContext {
   /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
   /// faults.
   ///
-  /// The next notification of changed objects names the inserted objects as deleted, and the others as refreshed.
+  /// The next notification of changed objects lists the inserted objects as deleted, and the others as refreshed.
+  /// Undone and undoable changes leave the ``undoHistory``.
   ///
   /// Reads no store, and clears ``reportedErrors``. The cost grows with the number of registered objects. Changes that
-  /// a save of this context has passed to its parent stay in the parent.
+  /// a save of this context has passed to its parent stay in the parent. To be called inside the context.
   public final func rollback() {
     operating {
       storage.undo?.clear()
-      // The objects are to be read again with the saves of others.
+      // The objects must be read again in a later state, with the saves of other contexts.
       supersedeMainUnit()
       turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
     }
@@ -45,13 +46,13 @@ extension ManagedObjectContext {
   }
 
   /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
-  /// return defaults.
+  /// return defaults. To be called inside the context.
   ///
   /// Reads no store, and clears ``reportedErrors``. Later fetches make new objects. The next notification of changed
   /// objects reports that everything may have changed.
   public final func reset() {
     operating {
-      // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot
+      // Changes in the inbox are newer than a pinned state. They stay, because objects read from the pinned state
       // afterwards still need them.
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()

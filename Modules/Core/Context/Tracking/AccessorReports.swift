@@ -31,10 +31,10 @@ struct AccessorReports {
 
   var isEmpty: Bool { list.isEmpty }
 
-  /// The lost changes, and the first one after the list was full.
+  /// The lost changes in the list, and the first lost change after the list was full.
   var lostChanges: [Report] { list.filter(\.losesChange) + (unlistedLoss.map { [$0] } ?? []) }
 
-  /// The report of an object.
+  /// The first report of an object.
   func report(of id: ManagedObjectID) -> Report? { list.first { $0.objectID == id } }
 
   mutating func add(_ report: Report) -> Addition {

@@ -33,31 +33,33 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
   /// The index of unsaved records by value, made by the first fetch that needs it.
   @exclusivity(unchecked) private var index: UnsavedIndex?
-  /// The changed records that no notification has named yet. Their `round` equals the present one.
+  /// The changed records that no notification has listed yet. Their `round` is the present round.
   @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
   /// Whether ``undo`` records changes. Beside `round`, because each write reads both.
   @exclusivity(unchecked) var recordsUndo = false
-  /// During the preparation of a save: the records tracked since ``takeNewRecords()`` was last called; `nil` otherwise.
+  /// During the preparation of a save, the records tracked since the last call of ``takeNewRecords()``; `nil`
+  /// otherwise.
   @exclusivity(unchecked) private var newRecords: [PendingRecord]?
   /// The changes that observers are being notified of, the innermost notification last.
   @exclusivity(unchecked) private var delivering: [ChangedObjects] = []
   /// Whether live results of the context or of its children follow the unsaved records.
   let tracksTouched = Atomic<Bool>(false)
-  /// The records whose unsaved state changed, other than those of ``unpostedChanges``. Empty unless they are tracked.
+  /// The records whose unsaved state changed, without ``unpostedChanges``. Empty unless ``tracksTouched`` is set.
   @exclusivity(unchecked) private var touched = TouchedRecords()
   /// The generation of each to-many relationship, raised when loaded member lists of the relationship may be out of
   /// date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0
-  /// Permanent identifiers by handed-out temporary identifiers.
+  /// The permanent identifiers by temporary identifiers that users or children know.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  /// The records that inserted records with permanent identifiers joined, by these identifiers.
+  /// The records that inserted records became, by the permanent identifiers obtained for the inserted records before.
   var joinedIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  /// Whether work runs that is planned again when a save loses a race.
+  /// Whether the running work plans again after a save that loses a race, see
+  /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
   var isPlanningAgain = false
-  /// The temporary identifiers of a parent's records that were handed out without an object. An identifier leaves the
-  /// set when the record gets its permanent one.
+  /// The temporary identifiers of a parent's records that the user knows without an object. An identifier leaves the
+  /// set when the record gets its permanent identifier.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes: [ManagedObject] = []
@@ -65,13 +67,13 @@ final class ContextStorage: @unchecked Sendable {
   var pendingRecordDeletes: [PendingRecord] = []
   /// Whether unsaved records may include deletes without an object.
   @exclusivity(unchecked) private(set) var hasBareDeletes = false
-  /// The objects and member lists that relationships led to in the unit of work.
+  /// The objects and member lists read over relationships in the unit of work.
   let kept = KeptReads()
-  /// Whether the end of a ``MainTurn`` waits in the main queue.
+  /// Whether the block that ends a ``MainTurn`` is in the main queue.
   var awaitsTurnEnd = false
   /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
   let countsFaults = Atomic<Bool>(false)
-  /// The faults that accessors loaded one by one, in the unit of work with a number.
+  /// The faults that accessors loaded one by one in a unit of work, and the unit's number.
   var faults: (unit: Int, counts: FaultCounts) = (0, FaultCounts())
   /// The number of the unit of work, for the counts of faults.
   @exclusivity(unchecked) var unit = 0
@@ -79,11 +81,13 @@ final class ContextStorage: @unchecked Sendable {
   var groups = FetchGroups()
   /// The history of undoable changes; `nil` for none.
   var undo: UndoHistory?
+  /// The pinned snapshot that a running write of the context has ended, to be pinned again after the write.
+  var suspendedPin: SnapshotPin?
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
   /// Whether a participant runs as part of a save.
   var isCallingParticipant = false
-  /// The number of nested hooks of objects that run and may not save.
+  /// The number of nested calls of hooks, which must not save.
   @exclusivity(unchecked) var runningHooks = 0
   /// The objects with loaded values that wait for `awakeFromFetch`.
   @exclusivity(unchecked) var loads = LoadedObjects()
@@ -93,7 +97,8 @@ final class ContextStorage: @unchecked Sendable {
   let saveNumber = SaveNumber()
   /// The number of times that the context dropped all objects.
   var resetCount = 0
-  /// The records that a load did not find. The context looks for them again when it processes saves of other writers.
+  /// The records that a load did not find. The next processing of the inbox detaches their objects, or finds the
+  /// records again.
   var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
@@ -123,7 +128,7 @@ final class ContextStorage: @unchecked Sendable {
     noteChange(record)
   }
 
-  /// Records that members of ordered relationships may be changed. Called under the lock.
+  /// Records that members of an ordered relationship may have changed. Called under the lock.
   func noteListChange() { changesLists = true }
 
   /// Runs a block and collects the records that become unsaved in it, for ``takeNewRecords()``.
@@ -134,21 +139,21 @@ final class ContextStorage: @unchecked Sendable {
     return try body()
   }
 
-  /// Takes the unsaved records tracked since the last call.
+  /// Removes and returns the records tracked since the last call.
   func takeNewRecords() -> [PendingRecord] {
     guard let result = newRecords, !result.isEmpty else { return [] }
     newRecords = []
     return result
   }
 
-  /// Whether a block changes records, also when it posts the changes. The next notification still names the changes from
-  /// before the block.
+  /// Runs a block, and returns whether it changed records, even if it has posted the changes already. The next
+  /// notification still lists the changes from before the block.
   func isChanged(by body: () throws -> Void) rethrows -> Bool {
     let known = unpostedChanges
     unpostedChanges = []
     round &+= 1
     let first = round
-    // A record may now be listed twice. The sets of changed objects remove duplicates.
+    // A record may be listed twice. The sets of changed objects remove duplicates.
     defer { unpostedChanges = known + unpostedChanges }
     try body()
     // Each notification of changes begins another round.
@@ -206,7 +211,7 @@ final class ContextStorage: @unchecked Sendable {
     pendingRecordDeletes.append(record)
   }
 
-  /// Turns a delete into the kind of unsaved record that it was before.
+  /// Reverts a delete: the record gets its former kind.
   func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
   /// Returns the identifiers without those of records marked for deletion. Called under the lock.
@@ -217,7 +222,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Adds a number to the count of the record's hierarchy. Called under the lock.
   @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
     let root = record.entity.root
-    // A context changes few hierarchies, and mostly the same one in a row.
+    // A context changes few hierarchies, and mostly one hierarchy in a row.
     for index in kinds.indices where kinds[index].root === root {
       kinds[index].count += change
       return
@@ -236,8 +241,8 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(sequence.count, ordering: .releasing)
   }
 
-  /// Ends a debug build if the table of unsaved records does not have each current record, as far as `indexedCount`
-  /// reaches, under the record's identifier, or has anything else.
+  /// Ends a debug build unless the table has exactly the current records among the first `indexedCount`, each under its
+  /// identifier.
   func checkInvariants() {
     withPending {
       let indexed = sequence.prefix(indexedCount.load(ordering: .relaxed)).filter(\.isCurrent)
@@ -267,8 +272,8 @@ final class ContextStorage: @unchecked Sendable {
 
   func noteChange(_ record: PendingRecord) {
     guard record.round != round else { return }
-    // The change comes from an observer. The sets of the running notifications are made first, so that they show the
-    // earlier state.
+    // If observers are being notified, this change comes from one of them. The sets of the running notifications are
+    // made first, so that they show the earlier state.
     for objects in delivering { objects.makeSets() }
     record.round = round
     unpostedChanges.append(record)
@@ -280,23 +285,23 @@ final class ContextStorage: @unchecked Sendable {
   /// Records that the unsaved state of a record changed without a change by the context's user.
   @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }
 
-  /// Records that the state of any record may be another one.
+  /// Records that the state of every record may have changed.
   func touchEverything() { if isTouchTracked { touched.isEverything = true } }
 
-  /// Takes the touched records. Changes that no notification has named yet stay for the next call.
+  /// Removes and returns the touched records. Changes that no notification has listed yet are left for the next call.
   func takeTouched() -> TouchedRecords {
     guard !touched.isEmpty else { return touched }
     defer { touched = TouchedRecords() }
     return touched
   }
 
-  /// Has a main context end its turn after changes that are made without `perform`.
+  /// Schedules a block that ends the turn of a main-queue context, after the first change made outside of `perform`.
   @inline(never) private func requestTurn() {
     guard confinement.isMain, !confinement.isEntered, !awaitsTurnEnd, unpostedChanges.count == 1 else { return }
     confinement.submit { [weak self] in self?.context?.insideAlone {} }
   }
 
-  /// Takes the records to name in a notification. Changes from now on belong to the next notification.
+  /// Removes and returns the records to list in a notification. Later changes belong to the next notification.
   func takeUnpostedChanges() -> [PendingRecord] {
     guard !unpostedChanges.isEmpty else { return [] }
     defer { unpostedChanges = [] }
@@ -305,7 +310,8 @@ final class ContextStorage: @unchecked Sendable {
     return unpostedChanges.filter { !$0.isSilent }
   }
 
-  /// Notifies observers of changed objects. Copies that observers keep stay as they are.
+  /// Notifies observers of changed objects. An object that an observer retains still describes the time of the
+  /// notification.
   func post(_ objects: consuming ChangedObjects, _ notify: (ChangedObjects) -> Void) {
     delivering.append(objects)
     let index = delivering.count - 1
@@ -372,7 +378,7 @@ final class ContextStorage: @unchecked Sendable {
     pendingRecordDeletes = []
   }
 
-  /// Gives a record another identifier, under which the table has it from now on.
+  /// Gives a record another identifier, and moves its entry in the table.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
     if isTouchTracked { touched.rename(record.id, to: id) }
     withPending {

@@ -1,11 +1,11 @@
-/// The records of one read, the neighbours of each other. A relationship of a record is read for its neighbours too, so
-/// that a walk over many records needs few reads.
+/// The records of one read, which are neighbours of each other. A relationship of a record is read for its neighbours
+/// too, so that a walk over many records needs few reads.
 final class FetchGroup {
   /// The kind of the read. It decides how many neighbours the next read includes.
   enum Origin {
-    /// A fetch. A walk over its records may follow or not.
+    /// A fetch. A walk over its records may follow.
     case fetch
-    /// A read of the members of relationships. A walk over them is under way.
+    /// A read of members of relationships, in the middle of a walk.
     case members
     /// A read of the targets of a to-one relationship of another group's records.
     case targets
@@ -13,7 +13,7 @@ final class FetchGroup {
 
   /// The number of faults of a fetch to load together.
   static let faultWindow = 256
-  /// The number of neighbours in the first window, the factor from window to window, and the greatest number.
+  /// The number of neighbours in the first window, the factor from window to window, and the greatest window.
   private static let (first, step, most) = (64, 16, 16_384)
 
   let number: UInt32
@@ -41,10 +41,10 @@ final class FetchGroup {
     }
   }
 
-  /// The memory of the group, in records: its own overhead is counted as 16.
+  /// The memory of the group, in records. The overhead of a group counts as 16 records.
   fileprivate var weight: Int { ids.count + 16 }
 
-  /// The number of records, and the index of the next one.
+  /// The number of records, which is also the index of the next record.
   var count: Int { ids.count }
 
   /// Adds a record without a row.
@@ -62,7 +62,7 @@ final class FetchGroup {
     return ids[start..<min(start + Self.faultWindow, ids.count)]
   }
 
-  /// The records of the section of the group that an index lies in, with sections of a size.
+  /// The records of the section around an index, if the group is divided into sections of a size.
   func section(at index: Int, size: Int) -> ArraySlice<ManagedObjectID> {
     let start = index / size * size
     return ids[start..<min(start + size, ids.count)]
@@ -88,7 +88,8 @@ final class FetchGroup {
 
   private func next(at index: Int, for relationship: RelationshipDescription, unit: Int) -> Window {
     guard var window = windows[relationship] else {
-      // A walk begins at the first record as a rule. A program that begins at another record needs that record alone.
+      // A walk usually begins at the first record. A program that begins at another record probably needs only that
+      // record.
       return Window(size: origin != .fetch ? Self.first * Self.step : index == 0 ? Self.first : 1, unit: unit)
     }
     if window.unit != unit {
@@ -99,7 +100,7 @@ final class FetchGroup {
     return window
   }
 
-  /// Notes how many members owners have, for the size of the next window.
+  /// Records the number of members of owners, for the size of the next window.
   func note(members: Int, of owners: Int, for relationship: RelationshipDescription) {
     windows[relationship]?.members = max(1, members / max(1, owners))
   }
@@ -108,7 +109,7 @@ final class FetchGroup {
 /// The groups of a context. Beyond a bound, the earliest groups are dropped: relationships of their records are then
 /// read record by record.
 struct FetchGroups {
-  /// The greatest number of records in the groups, without those of the latest group.
+  /// The greatest number of records in all groups but the latest.
   static let limit = 262_144
 
   private var groups: [UInt32: FetchGroup] = [:]
@@ -116,7 +117,7 @@ struct FetchGroups {
   private var total = 0
   private var last: UInt32 = 0
 
-  /// Makes a group. The caller adds its records and then enters it.
+  /// Makes a group. The caller adds the records, and then calls ``enter(_:)``.
   mutating func make(_ origin: FetchGroup.Origin) -> FetchGroup {
     last &+= 1
     // Zero stands for no group.
@@ -124,7 +125,7 @@ struct FetchGroups {
     return FetchGroup(number: last, origin: origin)
   }
 
-  /// Enters a group with all its records. A single record has no neighbours and needs no group.
+  /// Adds a group with all its records. A single record has no neighbours and needs no group.
   mutating func enter(_ group: FetchGroup) {
     guard group.count > 1 else { return }
     groups[group.number] = group
@@ -136,7 +137,7 @@ struct FetchGroups {
 
   private mutating func forgetFirst() {
     var dropped = 0
-    // Half of the records at once: the cost of a drop is spread over many entries.
+    // A drop removes half of the records, so that its cost is spread over many later groups.
     while total > Self.limit / 2, dropped < order.count - 1 {
       if let group = groups.removeValue(forKey: order[dropped]) { total -= group.weight }
       dropped += 1

@@ -1,41 +1,39 @@
-/// The objects and member lists that a context read over relationships, retained until its unit of work ends, so that a
-/// record is read once. Used by the context's owner alone.
+/// The objects and member lists that a context has read over relationships, retained until its unit of work ends, so
+/// that each record is read once. Only the context's owner uses it.
 ///
-/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
-/// turn of the main queue, see ``MainTurn``. A context of a thread begins another unit with each fetch, and so does a
-/// main-queue context on a thread that never returns to the main queue. There no reader holds a state of the stores; a
-/// save by any context of the coordinator therefore empties the memory.
+/// A unit of work is the outermost `perform`. Without `perform`, the unit of a main-queue context is the turn of the
+/// main queue, see ``MainTurn``. A thread's context begins another unit with each fetch, and so does a main-queue
+/// context in code that never returns to the main queue. In such a unit no reader holds one state of the stores, so
+/// that a save by any context of the coordinator drops the objects and lists.
 ///
-/// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
+/// Beyond ``limit`` objects, the objects read first are released. Objects of one read are released together.
 final class KeptReads {
   // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
   // object's target is therefore removed before its last reference is released, under the identifier by which it was
-  // entered.
-  // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
-  // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
-  // other.
+  // entered. Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`. Safety of
+  // `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each other.
 
-  /// The greatest number of retained objects, without those of the last read.
+  /// The greatest number of retained objects, without the objects of the last read.
   static let limit = 32_768
 
   private var young: [ManagedObject] = []
   private var old: [ManagedObject] = []
   /// The number of objects in `young` at which the older objects are released.
   private var bound = limit / 2
-  /// Targets of to-one relationships by identifier: the addresses of objects that `young` or `old` keeps.
+  /// The targets of to-one relationships by identifier: the addresses of objects that `young` or `old` retains.
   @exclusivity(unchecked) private var targets = IDTable()
-  /// The saved members of owners, read together with those of a neighbour and not yet handed to their owners.
+  /// The saved members of owners, read together with a neighbour's members, until the owner's object needs them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
-  /// The numbers of saved members of owners, counted together with those of a neighbour.
+  /// The numbers of saved members of owners, counted together with a neighbour's members.
   private var counts: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
-  /// How often single members of owners were looked for in the store.
+  /// The number of look-ups of single members in the store, by owner.
   private var lookups: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
   /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
-  /// The count at the beginning of the unit.
+  /// The count of saves at the beginning of the unit.
   private(set) var seenSaves = 0
   @exclusivity(unchecked) private var isWatching = false
-  /// The count of the main actor's saves at the beginning of a unit that only they end; `nil` for other units.
+  /// The count of the main actor's saves at the beginning of a unit that only such saves end; `nil` for other units.
   private var seenSavesOfMain: Int?
   private var isCalm: Bool {
     guard let saves else { return true }
@@ -45,7 +43,7 @@ final class KeptReads {
 
   /// The number of the lease under which the lists were read.
   private var listLease = 0
-  /// The number of times that everything was dropped.
+  /// The number of calls of ``removeAll()``.
   private(set) var drops = 0
   /// Whether the end of the unit still has to be scheduled.
   var needsEnd = true
@@ -70,7 +68,7 @@ final class KeptReads {
     isWatching = count != nil
   }
 
-  /// Drops the lists read under another lease than the present one.
+  /// Drops the lists if the lease has changed since they were read.
   @inline(__always) func belong(to lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
@@ -85,7 +83,7 @@ final class KeptReads {
     return try body()
   }
 
-  /// Drops everything if any context has saved since the unit began.
+  /// Drops everything if a save has ended the unit.
   func dropIfOvertaken() { if !isCalm { removeAll() } }
 
   // MARK: Objects
@@ -175,7 +173,7 @@ final class KeptReads {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// The lists still to be handed to their owners.
+  /// The lists that no owner has taken yet.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }
@@ -202,8 +200,10 @@ final class KeptReads {
     counts[relationship, default: [:]][owner] = count
   }
 
-  /// Notes the look-up of a single member. Returns whether the list is still to be left in the store: a program that
-  /// looks for many members is served better by the list.
+  /// Counts a look-up of a single member.
+  ///
+  /// - Returns: Whether the member may be looked up in the store. After many look-ups in one relationship, a read of
+  ///   the whole list is cheaper.
   func mayLookUp(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Bool {
     let count = lookups[relationship]?[owner] ?? 0
     guard count < Self.greatestLookups else { return false }
@@ -215,7 +215,7 @@ final class KeptReads {
   private static let greatestLookups = 8
 }
 
-/// The members of an owner, read together with those of a neighbour.
+/// The members of an owner, read together with a neighbour's members.
 struct KeptList {
   let ids: [ManagedObjectID]
   /// The version of the owner's row when the members were read; `nil` for a fault.

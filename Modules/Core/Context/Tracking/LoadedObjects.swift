@@ -1,9 +1,9 @@
-/// The objects that reads have loaded, until `awakeFromFetch` is called at the end of the outermost read. User code runs
-/// then without a cursor, a lock or a half-made result below it.
+/// The loaded objects that wait for `awakeFromFetch`, which is called at the end of the outermost read. So the user's
+/// code never runs in the middle of a cursor, a lock or an incomplete result.
 struct LoadedObjects {
   /// The number of nested reads.
   var depth = 0
-  /// Whether `awakeFromFetch` runs. The outer call then continues with the objects that the override loads.
+  /// Whether a call of `awakeFromFetch` is running. Objects that it loads then wait until it returns.
   var isAwakening = false
   private(set) var waiting: [ManagedObject] = []
 

@@ -1,4 +1,4 @@
-/// The state of an ordered list that changes are based on.
+/// The state of an ordered list on which changes are based.
 struct ListOrigin {
   /// The version of the owner's row.
   var version: Int64
@@ -11,7 +11,7 @@ struct MemberChanges {
   private var additions = OrderedIDs()
   private(set) var removed: Set<ManagedObjectID> = []
   private var arrangement: OrderedIDs?
-  /// For an ordered relationship of a saved record, the list that the changes are based on. A list is a value of its
+  /// For an ordered relationship of a saved record, the list on which the changes are based. A list is a value of its
   /// owner's row, so that a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
 
@@ -35,14 +35,14 @@ struct MemberChanges {
     return removed.contains(id) ? false : nil
   }
 
-  /// Records the list that the next change is based on. The oldest list is kept.
+  /// Records the list on which the next change is based. The oldest list is kept.
   mutating func begin(at origin: ListOrigin) {
     guard let known = self.origin, !isEmpty else { return self.origin = origin }
     let isOlder = origin.version < known.version
     if isOlder || (origin.version == known.version && known.ids == nil) { self.origin = origin }
   }
 
-  /// Sets the version of the owner's row that the changes are based on.
+  /// Moves the changes onto another version of the owner's row.
   mutating func move(toVersion version: Int64, keepingMembers: Bool) {
     guard let known = origin else { return }
     origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
@@ -68,7 +68,7 @@ struct MemberChanges {
   /// - Parameter base: The members before the changes.
   func applied(to base: [ManagedObjectID]) -> [ManagedObjectID] {
     if let order {
-      // Members that another writer added since the order was set come last; members that it removed are left out.
+      // Members that another writer has added since come last. Members that another writer has removed are left out.
       let known = Set(order)
       let present = Set(base).subtracting(removed).union(added)
       return order.filter(present.contains) + base.filter { !known.contains($0) && !removed.contains($0) }

@@ -24,7 +24,7 @@ extension MemberChanges {
   private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {
     let (old, new) = (Set(former), Set(members))
     for id in former where !new.contains(id) { remove(id) }
-    // The order below gives the members their positions. A removed member of the base that returns is no change.
+    // The order set below gives the members their positions. A removed member of the base that returns is no change.
     for id in members where !old.contains(id) { add(id, comesLast: origin?.ids?.contains(id) != true) }
     order = added.isEmpty && removed.isEmpty && origin?.ids == members ? nil : members
   }

@@ -1,15 +1,15 @@
 import CoherenceRuntime
 import Synchronization
 
-/// The objects of a context by identifier, without retaining them. Each record has at most one object.
+/// The objects of a context by identifier. The registry does not retain them. Each record has at most one object.
 ///
 /// The table holds plain addresses. An object removes itself, under the lock, in its `deinit`, before its memory is
 /// freed. Each lookup takes a reference under the same lock, and the runtime refuses a reference once deinitialisation
 /// has begun.
 ///
-/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not removed
-/// the object yet, under the object's present identifier. No object is in `table` and in `unindexed` at once. Identifiers
-/// change under the lock alone, together with the table.
+/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not
+/// removed the object yet, under the object's present identifier. No object is in `table` and in `unindexed` at once.
+/// Identifiers only change under the lock, together with the table.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.
@@ -17,8 +17,7 @@ final class ObjectRegistry: @unchecked Sendable {
   // Safety of `_unsafeLock` and `_unsafeUnlock`: `locked` has both calls, on one thread.
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
-  /// New objects that are not in the table yet. Most are saved, and get their permanent identifiers, before any lookup
-  /// of them.
+  /// New objects outside of the table. Most of them are saved, and get their permanent identifiers, before any lookup.
   @exclusivity(unchecked) private var unindexed: ArraySlice<UInt> = []
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
@@ -71,7 +70,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Adds an object under its present identifier.
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.recordID) } }
 
-  /// Adds a new object, which no other thread knows.
+  /// Adds a new object, which enters the table at the next lookup.
   func insert(fresh object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
 
   /// A change of an object's identifier.

@@ -6,7 +6,7 @@ struct OrderedIDs {
 
   init() {}
 
-  /// - Precondition: No identifier comes twice.
+  /// - Precondition: Each identifier is in the list once.
   init(_ ids: [ManagedObjectID]) { for id in ids { append(id) } }
 
   var isEmpty: Bool { places.isEmpty }

@@ -1,26 +1,26 @@
-/// Edits of a record that saves of other writers have overtaken: the context has edited a property, and a save that the
-/// context has processed since has changed the same property.
+/// Edits of a record that saves of other writers have overtaken: the context has edited a property, and later merged a
+/// save that changed the same property.
 ///
 /// The context continues to show its edit, on top of the newer row. The next save of the record is a conflict: the save
-/// names the version that the edit is based on, which the store no longer has. The store reports this conflict like
-/// every other conflict, so that the merge policy resolves all conflicts in one place.
+/// names the version on which the edit is based, and the store has a later version. The store reports this conflict
+/// like every other conflict, so that the merge policy resolves all conflicts in one place.
 struct OvertakenEdits {
-  /// The version of the row that the oldest of the edits is based on.
+  /// The version of the row on which the oldest of the edits is based.
   private(set) var version: Int64
-  /// The values that the edits are based on, by slot.
+  /// The values on which the edits are based, by slot.
   private var origins: [Int: AttributeValue] = [:]
 
   init(madeOn version: Int64) { self.version = version }
 
   var isEmpty: Bool { origins.isEmpty }
 
-  /// The value that the overtaken edit of a slot is based on; `nil` for a slot without one.
+  /// The value on which the overtaken edit of a slot is based; `nil` for a slot without an overtaken edit.
   subscript(slot: Int) -> AttributeValue? { origins[slot] }
 
-  /// Notes that the edit of a slot is overtaken.
+  /// Records that the edit of a slot is overtaken.
   mutating func note(_ slot: Int, madeOn origin: AttributeValue) { origins[slot] = origin }
 
-  /// Notes that the edit of a slot, made on the version given, is overtaken.
+  /// Records that the edit of a slot, based on a version, is overtaken.
   mutating func note(_ slot: Int, madeOn origin: AttributeValue, version: Int64) {
     note(slot, madeOn: origin)
     self.version = min(self.version, version)
@@ -29,9 +29,9 @@ struct OvertakenEdits {
   /// Drops the edit of a slot, because the edit or the save that overtook it was reverted.
   mutating func forget(_ slot: Int) { origins[slot] = nil }
 
-  /// The state that the edits are based on: the common ancestor of the conflict.
+  /// The state on which the edits are based: the common ancestor of the conflict.
   ///
-  /// - Parameter base: The newer row that the edits are on top of now.
+  /// - Parameter base: The newer row below the edits.
   func ancestor(of base: Row) -> Row {
     var values = base.values
     for (slot, value) in origins { values[slot] = value }

@@ -1,4 +1,4 @@
-/// A parent context's unsaved edits of a record, for a child that saves into the store past the parent.
+/// A parent context's unsaved edits of a record, for a child whose saves reach the store directly.
 struct ParentEdits {
   /// The row below the edits.
   let base: Row
@@ -13,15 +13,15 @@ struct ParentEdits {
     overtaken = record.overtaken
   }
 
-  /// The value that the edit of a slot was made on; `nil` for a slot that the parent has not edited.
+  /// The value on which the edit of a slot is based; `nil` for a slot that the parent has not edited.
   fileprivate func origin(of slot: Int) -> AttributeValue? {
     slots.contains(slot) ? overtaken?[slot] ?? base[slot] : nil
   }
 }
 
 extension [ParentEdits] {
-  /// The stored value that the edit of a slot was made on; `nil` for a slot that no parent has edited. A nearer parent
-  /// edits on top of a farther one.
+  /// The stored value on which the edits of a slot are based; `nil` for a slot that no parent has edited. The farthest
+  /// parent's edit is based on the stored value; nearer parents edit on top of it.
   func origin(of slot: Int) -> AttributeValue? {
     for edits in reversed() {
       if let origin = edits.origin(of: slot) { return origin }
@@ -36,7 +36,7 @@ struct StoredBase {
   /// The edits of the record that conflict with the row.
   let overtaken: OvertakenEdits?
 
-  /// The version that the store must have for a save of the record.
+  /// The version on which a save of the record is based.
   func version(for record: PendingRecord) -> Int64 {
     min(row.version, record.baseVersion, overtaken?.version ?? .max)
   }

@@ -1,13 +1,14 @@
-/// The difference between the changed slots of an inserted record and the slots that its user assigned.
+/// The difference between the changed slots of an inserted record and the slots that its user assigned. A merge policy
+/// treats assigned values and defaults differently.
 struct InitialState {
-  /// The values that hooks of a new object set as defaults, by slot.
+  /// The default values that hooks of a new object set, by slot.
   var defaults: [Int: AttributeValue] = [:]
   /// The slots that the user of a child context assigned before the child's save.
   var assignedByChild = SlotSet()
 }
 
 extension PendingRecord {
-  /// The slots of an inserted record whose values were assigned, and are no defaults of the model or of a hook.
+  /// The slots of an inserted record with assigned values, without defaults of the model or of a hook.
   var assignedSlots: SlotSet {
     guard let initialState else { return changed }
     var slots = changed.union(initialState.assignedByChild)
@@ -15,8 +16,8 @@ extension PendingRecord {
     return slots
   }
 
-  /// Records the values set since an earlier moment as defaults. References stay assignments, because another record
-  /// changes with them.
+  /// Records the values set since an earlier moment as defaults. References stay assignments, because they also change
+  /// another record.
   ///
   /// - Parameter former: The changed slots at the earlier moment.
   func noteDefaults(since former: SlotSet = SlotSet()) {

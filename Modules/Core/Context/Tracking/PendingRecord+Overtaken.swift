@@ -1,17 +1,20 @@
-// The refresh of an edited record from saves of other writers, and the account of the edits that conflict with these saves.
+// The refresh of an edited record from saves of other writers, and the record of the edits that conflict with these
+// saves.
 
 extension PendingRecord {
-  /// Refreshes the record from a row that another writer saved. The edits stay on top of the row. Edits of properties that
-  /// the row changes are overtaken, unless the row has the edited value already.
+  /// Refreshes the record from a row that another writer saved. The edits stay on top of the row. Edits of properties
+  /// that the row changes are overtaken, unless the row has the edited value already.
   ///
   /// Called under the context's lock.
   ///
   /// - Parameters:
-  ///   - inherited: The slots whose values in the base are edits of a parent, and not values of the store.
-  ///   - combined: The slots whose edits stay edits though the row has the edited value: a merge rule combines them.
+  ///   - inherited: The slots whose values in the base are unsaved edits of a parent.
+  ///   - combined: The slots whose edits stay edits even if the row has the edited value, because a merge rule combines
+  ///     both.
   func refresh(from row: Row, keeping inherited: SlotSet, combining combined: SlotSet) {
     guard let base, base.version < row.version else { return }
-    // A delete is based on the whole record and keeps its base, so that every change of the record conflicts with it.
+    // A delete is based on the whole record. It keeps its base, so that every change of the record conflicts with the
+    // delete.
     guard kind != .deleted else {
       if hasContent(of: row) { self.base = row }
       return
@@ -32,12 +35,12 @@ extension PendingRecord {
     restartLists()
   }
 
-  /// Records the overtaken edits of a child context, before the edits themselves are merged. A child that read an older
-  /// state than this context has now does not know the saves in between.
+  /// Records the overtaken edits of a child context, before the edits themselves are applied. A child based on an older
+  /// state does not know the saves since then.
   ///
-  /// A child's edit replaces an edit of this context without a conflict, because that edit was never saved.
+  /// A child's edit replaces an unsaved edit of this context without a conflict.
   ///
-  /// - Parameter current: Gives a value the identifiers that records have now.
+  /// - Parameter current: Replaces the former identifier in a value by the present identifier.
   func noteOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
     guard let base, let childBase = child.base else { return }
     let version = child.overtaken?.version ?? childBase.version
@@ -50,9 +53,9 @@ extension PendingRecord {
     self.overtaken = overtaken.isEmpty ? nil : overtaken
   }
 
-  /// The edits that are overtaken when a save goes through the parents to the store.
+  /// The overtaken edits of a save that reaches the store directly, in a context with parents.
   ///
-  /// The record was read with the parents' edits, which hide the store's present values.
+  /// The record was read with the parents' edits on top, which hide the store's present values.
   ///
   /// - Parameters:
   ///   - stored: The row below the parents' edits.
@@ -78,12 +81,14 @@ extension PendingRecord {
   /// The slots that the record changes: all of them for a delete.
   private var editedSlots: SlotSet { kind == .deleted ? SlotSet(0..<draft.count) : changed }
 
-  /// Whether a slot is a position in an owner's list. The list is a value of the owner, whose version reveals conflicts.
+  /// Whether a slot is a position in an owner's list. The list is a value of the owner, whose version detects
+  /// conflicts.
   private func isPosition(_ slot: Int) -> Bool {
     if case .position = entity.slots[slot] { true } else { false }
   }
 
-  /// Whether a row proves that the record has the same values as at the base. Ordered lists are values that no row has.
+  /// Whether a row proves that the record has the same values as the base. `false` for a record with ordered lists,
+  /// whose values are not in the row.
   private func hasContent(of row: Row) -> Bool {
     !entity.relationships.contains { $0.isToMany && $0.isOrdered } && base?.values == row.values
   }

@@ -1,48 +1,46 @@
 /// The unsaved changes of one record in one context.
 ///
-/// Changed by the context's owner under the context's `pendingLock`; read by the owner without it and by child contexts
-/// with it.
+/// The context's owner changes it under the context's `pendingLock`. The owner reads it without the lock, child
+/// contexts with the lock.
 final class PendingRecord {
   enum Kind { case inserted, updated, deleted }
 
-  // The fields that bulk work touches for every record come first, to share cache lines, and do without the runtime's
-  // check of overlapping access.
-  // Safety of `@exclusivity(unchecked)`: one thread at a time is inside of the context, and its accesses follow each other.
-  // Safety of `unowned(unsafe)`: entities live as long as the process.
+  // The fields that bulk work uses for every record come first, to share cache lines, and have no runtime check of
+  // overlapping access. Safety of `@exclusivity(unchecked)`: one thread at a time is inside of the context, and its
+  // accesses follow each other. Safety of `unowned(unsafe)`: entities live as long as the process.
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
   /// Whether the record is unsaved.
   @exclusivity(unchecked) var isCurrent = false
-  /// The number of the last notification that names the record.
+  /// The number of the last notification that lists the record.
   @exclusivity(unchecked) var round: UInt32 = 0
   /// Whether notifications leave the record out.
   @exclusivity(unchecked) var isSilent = false
   /// Whether the context's ``UnsavedIndex`` has the record by its present values.
   @exclusivity(unchecked) var isIndexed = false
-  /// The values as the context sees them. A save makes this buffer the row that it writes.
+  /// The values as the context sees them. A save writes this buffer as the row.
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object. Retained, because a context retains changed objects. `nil` for a record that a cascade deletes without
-  /// an object, until a reader asks for the object.
+  /// an object, until the object is needed.
   @exclusivity(unchecked) var object: ManagedObject?
   /// The permanent identifier reserved for a new record. A failed save keeps the reservation.
   @exclusivity(unchecked) var reservedID: ManagedObjectID?
   /// The members added to and removed from to-many relationships.
   @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
-  /// The state that the changes started from; `nil` for a record without a state in any store or parent.
+  /// The state on which the changes are based; `nil` for a record without a state in any store or parent.
   @exclusivity(unchecked) var base: Row?
-  /// The slots whose values differ from the base's.
+  /// The slots whose values differ from the base, and equal slots whose edits a merge rule combines.
   @exclusivity(unchecked) var changed = SlotSet()
   /// The edits that saves of other writers have overtaken. The next save reports them as a conflict.
   @exclusivity(unchecked) var overtaken: OvertakenEdits?
-  /// Whether a refresh has moved the edits on top of the state below the context, so that no edit of a parent hides a
-  /// conflict.
+  /// Whether a refresh has rebased the edits onto the present state, so that no parent's edit hides a conflict.
   @exclusivity(unchecked) var isAccepted = false
   /// For a record without a context: the related objects, which are inserted together with this record's object.
   var uninsertedGraph: UninsertedGraph?
-  /// The store that the user chose for a new record.
+  /// The store that the user assigned to a new record.
   var assignedStore: StoreIdentifier?
-  /// The values of a new record that are defaults, and the assignments that are not in ``changed``; `nil` for neither.
+  /// The default values of a new record, and assignments outside of ``changed``; `nil` for neither.
   var initialState: InitialState?
 
   /// Makes the record of a new object.
@@ -53,7 +51,7 @@ final class PendingRecord {
     self.draft = draft
   }
 
-  /// Makes a record without changes yet, based on a saved row.
+  /// Makes a record without changes, based on a saved row.
   init(changing base: Row) {
     id = base.id
     entity = base.entity
@@ -77,7 +75,7 @@ final class PendingRecord {
   /// Whether the record has no changes to save.
   var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
-  /// Whether the record changes in nothing but its positions in ordered lists of others.
+  /// Whether only the record's positions in ordered lists of other records change.
   var changesPositionsOnly: Bool {
     kind == .updated && !changed.isEmpty && !hasMembers
       && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
@@ -91,8 +89,8 @@ final class PendingRecord {
   /// Whether a save writes the draft.
   var isWritten: Bool { kind == .inserted || (kind == .updated && (!changed.isEmpty || changesLists)) }
 
-  /// The version that the store must have: the base's, or an older version that an overtaken edit or a change of a list
-  /// is based on. The store does not have that version any more, so that it reports the conflict.
+  /// The version on which a save of the record is based: the base's version, or an older version on which an overtaken
+  /// edit or a change of a list is based. The store has a later version in the second case, and reports the conflict.
   var baseVersion: Int64 {
     let version = min(base?.version ?? 0, overtaken?.version ?? .max)
     guard changesLists else { return version }
@@ -142,7 +140,7 @@ final class PendingRecord {
     if isIndexed { leaveIndex() }
   }
 
-  /// Drops the overtaken edit of a slot whose edit was reverted.
+  /// Drops the overtaken edit of a slot after a revert of the edit.
   @inline(never) private func forgetOvertaken(at slot: Int) {
     overtaken?.forget(slot)
     if overtaken?.isEmpty == true { overtaken = nil }
@@ -183,7 +181,7 @@ final class PendingRecord {
 
   /// Replaces the base with a newer row and keeps the context's own edits.
   ///
-  /// - Parameter combined: The slots whose edits stay edits though the row has the edited value.
+  /// - Parameter combined: The slots whose edits stay edits even if the row has the edited value.
   func rebase(onto row: Row, combining combined: SlotSet = SlotSet()) {
     for slot in 0..<draft.count where !changed.contains(slot) && !isPositionOfOwnReference(slot) {
       draft.set(row[slot], at: slot)

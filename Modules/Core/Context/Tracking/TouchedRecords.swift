@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The records whose unsaved state changed in a context, for the live results that depend on it.
+/// The records whose unsaved state changed in a context, for the context's live results.
 struct TouchedRecords: Sendable {
   private(set) var ids: Set<ManagedObjectID> = []
-  /// Permanent identifiers of unsaved records by the temporary ones that they had.
+  /// The permanent identifiers of unsaved records by their former temporary identifiers.
   private(set) var renamed: [ManagedObjectID: ManagedObjectID] = [:]
-  /// Whether the context asks for the present state of all records.
+  /// Whether the state of every record may have changed.
   var isEverything = false
 
   var isEmpty: Bool { ids.isEmpty && renamed.isEmpty && !isEverything }
@@ -20,27 +20,30 @@ struct TouchedRecords: Sendable {
   }
 }
 
-/// Receives the touched records of a context and its parents, on the thread of the touching context.
+/// Receives the touched records of a context and its parents, on the thread of the context that changed.
 protocol TouchedRecordsReceiver: AnyObject, Sendable {
   func receive(_ touched: TouchedRecords)
 }
 
-/// Works in a context at the beginning and at the end of each of its outermost blocks.
+/// Keeps the live results of a context up to date, at the beginning and at the end of each of its turns.
 protocol TurnObserver: AnyObject {
   /// Called after the context has processed its inbox.
   func turnBegan(in context: ManagedObjectContext)
-  /// Called after an operation in the middle of a turn of the main queue: changes of others wait for the turn's end.
+  /// Called after an operation in the middle of a turn of the main queue. Changes of other contexts wait for the turn's
+  /// end.
   func turnContinues(in context: ManagedObjectContext)
   /// Called after the context has notified observers of its changed objects.
   func turnEnds(in context: ManagedObjectContext)
-  /// Called last, and after each load on access to an object of a context that is used directly. Changes that wait then
-  /// need a further turn.
+  /// Called last, and after each load on access to an object outside of a block. Changes that still wait need a further
+  /// turn.
   func turnEnded(in context: ManagedObjectContext)
+  /// Called after a pinned snapshot of the context began, moved, expired or ended.
+  func snapshotChanged(in context: ManagedObjectContext)
 }
 
 extension ManagedObjectContext {
-  /// Adds a receiver of the touched records of this context. Does not retain it. May be called on any thread; records
-  /// changed in the running block are received at its end.
+  /// Adds a receiver of the touched records of this context, without retaining it. May be called on any thread. The
+  /// receiver gets records changed in the running block at the block's end.
   final func addTouchReceiver(_ receiver: any TouchedRecordsReceiver) {
     settings.withLock { settings in
       settings.touchReceivers.removeAll { $0.receiver == nil || $0.receiver === receiver }
@@ -49,7 +52,7 @@ extension ManagedObjectContext {
     storage.tracksTouched.store(true, ordering: .releasing)
   }
 
-  /// Passes the touched records on.
+  /// Sends the touched records to all receivers.
   final func sendTouched() {
     let touched = storage.takeTouched()
     guard !touched.isEmpty else { return }

@@ -1,5 +1,6 @@
-/// Unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the index, a loop
-/// that fetches a record by its key and inserts a missing one would visit all inserted records at each step.
+/// An index of unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the
+/// index, a loop that fetches a record by its key and inserts missing records would visit all inserted records at each
+/// step.
 ///
 /// An entry may be out of date: the caller evaluates the predicate for each record of a look-up.
 struct UnsavedIndex {
@@ -13,7 +14,7 @@ struct UnsavedIndex {
     var count = 0
 
     mutating func enter(_ record: PendingRecord, at slot: Int) {
-      // Slots of subentities follow those of the root: a record of another subentity may have fewer.
+      // The slots of subentities follow the slots of the root: a record of another subentity may have fewer slots.
       guard slot < record.entity.slotCount else { return }
       records[record[slot], default: []].append(record)
       count += 1
@@ -21,25 +22,27 @@ struct UnsavedIndex {
   }
 
   private var entries: [Key: Entries] = [:]
-  /// Records whose values are still to be entered.
+  /// The records whose present values are not indexed yet.
   private var changed: [PendingRecord] = []
 
   /// The number of unsaved records above which an index is made.
   static let threshold = 64
 
-  /// Whether the list of changed records has outgrown the context, because no fetch by a value entered them.
+  /// Whether the list of changed records is much longer than the context's unsaved records, because no fetch has used
+  /// the index for long.
   func isOvergrown(_ recordCount: Int) -> Bool { changed.count > 2 * recordCount + 1_024 }
 
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
-  /// Returns the candidates of a hierarchy for one of some values in a slot, each once.
+  /// Returns the records of a hierarchy with one of some values in a slot, each record once. Some records may have
+  /// another value by now.
   ///
   /// - Parameter all: The unsaved records of the context.
   mutating func records(
     of root: EntityDescription, at slot: Int, among values: [AttributeValue], from all: [PendingRecord]
   ) -> [PendingRecord] {
     enterChanged()
-    // A part in which most entries are out of date is made anew by the next look-up.
+    // If most entries of an index are out of date, it is dropped, and the next look-up makes it anew.
     for key in Array(entries.keys) where entries[key]!.count > 2 * all.count + 1_024 { entries[key] = nil }
     let key = Key(root: ObjectIdentifier(root), slot: slot)
     if entries[key] == nil { make(key, from: all) }

@@ -1,4 +1,4 @@
-// The recording of an object's changes. Called while the context records changes, before each change.
+// The recording of an object's changes for undo. Called before each change, while the context records changes.
 
 extension ManagedObject {
   /// Records the write of a slot.
@@ -8,7 +8,7 @@ extension ManagedObject {
 
   /// Records a change of the members of a relationship.
   ///
-  /// - Throws: What reading an ordered list throws.
+  /// - Throws: Errors of reading an ordered list.
   @inline(never) final func recordUndo(of edit: MemberEdit, _ relationship: RelationshipDescription) throws {
     guard let history = storage?.undo else { return }
     if relationship.isOrdered { return try recordList(of: relationship, by: history) }
@@ -30,7 +30,7 @@ extension ManagedObject {
   ///
   /// - Parameters:
   ///   - child: The child's record.
-  ///   - current: The present identifier of a child's one.
+  ///   - current: Returns the present identifier for a former identifier of the child.
   final func recordUndo(
     of child: PendingRecord, in record: PendingRecord, current: (ManagedObjectID) -> ManagedObjectID
   ) throws {

@@ -1,6 +1,7 @@
 extension ManagedObjectContext {
-  /// The history of undoable changes; `nil`, as in a new context, records none. Setting another history, or `nil`,
-  /// removes the recorded changes. To be used inside the context.
+  /// The history of undoable changes; `nil`, as in a new context, to record no changes. Setting another history, or
+  /// `nil`, removes the recorded changes. A history with another context leaves that context, and loses the changes of
+  /// that context. To be used inside the context.
   public final var undoHistory: UndoHistory? {
     get {
       storage.confinement.check("The \(label)")
@@ -35,7 +36,7 @@ extension ManagedObjectContext {
   /// Runs a save, which ends the present undo group. Changes during the save are not recorded.
   final func savingWithoutUndo<T>(_ body: () throws -> T) rethrows -> T {
     guard let history = storage.undo else { return try body() }
-    // The save applies the rules too, without a record of their changes.
+    // The delete rules are applied before the save, which would apply them without recording their changes.
     if storage.recordsUndo { try? applyPendingDeleteRules() }
     history.endTurn()
     return try history.withoutRecording(body)
@@ -57,7 +58,8 @@ extension ManagedObjectContext {
       case .removed(let object, let relationship, let id):
         guard isPresent(object) else { return }
         let id = history.present(id, in: self)
-        // No rule removes a deleted member from a relationship without an inverse.
+        // Delete rules do not remove a deleted member from a relationship without an inverse, so that the member may
+        // still be there.
         if relationship.inverse == nil, try object.changedMemberIDs(of: relationship).contains(id) { return }
         try object.changeMembers(of: relationship, .add(id))
       case .list(let object, let relationship, let before):
@@ -81,7 +83,7 @@ extension ManagedObjectContext {
     object.storage === storage && !object.flags.contains(.detached) && object.pending?.kind != .deleted
   }
 
-  /// A recorded value with the present identifier of its record.
+  /// Returns a recorded value with the present identifier in a reference.
   final func present(_ value: AttributeValue, by history: UndoHistory) -> AttributeValue {
     guard case .reference(let id) = value else { return value }
     return .reference(history.present(id, in: self))

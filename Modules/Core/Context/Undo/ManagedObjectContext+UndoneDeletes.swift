@@ -1,10 +1,10 @@
-// The objects whose deletes an undo takes back.
+// The undo of deletes.
 
 extension ManagedObjectContext {
-  /// Takes deletes back: an unsaved one by unmarking the record, a saved one by inserting the object again.
+  /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
     let gone = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
-    // Records refer to one another: all identifiers first, then the records, then their members.
+    // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
     for deleted in gone { renewIdentifier(of: deleted, by: history) }
     for deleted in deletes {
       if storage.recordsUndo { history.record(.inserted(deleted.object)) }
@@ -24,7 +24,8 @@ extension ManagedObjectContext {
     storage.noteChange(deleted.record)
   }
 
-  /// The identifier of a deleted record is not used again. A record that was never saved keeps its own.
+  /// Gives a deleted object a new temporary identifier, because the identifier of a deleted record is never used again.
+  /// A never saved object keeps its identifier.
   private final func renewIdentifier(of deleted: DeletedObject, by history: UndoHistory) {
     guard deleted.record.base != nil else { return }
     let object = deleted.object
@@ -45,7 +46,7 @@ extension ManagedObjectContext {
     storage.track(record)
   }
 
-  /// The unsaved record that inserts a deleted object again. The former record is not tracked a second time.
+  /// Makes the unsaved record that inserts a deleted object again. The former record must not be tracked a second time.
   private final func renewedRecord(of deleted: DeletedObject, by history: UndoHistory) -> PendingRecord {
     let (object, former) = (deleted.object, deleted.record)
     let record = PendingRecord(
@@ -68,7 +69,7 @@ extension ManagedObjectContext {
       var changes = MemberChanges()
       for id in ids {
         let id = history.present(id, in: self)
-        // The record of a member may be gone.
+        // Another writer may have deleted the member.
         guard let member = try? fault(for: id, of: id.entity), (try? member.loadRow()) != nil, isPresent(member) else {
           continue
         }

@@ -1,10 +1,10 @@
-// The recording of references that no delete rule clears, because their relationships have no inverse. The store clears
-// them with the save of the delete.
+// The recording of references without an inverse to deleted records. No delete rule clears such references; the store
+// clears them with the save of the delete.
 
 extension ManagedObjectContext {
   /// Records the references to deleted records in relationships without an inverse.
   ///
-  /// Costs a fetch for each such relationship of the model that can refer to the records.
+  /// Costs a fetch for each relationship without an inverse whose destination is the records' hierarchy.
   final func recordUndo(ofReferencesTo ids: [ManagedObjectID]) throws {
     for entity in try model().entities {
       for relationship in entity.relationships where relationship.inverse == nil && relationship.entity === entity {
@@ -29,7 +29,8 @@ extension ManagedObjectContext {
     return saved + unsavedOwners(of: Set(ids), through: relationship).filter { !saved.contains($0) }
   }
 
-  /// The unsaved objects that refer to records. A fetch shows them without deleted members.
+  /// The unsaved objects that refer to the records. The fetch does not find them, because it sees them without deleted
+  /// members.
   private final func unsavedOwners(
     of ids: Set<ManagedObjectID>, through relationship: RelationshipDescription
   ) -> [ManagedObject] {

@@ -18,11 +18,11 @@ struct UndoGroup {
   var isEmpty: Bool { steps.isEmpty }
   var deletes: [DeletedObject] { steps.compactMap { if case .deleted(let deleted) = $0 { deleted } else { nil } } }
 
-  /// Adds a change that is about to be made.
+  /// Adds a change, before the change is made.
   mutating func append(_ step: UndoStep) {
     switch step {
     case .value(let object, let slot, _): if steps.last?.isValue(of: object, at: slot) == true { return }
-    // The first list of a group has the state to restore.
+    // Only the first recorded list of a group is the state to restore.
     case .list(let object, let relationship, _): if !lists.insert(ListKey(object, relationship)).inserted { return }
     case .deleted(let deleted): deletesByObject[ObjectIdentifier(deleted.object)] = deleted
     case .added, .removed, .inserted: break
@@ -30,7 +30,7 @@ struct UndoGroup {
     steps.append(step)
   }
 
-  /// Removes steps that cannot be reverted any more.
+  /// Removes obsolete steps.
   mutating func removeSteps(where isObsolete: (UndoStep) -> Bool) { steps.removeAll(where: isObsolete) }
 
   func hasList(of relationship: RelationshipDescription, _ object: ManagedObject) -> Bool {

@@ -1,4 +1,4 @@
-/// The changes of a context that can be undone and redone.
+/// The undoable and redoable changes of a context.
 ///
 /// ```swift
 /// let history = UndoHistory()
@@ -8,56 +8,57 @@
 /// ```
 /// The changes of one group are undone together. A group ends with the outermost `perform` of the context, and in a
 /// main-queue context with the turn of the main queue. It ends earlier at a save, and at ``undo()`` and ``redo()``.
-/// ``beginGroup(named:)`` and ``endGroup()`` join several blocks in one group. A context that belongs to a thread has
-/// neither blocks nor turns of its own: its groups end at saves, at undos, and at ``endGroup()``.
+/// ``beginGroup(named:)`` and ``endGroup()`` join several blocks in one group. In a context that belongs to a thread,
+/// groups only end at saves, at undos, and at ``endGroup()``.
 ///
-/// Recorded are the changes of values, relationships, inserts and deletes by the user of the context, with the changes
-/// that delete rules and inverse relationships add, and the saves of child contexts. Not recorded are changes by other
-/// writers, by batch requests, and by hooks and participants during a save.
+/// The history records the user's changes of values and relationships, inserts and deletes, the changes that delete
+/// rules and inverse relationships add, and the saves of child contexts. It does not record changes by other writers,
+/// by batch requests, and by hooks and participants during a save.
 ///
-/// An undo is an ordinary change of the context: it is not saved before the next save, observers are notified, and
-/// ``redo()`` reverts it. It survives saves: the undo of a saved change is a new edit of the saved record, and the undo
-/// of a saved delete inserts the same object as a new record, with another identifier. Records that other writers
-/// deleted since are left out. A rollback and a reset of the context remove all groups. A save in which an inserted record
-/// becomes a stored one, see ``MergePolicy``, removes the insert and its values from the history: an undo leaves the stored
-/// record, and takes back the changes of other records that lead to it.
+/// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. The history
+/// survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved delete inserts
+/// the same object as a new record, with another identifier. An undo skips records that other writers have deleted. A
+/// rollback and a reset of the context remove all groups. A save in which an inserted record becomes a stored record,
+/// see ``MergePolicy``, removes the insert and its values from the history. A later undo leaves the stored record, and
+/// reverts the changes of other records that lead to it.
 ///
-/// The history retains the objects of its groups. A change costs some tens of nanoseconds more while it is recorded; the
-/// first change of an ordered relationship in a group reads and copies the list. An undo costs what the changes cost.
+/// The history retains the objects of its groups. Recording costs some tens of nanoseconds for each change; the first
+/// change of an ordered relationship in a group reads and copies the list. An undo costs as much as the changes.
 ///
-/// To be used where its context may be used.
+/// To be used inside its context. Any other use ends the process with a sentence.
 public final class UndoHistory {
   /// The greatest number of groups to undo; `nil` for no limit. Beyond the limit the earliest group is removed.
   public var groupLimit: Int? { didSet { trim() } }
 
-  /// The context of the history. A context has its history until another one is set.
+  /// The context of the history; `nil` before the history is set, and after another history replaced it.
   weak var context: ManagedObjectContext?
 
   private var undoGroups: [UndoGroup] = []
   private var redoGroups: [UndoGroup] = []
   private var current = UndoGroup()
-  /// The number of open groups that ``beginGroup(named:)`` began.
+  /// The number of nested groups begun by ``beginGroup(named:)``.
   private var depth = 0
   /// The number of running blocks whose changes are not recorded.
   private var pauses = 0
   private var isReverting = false
-  /// Whether the end of the main queue's turn is awaited.
+  /// Whether the block that ends the group with the main queue's turn is scheduled.
   private var awaitsTurn = false
   /// The objects that an undo inserted again, by the identifiers of their deleted records.
   private var reinserted: [ManagedObjectID: ManagedObject] = [:]
 
-  /// Makes a history without changes; set it as the ``ManagedObjectContext/undoHistory`` of a context.
+  /// Makes a history without changes; set it as the ``ManagedObjectContext/undoHistory`` of a context. A history
+  /// belongs to one context at a time.
   public init(groupLimit: Int? = nil) { self.groupLimit = groupLimit }
 
   // MARK: Undo and redo
 
-  /// Whether there is a change to undo.
+  /// Whether the history has a change to undo, in a closed group or in the present one. To be used inside the context.
   public var canUndo: Bool {
     check()
     return !undoGroups.isEmpty || !current.isEmpty
   }
 
-  /// Whether there is an undone change to redo. A new change removes all of them.
+  /// Whether the history has an undone change to redo. A new change removes all undone changes.
   public var canRedo: Bool {
     check()
     return !redoGroups.isEmpty
@@ -69,19 +70,19 @@ public final class UndoHistory {
     return current.isEmpty ? undoGroups.last?.name : current.name
   }
 
-  /// The name of the group that ``redo()`` makes again; `nil` without a group or a name.
+  /// The name of the group that ``redo()`` restores; `nil` without a group or a name.
   public var redoName: String? {
     check()
     return redoGroups.last?.name
   }
 
-  /// Reverts the last group of changes, and does nothing without one. Reads records whose values are not loaded.
+  /// Reverts the last group of changes. Does nothing without a group. Reads the records of unloaded objects.
   ///
   /// - Throws: ``ErrorCode/illegalState`` in an open group and without a context; errors of the store. The context and
   ///   the history are as before then.
   public func undo() throws { try revert(\.undoGroups, addingTo: \.redoGroups) }
 
-  /// Makes the changes of the last undo again, and does nothing without one.
+  /// Restores the changes of the last undo. Does nothing without an undo.
   ///
   /// - Throws: As ``undo()``.
   public func redo() throws { try revert(\.redoGroups, addingTo: \.undoGroups) }
@@ -119,13 +120,13 @@ public final class UndoHistory {
   }
 
   private func revert(_ group: UndoGroup, in context: ManagedObjectContext) throws {
-    // Deleted objects first: other steps may refer to them.
+    // Deleted objects are restored first, because other steps may refer to them.
     try context.restore(group.deletes.reversed(), by: self)
     for step in group.steps.reversed() { try context.revert(step, by: self) }
     try context.applyPendingDeleteRules()
   }
 
-  /// Takes back the first steps of a revert that failed.
+  /// Reverts the completed steps of an undo or redo that failed.
   private func takeBack(in context: ManagedObjectContext) {
     let partial = current
     withoutRecording { try? revert(partial, in: context) }
@@ -134,10 +135,10 @@ public final class UndoHistory {
 
   // MARK: Groups
 
-  /// Begins a group that ends with ``endGroup()``. Groups nest: the outermost one counts.
+  /// Begins a group that ends with ``endGroup()``. Groups nest: only the end of the outermost group counts.
   ///
-  /// - Parameter name: The name of the group for menus, such as "Add Track". The name of an inner group counts when the
-  ///   outer one has none.
+  /// - Parameter name: The name of the group for menus, such as "Add Track". The name of an inner group counts if the
+  ///   outer group has none.
   public func beginGroup(named name: String? = nil) {
     check()
     if depth == 0 { endTurn() }
@@ -145,7 +146,7 @@ public final class UndoHistory {
     if current.name == nil { current.name = name }
   }
 
-  /// Ends a group. The changes in it can be undone from then on. Does nothing without an open group.
+  /// Ends a group, whose changes ``undo()`` reverts together. Does nothing without an open group.
   public func endGroup() {
     check()
     guard depth > 0 else { return }
@@ -165,8 +166,8 @@ public final class UndoHistory {
     clear()
   }
 
-  /// Runs a block whose changes are not recorded. Do not change records of recorded changes in it: an undo restores the
-  /// state before its own group.
+  /// Runs a block whose changes are not recorded. The block should not change records of recorded changes: an undo
+  /// restores the state from before its own group.
   public func withoutRecording<T>(_ body: () throws -> T) rethrows -> T {
     pauses += 1
     updateRecording()
@@ -179,12 +180,13 @@ public final class UndoHistory {
 
   private func check() { context.map { $0.storage.confinement.check("The undo history of the \($0.label)") } }
 
-  /// Ends the group of a turn or a block, once the delete rules of its deletes are applied.
+  /// Applies the delete rules, and ends the group of a turn or a block.
   func endTurn() {
     awaitsTurn = false
     guard depth == 0, !isReverting, pauses == 0, let context else { return }
     guard !current.isEmpty else { return current.name = nil }
-    // Without the rules' changes the group would be incomplete: it stays open until the store can be read.
+    // Without the changes of the delete rules the group would be incomplete. It stays open while the store cannot be
+    // read.
     guard (try? context.applyPendingDeleteRules()) != nil else { return }
     closeGroup()
   }
@@ -202,7 +204,7 @@ public final class UndoHistory {
     if undoGroups.isEmpty, redoGroups.isEmpty { reinserted = [:] }
   }
 
-  /// Removes steps from all groups, and groups without a step left.
+  /// Removes steps from all groups, and removes empty groups.
   func removeSteps(where isObsolete: (UndoStep) -> Bool) {
     func remaining(_ groups: [UndoGroup]) -> [UndoGroup] {
       groups.compactMap { group in
@@ -227,24 +229,24 @@ public final class UndoHistory {
 
   // MARK: Recording
 
-  /// Tells the context's objects whether changes are recorded.
+  /// Sets whether the context's objects record changes.
   func updateRecording() {
     guard let storage = context?.storage, storage.undo === self else { return }
     storage.recordsUndo = pauses == 0
   }
 
-  /// Records a change that is about to be made. Called while ``ContextStorage/recordsUndo`` is set.
+  /// Records a change, before the change is made. Called while ``ContextStorage/recordsUndo`` is set.
   func record(_ step: UndoStep) {
     if !isReverting {
       if !redoGroups.isEmpty { redoGroups = [] }
       if current.isEmpty { awaitTurn() }
     }
-    // The store's identifier of a new record stays known under the temporary one.
+    // After a save, the context must still find the new record by its temporary identifier.
     for id in step.temporaryIDs { context?.storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed) }
     current.append(step)
   }
 
-  /// Records the members that a deleted object had.
+  /// Records the members of a deleted object at the time of the delete.
   func record(_ members: [ManagedObjectID], of relationship: RelationshipDescription, _ object: ManagedObject) {
     current.delete(of: object)?.members[relationship] = members
   }
@@ -253,7 +255,7 @@ public final class UndoHistory {
     current.hasList(of: relationship, object)
   }
 
-  /// Has the group end with the present turn of the main queue.
+  /// Schedules the end of the group at the end of the main queue's turn.
   private func awaitTurn() {
     guard let context, context.storage.confinement.isMain, !awaitsTurn else { return }
     awaitsTurn = true
@@ -262,10 +264,10 @@ public final class UndoHistory {
 
   // MARK: Identifiers
 
-  /// Notes that a deleted record is inserted again as another record.
+  /// Records that a deleted object is inserted again as another record.
   func note(_ object: ManagedObject, reinserting id: ManagedObjectID) { reinserted[id] = object }
 
-  /// The present identifier of a recorded one.
+  /// Returns the present identifier for a recorded identifier.
   func present(_ id: ManagedObjectID, in context: ManagedObjectContext) -> ManagedObjectID {
     let id = context.current(id)
     return reinserted[id]?.recordID ?? id

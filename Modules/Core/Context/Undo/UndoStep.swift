@@ -1,17 +1,18 @@
-/// A change as the undo history records it: the changed part of a context, with its state before the change.
+/// One recorded change: the changed part of an object, with its state before the change.
 enum UndoStep {
   /// A value in a slot.
   case value(ManagedObject, slot: Int, before: AttributeValue)
-  /// A member that an unordered relationship got.
+  /// A member added to an unordered relationship.
   case added(ManagedObject, RelationshipDescription, ManagedObjectID)
-  /// A member that an unordered relationship lost.
+  /// A member removed from an unordered relationship.
   case removed(ManagedObject, RelationshipDescription, ManagedObjectID)
   /// The members of an ordered relationship.
   case list(ManagedObject, RelationshipDescription, before: [ManagedObjectID])
   case inserted(ManagedObject)
   case deleted(DeletedObject)
 
-  /// Whether the step is the write of the same slot of an object. The earlier of two such steps has the state to restore.
+  /// Whether the step is the write of the same slot of an object. The earlier of two such steps has the state to
+  /// restore.
   func isValue(of object: ManagedObject, at slot: Int) -> Bool {
     if case .value(let known, let knownSlot, _) = self { known === object && knownSlot == slot } else { false }
   }
@@ -29,7 +30,7 @@ enum UndoStep {
   }
 }
 
-/// A deleted object, with the state that inserts it again.
+/// A deleted object, with the state for inserting it again.
 final class DeletedObject {
   let object: ManagedObject
   /// The unsaved record that marks the delete. Its draft keeps the last values.

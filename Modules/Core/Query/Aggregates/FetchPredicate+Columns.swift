@@ -59,5 +59,5 @@ extension FetchExpression {
 
 extension PropertyPath {
   /// The path to the number of members at the end of this path.
-  package var counted: PropertyPath { PropertyPath(names: names + [AggregateFunction.count.pathOperator]) }
+  package var counted: PropertyPath { appending([AggregateFunction.count.pathOperator]) }
 }

@@ -42,8 +42,8 @@ struct GroupColumns {
 
   /// Makes the columns of the group keys, which come first.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a path to many
-  ///   members.
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidPredicate`` for a path that
+  ///   continues after an attribute; ``ErrorCode/invalidFetchRequest`` for a path to many members.
   init(groupedBy keys: [PropertyPath], of entity: EntityDescription) throws(CoherenceError) {
     self.entity = entity
     for path in keys {
@@ -71,7 +71,7 @@ struct GroupColumns {
   /// aggregate without a column gets a new column.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name; ``ErrorCode/invalidFetchRequest`` for a property
-  ///   outside of the group keys, and for a function that is undefined for the values.
+  ///   outside of the group keys, and for a function without a meaning for the values.
   mutating func index(of path: PropertyPath) throws(CoherenceError) -> Int {
     try path.checkNames()
     if let index = names[path.description] { return index }

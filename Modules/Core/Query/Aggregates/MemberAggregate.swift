@@ -1,4 +1,7 @@
 /// An aggregate of the members of a to-many relationship, at the end of a path such as `tracks.@sum.length`.
+///
+/// The result is one value for each record with the relationship; see ``AggregateFunction`` for its type, and for its
+/// value without members. An evaluation in memory reads all members, except for their number alone.
 public struct MemberAggregate: Sendable, Hashable {
   /// The function.
   public let function: AggregateFunction
@@ -6,7 +9,7 @@ public struct MemberAggregate: Sendable, Hashable {
   public let relationship: RelationshipDescription
   /// The path from a member to the value; `nil` for the number of members.
   public let operand: ResolvedPath?
-  /// The representation of the result.
+  /// The representation of the result. A sum of integers or decimals out of its range is a double instead.
   public let storage: StorageType
 
   /// Resolves an aggregate of the members of a relationship.

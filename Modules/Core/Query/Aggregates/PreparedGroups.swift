@@ -18,8 +18,9 @@ public struct PreparedGroups: Sendable {
   /// - Parameters:
   ///   - keys: The paths of the group keys.
   ///   - aggregates: The aggregates, without averages: an average is a sum divided by a count.
-  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidFetchRequest`` for a function that is undefined for the values.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
+  ///   for a path that continues after an attribute; ``ErrorCode/invalidFetchRequest`` for a function without a meaning
+  ///   for the values.
   public init(
     keys: [PropertyPath], aggregates: [Aggregate], for entity: EntityDescription
   ) throws(CoherenceError) {
@@ -56,7 +57,8 @@ public struct PreparedGroups: Sendable {
   }
 }
 
-/// Groups of records, filled record by record. Used by one thread at a time.
+/// Groups of records, filled record by record. Used by one thread at a time. The memory grows with the number of
+/// groups, and for ``AggregateFunction/countDistinct`` with the number of different values.
 public final class GroupTable {
   private let prepared: PreparedGroups
   private var indices: [[AttributeValue]: Int] = [:]
@@ -74,7 +76,8 @@ public final class GroupTable {
   /// The number of groups.
   public var count: Int { keys.count }
 
-  /// Adds a record to its group.
+  /// Adds a record to its group, and makes the group for its first record. Reads the value of each key and of each
+  /// aggregate once.
   ///
   /// - Throws: Errors of the source. Some of the aggregates may then have counted the record.
   public func add<S: RecordSource>(_ record: S.Record, in source: S) throws {
@@ -126,7 +129,8 @@ public final class GroupTable {
     return index
   }
 
-  /// The keys of the first group, its results, then the keys of the second group, and so on. The groups are in no order.
+  /// The keys of the first group, its results, then the keys of the second group, and so on. The groups are in no
+  /// order. A sum out of the range of its type is the nearest double. Each access makes a new array.
   public var values: [AttributeValue] {
     var values: [AttributeValue] = []
     values.reserveCapacity(keys.count * (prepared.keys.count + prepared.operations.count))

@@ -11,8 +11,11 @@
   }
 
   /// The result for a record.
-  @usableFromInline func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
-    arithmetic.value(try left.value(of: record, in: source), try right.value(of: record, in: source))
+  @usableFromInline func value<S: RecordSource>(
+    of record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
+  ) throws -> AttributeValue {
+    arithmetic.value(
+      try left.value(of: record, within: outer, in: source), try right.value(of: record, within: outer, in: source))
   }
 }
 
@@ -22,21 +25,35 @@
   private let relationship: RelationshipDescription
   private let condition: Condition
   /// The entity with the relationship; `nil` if every record has the relationship.
-  @usableFromInline let required: EntityDescription?
+  private let required: EntityDescription?
+  /// Whether the condition reads values of the records around the member.
+  private let readsOuterRecords: Bool
 
-  init(_ relationship: RelationshipDescription, _ condition: Condition, required: EntityDescription?) {
+  init(
+    _ relationship: RelationshipDescription, _ condition: Condition, required: EntityDescription?,
+    readsOuterRecords: Bool
+  ) {
     self.relationship = relationship
     self.condition = condition
     self.required = required
+    self.readsOuterRecords = readsOuterRecords
   }
 
-  /// The number of members of a record.
-  @usableFromInline func value<S: RecordSource>(of record: S.Record, in source: S) throws -> Int64 {
+  /// The number of members of an owner.
+  ///
+  /// - Parameters:
+  ///   - owner: The record with the members; `nil` if a record on the path to it is missing.
+  ///   - record: The record whose condition has the count.
+  @usableFromInline func value<S: RecordSource>(
+    of owner: S.Record?, for record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
+  ) throws -> AttributeValue {
+    guard let owner, required.map({ source.entity(of: owner).isKind(of: $0) }) ?? true else { return .int(0) }
+    let around = readsOuterRecords ? OuterRecords(record, outer) : nil
     var count: Int64 = 0
-    for member in try source.members(of: relationship, from: record)
-    where try condition.holds(for: member, in: source) {
+    for member in try source.members(of: relationship, from: owner)
+    where try condition.holds(for: member, within: around, in: source) {
       count += 1
     }
-    return count
+    return .int(count)
   }
 }

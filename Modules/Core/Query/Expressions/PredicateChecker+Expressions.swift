@@ -17,7 +17,7 @@ extension PredicateChecker {
           .invalidPredicate,
           "'\(path)' is not a to-many relationship; SUBQUERY counts the members of a to-many relationship.")
       }
-      return .subquery(path, try condition.resolved(for: relationship.destination))
+      return .subquery(path, try condition.resolved(by: members(of: relationship)))
     }
   }
 

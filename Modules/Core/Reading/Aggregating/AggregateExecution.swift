@@ -1,4 +1,5 @@
-/// Executes an aggregate plan: in the store, in parts that are combined, or over the records.
+/// Executes an aggregate plan in one of three ways: in one store, as a combination of partial groups, or by a scan of
+/// the records.
 struct AggregateExecution {
   private let plan: AggregatePlan
   private let context: ManagedObjectContext
@@ -8,7 +9,8 @@ struct AggregateExecution {
     self.context = context
   }
 
-  /// The greatest number of records with unsaved changes that a store is asked to leave out.
+  /// The greatest number of records with unsaved changes excluded from a store's groups. With more records, the context
+  /// scans.
   private static let greatestExceptionCount = 1_000
 
   /// Returns the rows of the plan.
@@ -20,7 +22,8 @@ struct AggregateExecution {
     return rows
   }
 
-  /// The groups as the only store computes them; `nil` where others take part or the store cannot.
+  /// The groups as the only store computes them; `nil` for several stores, for unsaved changes, and if the store cannot
+  /// compute them.
   private func groupsOfStore() throws -> StoreGroups? {
     guard !plan.fetch.needsOverlay, !plan.hasRangeOfRecords, plan.fetch.stores.count == 1,
       let reader = try context.reader(for: plan.fetch.stores[0]) as? any Aggregating
@@ -28,8 +31,8 @@ struct AggregateExecution {
     return try reader.aggregate(plan.query)
   }
 
-  /// The groups of several stores, and of records with unsaved changes, combined; `nil` where a part cannot be computed
-  /// by its store.
+  /// The combined groups of several stores, and of records with unsaved changes; `nil` if a store cannot compute its
+  /// part.
   private func combinedGroups() throws -> [AttributeValue]? {
     let fetch = plan.fetch
     guard !fetch.dependsOnUnsaved, !plan.hasRangeOfRecords, plan.groups.areCombinable,

@@ -1,7 +1,7 @@
-/// An aggregate request with its names resolved, its columns reduced to keys and aggregates, and the influence of
-/// unsaved changes decided.
+/// An aggregate request with resolved names, with columns reduced to keys and aggregates, and with the decision which
+/// unsaved changes matter.
 struct AggregatePlan {
-  /// The plan of the fetch whose records take part.
+  /// The plan of the fetch whose records are grouped.
   let fetch: FetchPlan
   let columns: GroupColumns
   let groups: PreparedGroups
@@ -10,7 +10,7 @@ struct AggregatePlan {
   /// The columns of the result.
   let outputs: [Int]
 
-  /// - Parameter unsaved: The hierarchies with unsaved records; the same that the plan of the fetch knows.
+  /// - Parameter unsaved: The hierarchies with unsaved records, as in the plan of the fetch.
   init<Result>(_ request: AggregateRequest<Result>, _ fetch: FetchPlan, unsaved: UnsavedHierarchies) throws {
     guard request.fetchOffset >= 0, request.fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of an aggregate request cannot be negative.")
@@ -61,10 +61,10 @@ struct AggregatePlan {
     return order
   }
 
-  /// Whether the records are a range of the fetch, so that its order decides which records take part.
+  /// Whether the fetch has a limit or an offset, so that its order decides which records are grouped.
   var hasRangeOfRecords: Bool { fetch.query.limit != nil || fetch.query.offset > 0 }
 
-  /// The query for groups that are combined with others.
+  /// The query for partial groups, which the context combines.
   func partialQuery(except ids: [ManagedObjectID]) -> AggregateQuery {
     var query = query
     query.records = fetch.query(except: ids)

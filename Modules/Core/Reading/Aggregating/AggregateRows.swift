@@ -1,6 +1,6 @@
 /// Rows computed from groups of records.
 struct AggregateRows {
-  /// The values of the first row, then those of the second, and so on.
+  /// The values of all rows, row after row.
   let values: [AttributeValue]
   /// The number of columns.
   let width: Int
@@ -8,7 +8,8 @@ struct AggregateRows {
   var count: Int { width == 0 ? 0 : values.count / width }
 }
 
-/// Makes the rows of a plan from groups: computes averages, and filters, orders and cuts as far as the store did not.
+/// Makes the rows of a plan from groups: computes averages, and filters, orders and cuts the groups unless the store
+/// has done so.
 struct AggregateRowBuilder {
   private let plan: AggregatePlan
 
@@ -31,7 +32,7 @@ struct AggregateRowBuilder {
     return AggregateRows(values: values, width: plan.outputs.count)
   }
 
-  /// The places of the groups in the range.
+  /// The start indices of the groups in the range.
   private func part(of starts: [Int], _ groups: StoreGroups) throws -> ArraySlice<Int> {
     let range = FetchRange(offset: plan.query.offset, limit: plan.query.limit)
     let having = groups.isHavingExact ? nil : plan.having

@@ -62,7 +62,7 @@ extension ManagedObjectContext {
   ) throws -> [Key.Value: Int] where Key.Value: Hashable {
     let grouped = request.grouped { ($0[keyPath: property], $0.count) }
     var counts: [Key.Value: Int] = [:]
-    // Values that differ by their bytes alone may be equal in Swift.
+    // Two values with different bytes may be equal in Swift, such as texts in different normal forms.
     for (value, count) in try fetchRows(grouped) { counts[value, default: 0] += count }
     return counts
   }

@@ -3,21 +3,20 @@
 extension ManagedObjectContext {
   /// Returns the rows of an aggregate request: for each group of records, the values of its columns by name.
   ///
-  /// The records that take part are those that ``fetch(_:)`` finds for the request's records, in
-  /// their range, with unsaved changes. The results are the same on every store; see ``AggregateFunction`` for missing
-  /// values, overflow and rounding. Rows come in the request's order and, where it leaves rows equal, in the order of
-  /// the group keys.
+  /// The grouped records are the records that ``fetch(_:)`` finds for the request, in its range and with unsaved
+  /// changes. The results are the same on every store; see ``AggregateFunction`` for missing values, overflow and
+  /// rounding. Rows are in the request's order, and equal rows in the order of the group keys.
   ///
-  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store.
+  /// To be called inside the context; the call waits for the store.
   ///
-  /// Cost: an ``Aggregating`` store computes the rows by one statement and returns no records. Several stores, and
-  /// records with unsaved changes, are computed apart and combined. Otherwise the context reads the records: for a
-  /// predicate, key or value that the store cannot evaluate exactly, for different values of several stores, for values
-  /// of other records with unsaved changes, and for a range of records.
+  /// Cost: an ``Aggregating`` store computes the rows with one statement and returns no records. The context combines
+  /// the groups of several stores, and of records with unsaved changes. It reads the records itself for a predicate,
+  /// key or value that the store cannot evaluate exactly, for distinct values over several stores, for values of other
+  /// records with unsaved changes, and for a range of records.
   ///
-  /// - Throws: As ``fetch(_:)``; ``ErrorCode/invalidFetchRequest`` for a function that is not
-  ///   defined for the values, for a property that is no group key, and for two columns of one name;
-  ///   ``ErrorCode/arithmeticOverflow`` for a sum that its type cannot hold.
+  /// - Throws: As ``fetch(_:)``; ``ErrorCode/invalidFetchRequest`` for a function without a meaning for the values, for
+  ///   a property outside of the group keys, and for two columns of one name; ``ErrorCode/arithmeticOverflow`` for a
+  ///   sum that its type cannot hold.
   public final func fetchDictionaries<Result: ManagedObject>(
     _ request: AggregateRequest<Result>
   ) throws -> [[String: AttributeValue]] {
@@ -36,8 +35,7 @@ extension ManagedObjectContext {
 
   /// Returns the rows of a grouped request, as tuples of its columns' values.
   ///
-  /// As ``fetchDictionaries(_:)``, with the types of the columns. The rows are values and may be passed to
-  /// any thread.
+  /// Like ``fetchDictionaries(_:)``, with the types of the columns. The rows may be passed to any thread.
   ///
   /// - Throws: As ``fetchDictionaries(_:)``.
   public final func fetchRows<Root: DeclaredEntity, each Value: Sendable>(

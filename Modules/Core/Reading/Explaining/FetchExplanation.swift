@@ -1,8 +1,9 @@
-/// How a context and its stores carry out a fetch request: the statements, the parts that the context evaluates itself,
-/// and the stores' own plans.
+/// The execution of a fetch request by a context and its stores: the statements, the parts that the context evaluates
+/// itself, and the stores' own plans.
 ///
-/// Made by ``ManagedObjectContext/explain(_:)``. An explanation contains no constant of the request and no value of a
-/// record, so that it may be logged; a limit, and the length of a searched text, are numbers in a statement.
+/// ``ManagedObjectContext/explain(_:)`` returns it. An explanation contains no constant of the request and no value of
+/// a record, so that it may be logged. Only a limit, and the length of a searched text, may be numbers in a statement.
+/// May be passed to any thread.
 public struct FetchExplanation: Sendable, Hashable {
   /// The place where a part of a request is evaluated.
   public enum Place: String, Sendable, Hashable {
@@ -14,11 +15,11 @@ public struct FetchExplanation: Sendable, Hashable {
     case context
   }
 
-  /// The influence of unsaved changes.
+  /// The influence of unsaved changes on the fetch.
   public enum UnsavedChanges: String, Sendable, Hashable {
-    /// No unsaved change takes part.
+    /// No unsaved change matters.
     case none
-    /// The context merges its unsaved records into those of the stores.
+    /// The context overlays its unsaved records over the records of the stores.
     case merged
     /// Unsaved changes of other records may decide whether a record is found: the stores return every record of the
     /// entity.
@@ -29,7 +30,8 @@ public struct FetchExplanation: Sendable, Hashable {
   public struct Store: Sendable, Hashable {
     /// The name of the store's type.
     public var typeName: String
-    /// Whether the store has explained the query itself. Otherwise only the parts that it applies are known.
+    /// Whether the store has explained the query itself. Otherwise the explanation only says which parts the store
+    /// applies.
     public var isExplainedByStore: Bool
     /// The explanation.
     public var query: QueryExplanation
@@ -43,9 +45,9 @@ public struct FetchExplanation: Sendable, Hashable {
   public var order: Place
   /// The place where limit and offset are applied.
   public var range: Place
-  /// The criteria of order as text, the last of which is the key.
+  /// The criteria of the order as text. The last criterion is the key.
   public var orderText: [String]
-  /// The influence of unsaved changes.
+  /// The influence of unsaved changes on the fetch.
   public var unsavedChanges: UnsavedChanges
   /// Whether a stream of the request reads its records a batch at a time. Otherwise the stream reads all records at its
   /// beginning.

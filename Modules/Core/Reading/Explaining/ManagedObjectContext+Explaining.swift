@@ -1,18 +1,18 @@
 extension ManagedObjectContext {
-  /// Explains how a fetch of a request would be carried out: the statements of the stores, the parts of the request that
-  /// the context evaluates itself, with the reasons, and the stores' own plans.
+  /// Explains the execution of a request: the statements of the stores, the parts of the request that the context
+  /// evaluates itself, with the reasons, and the stores' own plans.
   ///
   /// ```swift
   /// let request = FetchRequest(Album.self).filter { $0.title.hasPrefix(text) }.sort(\.year)
   /// print(try context.explain(request))
   /// ```
-  /// The explanation is that of this moment: unsaved changes and the statistics of a store change it. It contains no
-  /// value. Makes no objects.
+  /// The explanation describes an execution now; unsaved changes and the statistics of a store may change it. It
+  /// contains no value. Makes no objects.
   ///
-  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store.
+  /// To be called inside the context; the call waits for the store.
   ///
-  /// Cost: one statement for each store, which reads no records. A store that is not ``QueryExplaining`` begins the
-  /// fetch, and ends it before its first row is taken.
+  /// Cost: one statement for each store, which reads no records. A store without ``QueryExplaining`` begins the fetch
+  /// and ends it before its first row.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func explain<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 }
 
 extension FetchExplanation {
-  /// Follows the decisions of ``FetchExecution`` and ``StreamedFetch``.
+  /// Makes an explanation by the same decisions as ``FetchExecution`` and ``StreamedFetch``.
   fileprivate init(_ plan: FetchPlan, _ stores: [Store]) {
     entityName = plan.query.entity.name
     self.stores = stores

@@ -140,7 +140,8 @@ final class StreamReader: @unchecked Sendable {
   private func begin() async throws {
     for _ in 0..<Self.attempts {
       let permanentIDs = try await context.perform { context in
-        try context.preparingRead { context.storage.permanentIDs }
+        try context.refusePinnedStream()
+        return try context.preparingRead { context.storage.permanentIDs }
       }
       let number = saveNumbers
       let temporaryIDs = try await reading.perform { try self.open(permanentIDs) }

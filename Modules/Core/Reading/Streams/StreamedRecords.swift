@@ -42,6 +42,7 @@ extension ManagedObjectContext {
   /// and so are inserted records that it has dropped.
   final func objects<Object: ManagedObject>(for records: StreamedRecords, as type: Object.Type) throws -> [Object] {
     try operating {
+      try refusePinnedStream()
       processInboxIfUsedDirectly()
       let present = try inOneState {
         let found = try objects(for: records).filter { $0.pending?.kind != .deleted && !$0.flags.contains(.detached) }

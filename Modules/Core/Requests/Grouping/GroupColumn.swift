@@ -1,5 +1,5 @@
-/// A column of a grouped row in a typed expression: a group key, which is a ``QueryAttribute`` or a ``GroupTarget``, or a
-/// ``QueryAggregate``.
+/// A column of a grouped row in a typed expression: a group key, which is a ``QueryAttribute`` or a ``GroupTarget``, or
+/// a ``QueryAggregate``.
 public protocol GroupColumn: Sendable {
   /// The type of the column's values.
   associatedtype Value: Sendable
@@ -12,7 +12,9 @@ public protocol GroupColumn: Sendable {
 }
 
 extension QueryAttribute: GroupColumn {
+  /// The path to the attribute.
   public var columnPath: PropertyPath { path }
+  /// `true`: the records of a group have the same value.
   public var isGroupKey: Bool { true }
   public func columnValue(from value: AttributeValue) -> Value {
     Value(attributeValue: value) ?? Value.attributeDefault
@@ -41,7 +43,9 @@ extension QueryAttribute {
 
 /// An aggregate of the records of a group in a typed expression.
 public struct QueryAggregate<Value: AttributeConvertible>: GroupColumn {
+  /// The function and the path to the attribute, such as `@sum.length`.
   public let columnPath: PropertyPath
+  /// `false`: the value is computed from the records of a group.
   public var isGroupKey: Bool { false }
   /// The value to return for a missing value.
   private let missing: Value

@@ -45,7 +45,7 @@ public struct GroupScope<Root: DeclaredEntity> {
   public subscript<Value>(dynamicMember keyPath: KeyPath<Root.Properties, CompositeKey<Value>>)
     -> QueryComposite<Value>
   {
-    QueryComposite(names: [], name: Root.Properties.table[keyPath: keyPath].name)
+    QueryComposite(of: .own, name: Root.Properties.table[keyPath: keyPath].name)
   }
 
   /// An attribute by its name, for properties without a key path.
@@ -78,11 +78,14 @@ extension GroupScope where Root: DeclaredSubentity {
 /// its properties are group keys too. Properties of a missing object are missing.
 @dynamicMemberLookup
 public struct GroupTarget<Root: DeclaredEntity>: GroupColumn {
+  /// The path to the to-one relationship.
   public let columnPath: PropertyPath
+  /// `true`: the records of a group have the same target.
   public var isGroupKey: Bool { true }
 
   init(columnPath: PropertyPath) { self.columnPath = columnPath }
 
+  /// The identifier of the target; `nil` without a target.
   public func columnValue(from value: AttributeValue) -> ManagedObjectID? {
     guard case .reference(let id) = value else { return nil }
     return id

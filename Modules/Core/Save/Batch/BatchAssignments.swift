@@ -1,4 +1,5 @@
-/// The new values of a batch update: constants and calculations, by slot, with the derived values that follow from them.
+/// The assignments of a batch update: constants and calculations, by slot, with the derived attributes that follow from
+/// them.
 struct BatchAssignments {
   private let entity: EntityDescription
   private let includesSubentities: Bool
@@ -9,7 +10,7 @@ struct BatchAssignments {
   let changedSlots: SlotSet
   /// The constants, with the derived values that no calculation changes.
   private let constants: [Int: AttributeValue]
-  /// The calculations as a store does them; `nil` if Core has to.
+  /// The calculations in the form for a ``BatchCalculating`` store; `nil` if Core must calculate.
   private let arithmetic: [Int: SlotArithmetic]?
 
   init(_ request: BatchUpdateRequest, of entity: EntityDescription, in context: ManagedObjectContext) throws {
@@ -19,7 +20,8 @@ struct BatchAssignments {
     let calculations = try Self.calculations(of: request, entity, besides: given)
     self.calculations = calculations
     var constants = given
-    // The calculated slots have a value here, so that derived values that a subentity cannot get are refused.
+    // The calculated slots have a provisional value here, so that `derive` refuses derived attributes of subentities
+    // that a request for their superentity cannot write.
     for slot in calculations.keys { constants[slot] = .null }
     try derivedValues.derive(&constants, of: entity, request.includesSubentities)
     changedSlots = SlotSet(constants.keys)
@@ -58,9 +60,9 @@ struct BatchAssignments {
     return result
   }
 
-  /// Changes the records in a store that is able to.
+  /// Changes the records in a store that supports the assignments.
   ///
-  /// - Returns: The identifiers of the changed records; `nil`, with nothing changed, for a store that is not.
+  /// - Returns: The identifiers of the changed records; `nil`, without a change, for a store without this support.
   func execute(_ query: StoreQuery, in store: any PersistentStore) throws -> [ManagedObjectID]? {
     guard let arithmetic else { return nil }
     if arithmetic.isEmpty { return try (store as? any BatchExecuting)?.batchUpdate(query, values: constants) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A calculation of a batch update, resolved for an entity. Its evaluation defines the meaning of ``UpdateExpression`` for
-/// all stores.
+/// A calculation of a batch update, resolved for an entity. Its evaluation defines the meaning of ``UpdateExpression``
+/// for all stores.
 struct BatchCalculation {
   private indirect enum Node {
     case constant(AttributeValue)
@@ -9,7 +9,7 @@ struct BatchCalculation {
     case operation(Operation, Node, Node)
   }
   private enum Operation { case sum, difference, product }
-  /// The kinds of values that can be calculated with.
+  /// The kinds of operands: all operands of a calculation are of one kind.
   fileprivate enum Kind { case integer, binary, decimal, text }
 
   private let attribute: AttributeDescription
@@ -19,8 +19,10 @@ struct BatchCalculation {
   /// Whether the result may be missing.
   private let mayBeMissing: Bool
 
-  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, and ``ErrorCode/invalidValue`` for an expression that
-  ///   does not fit the attribute.
+  /// Resolves an expression for an attribute.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, and ``ErrorCode/invalidValue`` for a wrong
+  ///   expression.
   init(_ expression: UpdateExpression, for attribute: AttributeDescription, of entity: EntityDescription) throws {
     guard let kind = Kind(attribute.type) else {
       throw CoherenceError(
@@ -154,7 +156,8 @@ struct BatchCalculation {
 
   // MARK: In stores
 
-  /// The calculation as a store can do it: one operation on one integer and a constant. `nil` for any other.
+  /// The calculation in the form for a ``BatchCalculating`` store: one operation on an integer attribute and a
+  /// constant. `nil` for any other calculation, which Core evaluates.
   var arithmetic: SlotArithmetic? {
     guard kind == .integer, let target = attribute.type.integerRange, !mayBeMissing || attribute.isOptional,
       case .operation(let operation, let left, let right) = node

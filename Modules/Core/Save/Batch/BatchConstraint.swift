@@ -25,7 +25,7 @@ struct BatchConstraint {
     self.declaring = declaring
   }
 
-  /// The values of a row in the constraint; `nil` when one is missing, so that no other row equals it.
+  /// The values of a row in the constraint; `nil` for a row with a missing value, which is equal to no other row.
   func key(of row: Row) -> [AttributeValue]? { key { row[$0] } }
 
   private func key(_ value: (Int) -> AttributeValue) -> [AttributeValue]? {
@@ -33,7 +33,8 @@ struct BatchConstraint {
     return values.contains(where: \.isNull) ? nil : values
   }
 
-  /// The rows without all but the first, or the last, of those with the same values.
+  /// Returns one row for each set of equal constraint values: the first row, or the last row at the place of the first.
+  /// Rows with a missing value all remain.
   func unique(_ rows: [[AttributeValue]], keepsLast: Bool) -> [[AttributeValue]] {
     var seen: [[AttributeValue]: Int] = [:]
     var result: [[AttributeValue]] = []
@@ -52,7 +53,7 @@ struct BatchConstraint {
   // Beyond some thousands of values, a store may leave the condition out and return all records.
   private static let valuesOfOneRead = 1_000
 
-  /// The stored rows with the unique values of rows, by these values.
+  /// Reads the stored rows with the constraint values of rows to insert, by these values.
   func storedRows(for rows: [Row], by fallback: BatchFallback) throws -> [[AttributeValue]: Row] {
     var found: [[AttributeValue]: Row] = [:]
     let keys = rows.compactMap(key)
@@ -63,7 +64,7 @@ struct BatchConstraint {
           .path(PropertyPath(names: [attribute.name])), in: Array(Set(part.map { $0[index] })))
       }
       let wanted = Set(part)
-      // With several attributes, the conditions find more records than those wanted.
+      // With several attributes, the conditions also match rows that combine values of different wanted rows.
       for row in try fallback.rows(of: StoreQuery(entity: declaring, predicate: .and(conditions))) {
         if let key = key(of: row), wanted.contains(key) { found[key] = row }
       }
@@ -71,7 +72,7 @@ struct BatchConstraint {
     return found
   }
 
-  /// The error for a row whose values a record of another entity has.
+  /// The error for a row with the constraint values of a record of another entity.
   func violation(of row: Row, _ stored: Row) -> CoherenceError {
     let names = attributes.map { "'\($0.name)'" }.joined(separator: ", ")
     var error = CoherenceError(

@@ -1,9 +1,12 @@
-/// Executes batch requests on a store without ``BatchExecuting``, with the same meaning: reads the rows that match and
-/// saves their new values. Executes batch requests on any store whose changes are shown to participants.
+/// Executes batch requests in Core, with the same result as a store: reads the matching rows and saves their new
+/// values.
+///
+/// Used for stores without ``BatchExecuting``, and for requests whose changes participants or derived attributes need
+/// row by row.
 struct BatchFallback {
   let context: ManagedObjectContext
   let store: any PersistentStore
-  /// `nil` when no participant is shown the changes.
+  /// The participants of the request; `nil` when no participant observes its records.
   let recording: SaveRecording?
   /// The records that participants added.
   fileprivate(set) var added = ParticipantRecords()
@@ -16,7 +19,9 @@ struct BatchFallback {
     self.recording = recording
   }
 
-  /// - Parameter values: The new values of a record.
+  /// Changes the records that satisfy a query.
+  ///
+  /// - Parameter values: Returns the new values of a record.
   mutating func update(
     _ query: StoreQuery, values: (Row) throws -> [Int: AttributeValue]
   ) throws -> [ManagedObjectID] {
@@ -27,8 +32,8 @@ struct BatchFallback {
     }
   }
 
-  /// Sets values of the first rows of a query, in place of a store without ``RecordClaiming``. The loser of a race reads
-  /// the rows that are first by then.
+  /// Sets values in the first rows of a query, in place of a store without ``RecordClaiming``. After a lost race, the
+  /// next attempt reads the first rows anew.
   mutating func claim(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
     try repeating(upTo: 64) { fallback in
       let edits = try fallback.context.firstRows(of: query, in: fallback.store).map { Edit(of: $0, setting: values) }
@@ -55,7 +60,7 @@ struct BatchFallback {
     return result
   }
 
-  /// The changes that clear the references of other records to deleted ones, and their positions in lists of deleted ones.
+  /// The changes that clear the references of other records to deleted records, with their positions in lists of these.
   private func referrers(to deletes: [Row]) throws -> [Edit] {
     guard let root = deletes.first?.entity.root else { return [] }
     let deleted = Set(deletes.map(\.id))
@@ -76,7 +81,7 @@ struct BatchFallback {
 
   // MARK: Writing
 
-  /// A row to change or to delete, with the record and the change that a unit of work takes.
+  /// The change of one row, in the form that a ``UnitOfWork`` needs.
   struct Edit {
     let row: Row
     let record: PendingRecord
@@ -86,7 +91,7 @@ struct BatchFallback {
       self.row = row
       record = PendingRecord(changing: row)
       for (slot, value) in values { record.replace(value, at: slot) }
-      // A record that has the value already is written too.
+      // A record that already has the value is written too, as a store does.
       change = RecordChange(
         record, kind: .updated, base: row,
         row: record.sealed(as: row.id, version: RecordChange.version(after: row)), changed: SlotSet(values.keys))
@@ -136,10 +141,12 @@ struct BatchFallback {
     store.sendSignals(of: saving.request)
   }
 
-  /// Repeats a batch request when another writer changes a record between the reading and the writing.
+  /// Repeats a batch request while another writer changes a record between the read and the save.
+  ///
+  /// - Throws: ``ErrorCode/versionConflict``, retryable, after the last attempt.
   mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
     for attempt in 1...attempts {
-      // A repeated attempt may find nothing to save.
+      // A repeated attempt may find nothing to save, and must not return what the attempt before added.
       added = ParticipantRecords()
       derived = []
       do {
@@ -150,7 +157,7 @@ struct BatchFallback {
       }
     }
     throw CoherenceError(
-      .versionConflict, "The records are changed by others faster than a batch request can follow; try again.",
+      .versionConflict, "Other writers change the records faster than the batch request can save them; try again.",
       isRetryable: true)
   }
 }

@@ -49,13 +49,14 @@ struct BatchInsertion {
     }
   }
 
-  /// The slots that decide whether a duplicate is changed.
+  /// The slots in which a duplicate is compared with its row. A duplicate without a difference is not written.
   private var compared: SlotSet {
     guard updates, let constraint else { return SlotSet() }
     return SlotSet(given.filter { !constraint.slots.contains($0) })
   }
 
-  /// The slots that a changed duplicate takes from its row: the given ones, and the derived ones that follow from them.
+  /// The slots that a changed duplicate takes from its row: the compared slots, and the derived slots that follow from
+  /// them.
   private var written: SlotSet {
     var slots = compared
     for derived in entity.checked.derived where derived.source.map(slots.contains) ?? true {
@@ -76,8 +77,8 @@ struct BatchInsertion {
 
   // MARK: Reading
 
-  /// Refuses references to records of other entities than those that the relationships lead to. An identifier names its
-  /// record's hierarchy, and not its entity.
+  /// Throws for a reference to a record of a wrong entity. An identifier names its record's hierarchy, not its entity,
+  /// so that the records are read.
   private func checkTargets(by context: ManagedObjectContext) throws {
     for slot in given {
       guard case .reference(let relationship) = entity.slots[slot], relationship.destination.superentity != nil else {
@@ -103,7 +104,8 @@ struct BatchInsertion {
 
   func execute(by fallback: inout BatchFallback) throws -> Outcome {
     try checkTargets(by: fallback.context)
-    // A store returns no owners that its changed rows had before.
+    // `upsert` does not return the former values of changed rows. Positions, participants and derived attributes need
+    // them.
     if !comparesPositions, fallback.recording == nil,
       !store.environment.model.derivations.isConcerned(by: [entity], slots: nil),
       let constraint, let store = store as? any BatchUpserting,
@@ -156,7 +158,7 @@ struct BatchInsertion {
     return Outcome(rows: rows, updated: edits.map(\.row.id))
   }
 
-  /// The change that gives a stored record the values of a row; `nil` when it has them.
+  /// The change that gives a stored record the values of a row; `nil` for equal values.
   private func edit(of stored: Row, as row: Row) -> BatchFallback.Edit? {
     let changed = SlotSet(compared.filter { stored[$0] != row[$0] })
     guard !changed.isEmpty else { return nil }
@@ -179,16 +181,16 @@ struct BatchInsertion {
   }
 }
 
-/// The attempts of a batch insert that another writer may have disturbed, by inserting a duplicate since the stored rows
-/// were read.
+/// Decides whether a batch insert is tried again after a violation of uniqueness: another writer may have inserted a
+/// duplicate since the stored rows were read.
 private struct DuplicateRace {
   /// The number of stored duplicates that the present attempt found.
   var storedCount = 0
   private var knownCount = -1
   private var violationsInVain = 0
 
-  /// Whether a violation may be a lost race. After two that brought no further duplicate to light, the rows violate
-  /// another constraint.
+  /// Whether the last violation may be a lost race. After two attempts that found no further duplicate, the rows
+  /// violate another constraint.
   var mayBeLost: Bool { storedCount > knownCount || violationsInVain < 2 }
 
   mutating func noteViolation() {
@@ -199,7 +201,7 @@ private struct DuplicateRace {
 }
 
 extension BatchFallback {
-  /// Saves fresh rows, which become no records, with edits of stored ones.
+  /// Saves rows to insert, without unsaved records for them, together with edits of stored records.
   mutating func save(inserting rows: [Row], of entity: EntityDescription, _ edits: [Edit]) throws {
     guard !rows.isEmpty || !edits.isEmpty else { return }
     var changes = RowChanges()

@@ -3,7 +3,7 @@ struct BatchOutcomes {
   private var outcomes: [StoreIdentifier: SaveOutcome] = [:]
   private var failure: (any Error)?
 
-  /// Runs a part of the request in each store, up to the first failure.
+  /// Runs the request in one store after the other, up to the first failure.
   init(in stores: [any PersistentStore], _ run: (any PersistentStore) throws -> Void) {
     for store in stores {
       outcomes[store.identifier] = .notApplied
@@ -18,9 +18,10 @@ struct BatchOutcomes {
     }
   }
 
-  /// The error of the request, to be thrown after the changes of the other stores were published; `nil` if no store failed.
+  /// The error of the request, which the caller throws after it has published the changes of the other stores; `nil`
+  /// without a failure.
   ///
-  /// - Parameter hasChanges: Whether the stores before have changed records.
+  /// - Parameter hasChanges: Whether the earlier stores have changed records.
   func failure(hasChanges: Bool) -> (any Error)? {
     guard hasChanges, let failure else { return failure }
     let error =

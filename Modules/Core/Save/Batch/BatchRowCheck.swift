@@ -9,7 +9,8 @@ struct BatchRowCheck {
 
   /// - Parameters:
   ///   - slots: The slot of each given value.
-  ///   - current: Returns the permanent identifier of a saved object's temporary one, and any other identifier as it is.
+  ///   - current: Returns the permanent identifier for the former temporary identifier of a saved object, and any other
+  ///     identifier unchanged.
   init(
     of entity: EntityDescription, slots: [Int], in store: StoreIdentifier, _ derivedValues: DerivedValues,
     current: @escaping (ManagedObjectID) -> ManagedObjectID
@@ -22,7 +23,7 @@ struct BatchRowCheck {
     self.current = current
   }
 
-  /// Returns the values of all slots.
+  /// Checks the given values of a row, and returns the values of all slots.
   ///
   /// - Throws: ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``,
   ///   ``ErrorCode/relationshipCrossesStores``.

@@ -1,22 +1,22 @@
 extension ManagedObjectContext {
-  /// Changes records in the store without making objects of them, and refreshes the objects of this context, its parents
-  /// and its followers. Unsaved changes are ignored. Values are checked by type, not by validation rules.
+  /// Changes records in the store without making objects of them, and refreshes the objects of this context, its
+  /// parents and its followers. Unsaved changes are ignored. Values are checked by type, not by validation rules.
   ///
-  /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it, unless a
-  /// ``SaveParticipant`` observes the records: their changes are then shown to the participant as those of a save. A
-  /// ``BatchCalculating`` store adds a constant to an integer, subtracts it, or multiplies by it, in place; Core reads the
-  /// records of any other calculation, and of attributes that ``RelationshipDerivation`` computes values of other records from. Concurrent calculations never lose each other's result, and report no conflict. To be
-  /// called inside the context.
+  /// One transaction for each store. A ``BatchExecuting`` store changes the records without a read by Core. A
+  /// ``BatchCalculating`` store also adds a constant to an integer, subtracts it, or multiplies by it. Core reads and
+  /// saves the records for any other store or calculation, when a ``SaveParticipant`` observes the records, and when a
+  /// ``RelationshipDerivation`` depends on a changed attribute. Concurrent calculations never lose each other's result,
+  /// and report no conflict. To be called inside the context.
   ///
   /// - Returns: The identifiers of the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
   ///   ``ErrorCode/missingValue``, ``ErrorCode/invalidValue``, also for a result out of range;
   ///   ``ErrorCode/invalidFetchRequest`` for an attribute with a value and a calculation;
-  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store; ``ErrorCode/partialSave`` when a store
-  ///   failed after another one was changed.
+  ///   ``ErrorCode/uniquenessViolated``, and errors of participants and of the store; ``ErrorCode/partialSave`` when a
+  ///   store failed after another store had changed records.
   @discardableResult
   public final func execute(_ request: BatchUpdateRequest) throws -> [ManagedObjectID] {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
@@ -45,14 +45,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Deletes records in the store without making objects of them, clears references to them, and removes their objects from
-  /// this context, its parents and its followers. Delete rules are not applied.
+  /// Deletes records in the store without making objects of them, clears references to them, and removes their objects
+  /// from this context, its parents and its followers. Delete rules are not applied. Unsaved changes are ignored. One
+  /// transaction for each store; a ``BatchExecuting`` store deletes the records without a read by Core. To be called
+  /// inside the context.
   ///
   /// - Returns: The identifiers of the deleted records.
   /// - Throws: As ``execute(_:)-(BatchUpdateRequest)``.
   @discardableResult
   public final func execute(_ request: BatchDeleteRequest) throws -> [ManagedObjectID] {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
@@ -83,8 +85,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a batch request changes records that values of other records are derived from, so that Core reads and saves
-  /// its records: the former owners of changed members are known from the records alone.
+  /// Whether a batch request changes records on which derived attributes of other records depend. Core then executes
+  /// the request itself, because only the former rows name the former owners of changed members.
   ///
   /// - Parameter slots: The changed slots; `nil` for deletes.
   final func concernsDerivations(_ entity: EntityDescription, _ query: StoreQuery, slots: SlotSet?) -> Bool {
@@ -92,7 +94,7 @@ extension ManagedObjectContext {
     return index.isConcerned(by: query.entities, slots: slots)
   }
 
-  /// The recording of a batch request; `nil` when no participant has to be shown its changes.
+  /// The participants of a batch request; `nil` when no participant observes its records.
   final func recording(_ isNeeded: (SaveRecording) -> Bool) throws -> SaveRecording? {
     try SaveRecording(of: self, in: coordinator()).flatMap { isNeeded($0) ? $0 : nil }
   }
@@ -105,8 +107,8 @@ extension ManagedObjectContext {
     spread(changes, passesParents: true)
   }
 
-  /// Returns the failure of a batch request, whose changes may be in a store all the same: live results read everything
-  /// again then.
+  /// Returns the failure of a batch request. After an unknown outcome, live results read everything again, because the
+  /// store may have the changes.
   final func noted(_ failure: any Error, in listed: inout CommittedChanges) -> any Error {
     if (failure as? CoherenceError)?.outcome == .unknown {
       listed.dropUncertain()
@@ -140,7 +142,8 @@ extension ManagedObjectContext {
         throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is a relationship; a batch sets attributes only.")
       }
       guard !value.isNull || attribute.isOptional else {
-        throw CoherenceError(.missingValue, "'\(entity.name).\(name)' needs a value.")
+        throw CoherenceError(
+          .missingValue, "'\(entity.name).\(name)' is required and cannot be set to null; give the attribute a value.")
       }
       try attribute.checkIsAssignable()
       result[attribute.slot] = try attribute.type.checked(value)

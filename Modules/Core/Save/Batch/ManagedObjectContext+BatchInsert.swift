@@ -1,25 +1,26 @@
 extension ManagedObjectContext {
-  /// Inserts records into a store without making objects of them, and refreshes the objects of this context, its parents and
-  /// its followers. Unsaved changes are ignored. Values are checked by type, and by whether a required property has one; not
-  /// by validation rules.
+  /// Inserts records into a store without making objects of them, and refreshes the objects of this context, its
+  /// parents and its followers. Unsaved changes are ignored. Values are checked by type, and by whether a required
+  /// property has one; not by validation rules.
   ///
-  /// One transaction. Of rows that have the unique values of stored records, only those with a difference are written. A
-  /// store that is a ``BatchUpserting`` finds them itself; Core reads the stored rows for any other store, for an entity with
-  /// relatives in its table, and when a ``SaveParticipant`` observes the records, which is then shown the changes as those
-  /// of a save. To be called inside the context.
+  /// One transaction. A stored record with the unique values of a row is written only if its other values differ. A
+  /// ``BatchUpserting`` store finds such records itself. Core reads them for any other store, for an entity with
+  /// relatives in its table, when a ``SaveParticipant`` observes the records, and when a ``RelationshipDerivation``
+  /// depends on them. To be called inside the context.
   ///
   /// - Parameter store: The store to insert into; `nil` for the first store that holds the entity.
   /// - Returns: The identifiers of the inserted and the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/unknownProperty``,
   ///   ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``, ``ErrorCode/noStore``,
   ///   ``ErrorCode/invalidFetchRequest`` for attributes without a uniqueness constraint;
-  ///   ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/danglingReference``, ``ErrorCode/uniquenessViolated``, and errors
-  ///   of participants and of the store. Nothing is inserted then.
+  ///   ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/danglingReference``, ``ErrorCode/uniquenessViolated``, and
+  ///   errors of participants and of the store. Nothing is inserted then, unless the error's ``CoherenceError/outcome``
+  ///   is unknown.
   @discardableResult
   public final func execute(
     _ request: BatchInsertRequest, in store: (any PersistentStore)? = nil
   ) throws -> BatchInsertResult {
-    try operating {
+    try writing {
       let entity = try model().entity(named: request.entityName)
       let store = try destination(of: entity, store)
       let insertion = try BatchInsertion(request, of: entity, in: store, by: self)

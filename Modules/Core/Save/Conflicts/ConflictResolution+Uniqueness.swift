@@ -1,13 +1,15 @@
 // The resolution of a save that a store refuses, because records of the save have the unique values of other records.
+// "Join" means that an inserted record becomes another record; see the documentation of `MergePolicy`.
 
 extension ConflictResolution {
-  /// Has inserted records with the unique values of other records become these records, and gives updated records their
-  /// former unique values back, as far as the policy says so.
+  /// Joins inserted records with the stored records of the same unique values, and restores the former unique values of
+  /// updated records, as the policy decides.
   ///
   /// - Parameter refusal: The error of the store.
-  /// - Returns: `false` when no record has the values, because another writer has deleted or changed it meanwhile.
-  /// - Throws: The refusal, with the records and values of the collision, when the policy does not resolve it; errors of
-  ///   the policy, and of the store that is read.
+  /// - Returns: `false` when no record has the values any more, because another writer has deleted or changed the
+  ///   record.
+  /// - Throws: The refusal, with the records and values of the collision, when the policy does not resolve it; errors
+  ///   of the policy, and of the store during reads.
   mutating func resolve(_ refusal: CoherenceError, by policy: MergePolicy) throws -> Bool {
     let collisions = try UniqueCollisions(of: unit, in: store, reading: context).all()
     guard !collisions.isEmpty else { return false }
@@ -22,7 +24,7 @@ extension ConflictResolution {
     return true
   }
 
-  /// Takes all joins back, because a record that inserted records became is gone.
+  /// Reverts all joins, because another writer deleted a record that inserted records became.
   mutating func separateAll() throws {
     var changes = unit.changes
     var separated: [ManagedObjectID: ManagedObjectID] = [:]
@@ -33,17 +35,17 @@ extension ConflictResolution {
     try rebuild(from: changes.map { $0.redirected(separated) })
   }
 
-  /// Takes the joins of a record back.
+  /// Reverts the joins of a record.
   ///
-  /// - Parameter separated: Receives the inserted record that references to the record led to before.
-  /// - Returns: The changes from before them.
+  /// - Parameter separated: Receives, for the record, the inserted record to which references lead again.
+  /// - Returns: The changes from before the joins.
   mutating func separate(
     _ id: ManagedObjectID, _ separated: inout [ManagedObjectID: ManagedObjectID]
   ) -> [RecordChange] {
     let originals = joins.separate(id)
     permanentIDs.separate(originals.flatMap { [$0.record.id, $0.id] })
     lists.forget(id)
-    // Of references to a record that the save changed before, it is not known which of them led to an inserted record.
+    // If the save also changed the record itself, the references from before the join are unknown, and stay.
     if let first = originals.first, !originals.contains(where: { $0.id == id }) { separated[id] = first.id }
     return originals
   }
@@ -56,10 +58,10 @@ private struct JoinRound {
   private let policy: MergePolicy
   private var order: [ManagedObjectID] = []
   private var current: [ManagedObjectID: RecordChange] = [:]
-  /// The records decided about in this round. A further collision of theirs is left to the next round, whose reads see
-  /// the decisions.
+  /// The records decided in this round. Their further collisions are left to the next round, whose reads see the
+  /// decisions.
   private var decided: Set<ManagedObjectID> = []
-  /// The records that records became in this round.
+  /// The records that inserted records became in this round, by the inserted records.
   private var targets: [ManagedObjectID: ManagedObjectID] = [:]
 
   init(_ resolution: ConflictResolution, _ refusal: CoherenceError, _ policy: MergePolicy) {
@@ -91,7 +93,7 @@ private struct JoinRound {
 
   // MARK: Updates
 
-  /// Gives an updated record its former unique values back.
+  /// Restores the former unique values of an updated record.
   private mutating func giveBack(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
     guard policy.givesUniqueValuesBack, change.kind == .updated, let base = change.base, let row = change.row,
       isStored(collision)
@@ -114,7 +116,7 @@ private struct JoinRound {
     put(change.rewritten(row: changed.isEmpty && !change.changesLists ? nil : written, changed: changed))
   }
 
-  /// Whether the other record has the values in the store, and not only in the save.
+  /// Whether the other record has the values in the store already, and does not get them from the same save.
   private func isStored(_ collision: UniqueCollisions.Collision) -> Bool {
     guard case .saved(let id) = collision.holder else { return true }
     guard let holder = current[id], holder.kind == .updated else { return false }
@@ -134,18 +136,18 @@ private struct JoinRound {
       guard target.kind != .deleted, let row = target.row else { throw refused(collision) }
       (entity, stored) = (target.entity, row)
     case (nil, .stored(let row)): (entity, stored) = (row.entity, row)
-    // The holder is decided about in this round: the next round finds its present values.
+    // The holder was decided in this round. The next round finds its present values.
     case (nil, .saved): return
     }
     guard entity.isKind(of: change.entity) else { throw refused(collision, entity) }
     try merge(change, into: target, stored, collision)
   }
 
-  /// Makes the change of an inserted record a change of the record that has its unique values.
+  /// Turns the change of an inserted record into a change of the other record with its unique values.
   ///
   /// - Parameters:
-  ///   - target: The change of that record in the same save; `nil` for none.
-  ///   - stored: The row of that record, as the store has it or as the save would write it.
+  ///   - target: The other record's own change in the same save; `nil` for none.
+  ///   - stored: The other record's row, as the store has it or as the save would write it.
   private mutating func merge(
     _ change: RecordChange, into target: RecordChange?, _ stored: Row, _ collision: UniqueCollisions.Collision
   ) throws {
@@ -180,7 +182,7 @@ private struct JoinRound {
 
   /// The change that writes the decided values.
   ///
-  /// - Parameter assigned: The slots of an inserted record that were assigned.
+  /// - Parameter assigned: The assigned slots of the inserted record.
   private func written(
     _ decided: [AttributeValue], _ assigned: SlotSet, over draft: RecordChange, _ mine: Row
   ) -> RecordChange {
@@ -194,7 +196,7 @@ private struct JoinRound {
     return draft.rewritten(row: changed.isEmpty && !draft.changesLists ? nil : row, changed: changed)
   }
 
-  /// The members that the record has after the join: those of its own change, and those of the inserted record.
+  /// The changes of members after the join: the other record's own changes, and the members of the inserted record.
   private func members(
     of change: RecordChange, added target: RecordChange?
   ) -> [RelationshipDescription: MemberChanges] {
@@ -202,7 +204,7 @@ private struct JoinRound {
     var result = target?.members ?? [:]
     for (relationship, changes) in change.members where !changes.isEmpty {
       var fresh = changes.mapped { ids[$0] }
-      // The order of the inserted record's members says nothing about the members that the other record has.
+      // The order of the inserted record's members does not apply to the members of the other record.
       fresh.order = nil
       result[relationship, default: MemberChanges()].merge(fresh, isOrdered: relationship.isOrdered)
     }
@@ -218,8 +220,8 @@ private struct JoinRound {
 
   // MARK: One-to-one relationships
 
-  /// Has both sides of one-to-one relationships agree with the decided values: the former partner of the record loses its
-  /// reference, or the partner of the inserted record does.
+  /// Makes both sides of one-to-one relationships agree with the decided values: the partner that lost, of the stored
+  /// or of the inserted record, loses its reference.
   private mutating func restoreOneToOne(
     of change: RecordChange, _ inserted: Row, as id: ManagedObjectID, _ stored: Row, _ values: [AttributeValue],
     _ collision: UniqueCollisions.Collision
@@ -233,7 +235,7 @@ private struct JoinRound {
     }
   }
 
-  /// Clears a reference, if it leads to one of some records.
+  /// Clears a reference of a record if the reference leads to one of some targets.
   private mutating func clear(
     _ slot: Int, of id: ManagedObjectID, if targets: Set<ManagedObjectID>, _ collision: UniqueCollisions.Collision
   ) throws {
@@ -278,7 +280,7 @@ private struct JoinRound {
         + "\(names.map { "'\($0)'" }.joined(separator: ", ")), and the inserted record cannot become a record of that "
         + "entity; change the present record, or give the new one other values."
     }
-    // An inserted record that became a stored one before is known by its own identifier.
+    // Users know an inserted record that became a stored record by its own identifier.
     let claimant = current[collision.claimant].flatMap { $0.isTakeover ? $0.record.id : nil }
     error.objectIDs = [claimant ?? collision.claimant, collision.holder.id]
     error.uniqueness = UniquenessViolation(
@@ -288,8 +290,7 @@ private struct JoinRound {
 }
 
 extension RecordChange {
-  /// The assigned slots of an inserted record, with those of the records that joined it; all changed slots of any other
-  /// record.
+  /// The assigned slots of an inserted record that no record joined; the changed slots of any other record.
   fileprivate var assignedSlots: SlotSet {
     kind == .inserted && join == nil ? record.assignedSlots : changed
   }

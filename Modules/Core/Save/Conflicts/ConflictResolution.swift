@@ -1,4 +1,5 @@
-/// A unit of work on its way into a store, whose conflicts a merge policy resolves until the store accepts it.
+/// The state of a save into one store over its attempts. After each refusal by the store, the merge policy resolves the
+/// conflicts, and the unit of work is rebuilt for the next attempt.
 struct ConflictResolution {
   let store: any PersistentStore
   /// The unit, with the changes as they are resolved so far.
@@ -9,9 +10,9 @@ struct ConflictResolution {
   var derived: [Row] = []
   /// The identifiers that the records have after the save.
   var permanentIDs: PermanentIDs
-  /// The number of attempts that a constraint refused, although no record had the values.
+  /// The number of attempts that a constraint refused, although a later read found no record with the values.
   var uselessAttempts = 0
-  /// The inserted records that became other records.
+  /// The inserted records that became stored records.
   var joins = JoinedRecords()
   let context: ManagedObjectContext
   var discarded: [DiscardedChange] = []
@@ -35,8 +36,8 @@ struct ConflictResolution {
 
   /// Resolves the conflicts that the store reported.
   ///
-  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve; errors of the policy, and
-  ///   of the store that reads lists and links.
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve; errors of the policy,
+  ///   and of the store that reads lists and links.
   mutating func resolve(_ conflicts: [StoreConflict], by policy: MergePolicy) throws {
     let reported = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let kept =
@@ -46,7 +47,7 @@ struct ConflictResolution {
     try rebuild(from: kept)
   }
 
-  /// Returns the changes of the unit as the policy decides, without the discarded changes.
+  /// Has the policy decide each conflict, and returns the changes to save, without the discarded changes.
   private mutating func decide(
     _ reported: [ManagedObjectID: StoreConflict], by policy: MergePolicy
   ) throws -> [RecordChange] {
@@ -59,7 +60,7 @@ struct ConflictResolution {
         continue
       }
       if storeRow == nil, change.join != nil {
-        // The stored record that an inserted record became is deleted by now.
+        // Another writer deleted the stored record that an inserted record became. The record is inserted after all.
         kept += separate(change.id, &separated)
         continue
       }
@@ -72,7 +73,7 @@ struct ConflictResolution {
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change, permanentIDs))
       switch try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers) {
       case .fail: unresolved.append(conflict)
-      // A member that another writer deleted is not restored for the sake of its position.
+      // A member deleted by another writer is not restored only to give it a position.
       case .write where storeRow == nil && change.changesPositionsOnly:
         discarded.append(DiscardedChange(record: change.record, storeRow: nil))
       case .write(let values):
@@ -81,7 +82,7 @@ struct ConflictResolution {
       case .delete where storeRow != nil:
         kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
       case .discard where change.isTakeover:
-        // The record stays the stored one, with the values of the store.
+        // The inserted record remains the stored record, with the stored values.
         lists.decide(conflict.lists, of: change, permanentIDs) { _ in false }
         kept.append(
           RecordChange(
@@ -96,10 +97,11 @@ struct ConflictResolution {
     return separated.isEmpty ? kept : kept.map { $0.redirected(separated) }
   }
 
-  /// A change on top of a row that differs from the change's base in derived values alone, which no policy has to decide
-  /// about: nobody edited the record. `nil` for any other row.
+  /// Rebases a change onto a row that differs from the change's base in derived values alone. No writer edited the
+  /// record, so that the policy is not asked. Returns `nil` for any other row.
   ///
-  /// A change of the record's ordered lists is left to the policy, because another version may be another order of a list.
+  /// A change of the record's ordered lists is left to the policy, because another version may be another order of a
+  /// list.
   private func rebasedOntoDerived(_ change: RecordChange, _ storeRow: Row?) -> RecordChange? {
     guard let storeRow, let base = change.ancestor, !change.changesLists, change.kind != .inserted,
       storeRow.entity === change.entity, !store.environment.model.derivations.isEmpty
@@ -115,7 +117,8 @@ struct ConflictResolution {
     return rebased(change, onto: storeRow, values, changesLists: false)
   }
 
-  /// Makes the unit anew from resolved changes, with the positions in lists and the links that they add and remove.
+  /// Rebuilds the unit from resolved changes, with the positions in lists and the links that the changes add and
+  /// remove.
   mutating func rebuild(from resolved: [RecordChange]) throws {
     let changes = lists.positioned(resolved) { addition($0, $1, $2) }
     var unit = UnitOfWork(of: unit.keeper)
@@ -126,7 +129,7 @@ struct ConflictResolution {
     self.unit = unit
   }
 
-  /// The change of a member that gets another position because a list was merged.
+  /// The change of a member whose position changes because a list was merged.
   func addition(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
     let record = PendingRecord(changing: row)
     record.set(.int(position), at: slot)
@@ -136,9 +139,11 @@ struct ConflictResolution {
     return RecordChange(record)
   }
 
-  /// A change on top of the row that the store has; an insert when the store has none.
+  /// Rebases a change onto the row in the store. Without a row in the store, the change becomes an insert, which
+  /// restores the record.
   ///
-  /// - Parameter changesLists: Whether ordered lists of the record change, which writes the row though no slot differs.
+  /// - Parameter changesLists: Whether ordered lists of the record change. The row is then written even if no slot
+  ///   differs.
   private func rebased(
     _ change: RecordChange, onto row: Row?, _ values: [AttributeValue], changesLists: Bool
   ) -> RecordChange {
@@ -163,8 +168,8 @@ extension CoherenceError {
   fileprivate static func versionConflict(_ conflicts: [Conflict]) -> CoherenceError {
     var error = CoherenceError(
       .versionConflict,
-      "\(conflicts.count) record(s) were changed or deleted by others since they were read. "
-        + "Refresh them, or choose a merge policy."
+      "Other writers changed or deleted \(conflicts.count) record(s) since this context read them. "
+        + "Refresh the objects and save again, or choose a merge policy."
         + listNames(conflicts))
     error.conflicts = conflicts
     error.objectIDs = conflicts.map(\.objectID)

@@ -1,4 +1,4 @@
-/// The inserted records of a unit of work that became other records.
+/// The inserted records of a unit of work that became stored records, because these have their unique values.
 struct JoinedRecords {
   /// An inserted record whose change is a part of another record's change.
   struct Absorbed {
@@ -7,18 +7,18 @@ struct JoinedRecords {
   }
 
   private(set) var absorbed: [Absorbed] = []
-  /// The relationships whose loaded lists may name members that another record decided about.
+  /// The relationships whose loaded lists are out of date after the save, because a join changed members or owners.
   private(set) var outdated: Set<RelationshipDescription> = []
-  /// The changes before records joined a record, by its identifier.
+  /// The changes from before the joins, by the identifier of the record that the inserted records became.
   private var originals: [ManagedObjectID: [RecordChange]] = [:]
 
   var isEmpty: Bool { originals.isEmpty }
   var targets: [ManagedObjectID] { Array(originals.keys) }
 
-  /// Notes that the record of a change becomes a record.
+  /// Records that the record of a change becomes another record.
   ///
   /// - Parameters:
-  ///   - target: The change of that record in the same unit; `nil` when the unit has none.
+  ///   - target: The other record's own change in the unit; `nil` for none.
   ///   - model: The model of the store.
   mutating func note(
     _ change: RecordChange, becoming id: ManagedObjectID, besides target: RecordChange?, in model: ManagedObjectModel
@@ -30,7 +30,8 @@ struct JoinedRecords {
       absorbed[index] = Absorbed(record: absorbed[index].record, id: id)
     }
     if target != nil { absorbed.append(Absorbed(record: change.record, id: id)) }
-    // Lists with the record may have the other record too, and lists of the other record lack the record's members.
+    // A list with the inserted record may contain the other record already, and the other record's lists lack the
+    // inserted record's members.
     let root = change.entity.root
     for relationship in model.entities.flatMap(\.relationships)
     where relationship.isToMany && (relationship.destination.root === root || relationship.entity.root === root) {
@@ -38,9 +39,9 @@ struct JoinedRecords {
     }
   }
 
-  /// Forgets the joins of a record.
+  /// Removes the joins of a record.
   ///
-  /// - Returns: The changes from before them.
+  /// - Returns: The changes from before the joins.
   mutating func separate(_ id: ManagedObjectID) -> [RecordChange] {
     absorbed.removeAll { $0.id == id }
     return originals.removeValue(forKey: id) ?? []

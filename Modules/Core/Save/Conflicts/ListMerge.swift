@@ -8,13 +8,13 @@ struct ListMerge {
 
   init(_ context: ManagedObjectContext) { self.context = context }
 
-  /// Forgets the lists of an owner.
+  /// Removes the decided lists of an owner.
   mutating func forget(_ owner: ManagedObjectID) { members[owner] = nil }
 
   /// The relationships of the decided lists.
   var relationships: Set<RelationshipDescription> { Set(members.values.flatMap(\.keys)) }
 
-  /// The ordered lists that a change in conflict changes, as the context and the store have them.
+  /// Reads the ordered lists that a change in conflict changes, as the context and the store have them.
   ///
   /// - Throws: Errors of the store.
   mutating func lists(of change: RecordChange, _ permanentIDs: PermanentIDs) throws -> [ListConflict] {
@@ -33,7 +33,7 @@ struct ListMerge {
     }
   }
 
-  /// Decides the members of the lists of a change.
+  /// Merges the lists of a change with the lists in the store.
   ///
   /// - Parameter keepsOrder: Whether the saver's order of a list wins.
   /// - Returns: Whether a list differs from the store's.

@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   /// Runs a block that calls the closure of a ``MergePolicy/custom(_:)`` policy. The closure may read objects of the
   /// context, but not change them.
   ///
-  /// The rows of the save are gathered and validated before. After the commit, the object of a record would show a later
-  /// change as saved, although no store has it. The inbox waits until the block returns, because its changes move unsaved
-  /// records onto other rows.
+  /// The rows of the save were gathered and validated before this call. A change made now would not be in these rows,
+  /// but the commit would mark its object as clean. The inbox waits until the block returns, because its changes rebase
+  /// unsaved records onto other rows.
   ///
   /// - Parameter saved: The changes of the save.
   /// - Throws: ``ErrorCode/illegalState`` for a change of an object; the errors of the block.
@@ -16,8 +16,8 @@ extension ManagedObjectContext {
     defer { storage.isCallingPolicy = false }
     var result: T?
     let isChanged = try storage.isChanged { result = try body() }
-    // A rollback or a refresh in the closure announces nothing, but records of the save lose their changes or get other
-    // bases.
+    // A rollback or a refresh in the closure counts as no change, but records of the save lose their changes or get
+    // other bases.
     guard let result, !isChanged, saved.count(where: \.isAsGathered) == count else {
       throw CoherenceError(
         .illegalState,

@@ -62,7 +62,7 @@ extension MergePolicy {
   ) throws -> [Int: AttributeValue] {
     let rules = rules(for: store.entity)
     var result: [Int: AttributeValue] = [:]
-    // Of the values that no writer has, the save has checked none.
+    // The save has validated the values of the writers, but not a value that a rule computed.
     var unchecked = store.values
     for (slot, rule) in rules.sorted(by: { $0.key < $1.key }) where slot < mine.count {
       guard changed.contains(slot) else {
@@ -113,7 +113,7 @@ extension MergePolicy {
     }
   }
 
-  /// Takes each position from the writer whose reference to the owner is taken: a position means nothing in another
+  /// Takes each position from the writer whose reference to the owner wins: a position is meaningless in another
   /// owner's list. The reference is in the slot before the position.
   private static func movePositions(of mine: Row, _ store: Row, in values: inout [AttributeValue]) {
     for slot in values.indices.dropFirst() {
@@ -124,8 +124,8 @@ extension MergePolicy {
 }
 
 extension Conflict {
-  /// The store's values with the saver's changes on top; `nil` when both writers changed one of the properties, and when
-  /// the saver changes an ordered list.
+  /// The store's values with the saver's changes on top; `nil` when both writers changed the same property to different
+  /// values, and when the saver changes an ordered list.
   ///
   /// - Parameter changed: The slots that the saver changed.
   func mergedProperties(_ changed: SlotSet) -> [AttributeValue]? {
@@ -133,7 +133,7 @@ extension Conflict {
     var values = store.values
     for slot in changed {
       if case .position = mine.entity.slots[slot] { return nil }
-      // A value that every save computes is no edit.
+      // A derived value, which each save computes, is no edit.
       if case .attribute(let attribute) = mine.entity.slots[slot], attribute.derivation != nil { continue }
       guard store[slot] == ancestor[slot] || store[slot] == mine[slot] else { return nil }
       values[slot] = mine[slot]

@@ -1,13 +1,14 @@
 public import Foundation
 
 extension MergeRule {
-  /// A rule for an attribute of a class.
+  /// Returns a rule for an attribute of a class.
   ///
   /// ```swift
   /// context.mergePolicy = .byProperty([.rule(\Track.plays, .sum)], otherwise: .objectTrumps)
   /// ```
-  /// The rule is for records of subclasses too. A save under a policy with the rule throws ``ErrorCode/unknownProperty``
-  /// before it writes anything, when the key path is no stored property of the class's entities.
+  /// The rule is for records of subclasses too. A save under a policy with the rule throws
+  /// ``ErrorCode/unknownProperty`` before it writes anything, when the key path is no stored property of the class's
+  /// entities.
   ///
   /// - Parameters:
   ///   - attribute: An attribute of the class.
@@ -16,7 +17,7 @@ extension MergeRule {
     _ attribute: KeyPath<Root, Value>, _ choice: MergeChoice<Value>
   ) -> MergeRule { make(Root.self, attribute, choice.decision) }
 
-  /// A rule for a to-one relationship of a class.
+  /// Returns a rule for a to-one relationship of a class.
   ///
   /// - Parameters:
   ///   - relationship: A to-one relationship of the class.
@@ -35,13 +36,13 @@ extension MergeRule {
 }
 
 extension MergeChoice where Value: AttributeConvertible {
-  /// The value that a closure returns.
+  /// The value that a closure computes from both edits and their base.
   ///
-  /// The save throws the errors of the closure, and ``ErrorCode/validationFailed`` for a value that does not satisfy the
-  /// model. The closure is called as the closure of ``MergePolicy/custom(_:)`` is, with the same restrictions.
+  /// The save calls the closure like the closure of ``MergePolicy/custom(_:)``, with the same restrictions and errors.
+  /// It throws ``ErrorCode/validationFailed`` for a value that does not satisfy the model.
   ///
-  /// - Parameter value: Returns the value to write. `base` is `nil` when the two records have no common state: an inserted
-  ///   record became a stored one.
+  /// - Parameter value: Returns the value to write. `base` is `nil` when the two records have no common state: an
+  ///   inserted record became a stored one.
   public static func merging(
     _ value: @escaping @Sendable (_ base: Value?, _ mine: Value, _ stored: Value) throws -> Value
   ) -> MergeChoice {

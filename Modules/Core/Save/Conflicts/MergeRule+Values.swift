@@ -75,7 +75,7 @@ extension MergeRule {
     case (.int, _), (_, .int): return .int(try sum(base.integer, mine.integer, stored.integer))
     case (.double, _), (_, .double):
       let result = stored.number + (mine.number - base.number)
-      // Infinities without a defined difference.
+      // The difference of two infinities is undefined. The saver's number wins then.
       return .double(result.isNaN ? mine.number : result)
     case (.decimal, _), (_, .decimal): return .decimal(try sum(base.decimal, mine.decimal, stored.decimal))
     default: return mine
@@ -83,7 +83,7 @@ extension MergeRule {
   }
 
   private func sum(_ base: Int64, _ mine: Int64, _ stored: Int64) throws -> Int64 {
-    // The difference of two numbers may be out of range though the sum is not.
+    // The difference may be out of range although the result is not: the order of the operands is tried both ways.
     for (first, second) in [(mine, stored), (stored, mine)] {
       let (difference, isBeyond) = first.subtractingReportingOverflow(base)
       if isBeyond { continue }

@@ -1,6 +1,7 @@
-/// Checks the values that a user's merge policy returns for a record against the rules of the model.
+/// Validates the values that a merge policy computes for a record.
 ///
-/// A save validates changed values before it meets a conflict. The values of a policy come after the validation.
+/// A save validates the changed values of objects before it meets a conflict. The values of a policy do not exist at
+/// that time.
 struct PolicyValueCheck {
   private let conflict: Conflict
   private let entity: EntityDescription
@@ -11,7 +12,7 @@ struct PolicyValueCheck {
     entity = (conflict.mine ?? conflict.store ?? conflict.ancestor)?.entity ?? conflict.objectID.entity
   }
 
-  /// Returns the values as a store keeps them. A value that the store has already is not checked.
+  /// Checks values, and returns them in their stored form. A value equal to the store's value is not checked.
   ///
   /// - Throws: ``ErrorCode/invalidValue`` for a wrong number of values; ``ErrorCode/validationFailed`` with every value
   ///   that does not satisfy the model.
@@ -45,7 +46,9 @@ struct PolicyValueCheck {
     case (.reference(let relationship), .reference(let target)):
       let isFit =
         target.entity === relationship.destination.root && target.storeIdentifier == conflict.objectID.storeIdentifier
-      if !isFit { fail(slot, .invalidValue, "leads to '\(relationship.destination.name)' of the same store") }
+      if !isFit {
+        fail(slot, .invalidValue, "does not lead to a record of '\(relationship.destination.name)' in the same store")
+      }
     case (.position, .int):
       break
     case (.reference, _), (.position, _):

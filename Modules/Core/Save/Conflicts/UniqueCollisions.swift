@@ -1,8 +1,9 @@
-/// The records that have the unique values of a refused save already, and the changes of the save that claim these values.
+/// Finds the collisions of a refused save: the changes that claim unique values, and the records that hold these
+/// values.
 ///
 /// Made after a store has refused a save, and never before: an ordinary save reads nothing for its constraints.
 struct UniqueCollisions {
-  /// A change that claims values of another record.
+  /// A change that claims unique values which another record holds.
   struct Collision {
     let claimant: ManagedObjectID
     let constraint: [PropertyDescription]
@@ -30,7 +31,7 @@ struct UniqueCollisions {
     let properties: [PropertyDescription]
     var slots: [Int] { properties.map(\.slotInRow) }
 
-    /// The values that the constraint compares; `nil` when one is missing, because such records are not compared.
+    /// The values that the constraint compares; `nil` for a row with a missing value, which no constraint compares.
     func values(of row: Row) -> [AttributeValue]? {
       let values = slots.map { row[$0] }
       return values.contains(where: \.isNull) ? nil : values
@@ -51,7 +52,8 @@ struct UniqueCollisions {
     deleted = Set(unit.deletes.lazy.map(\.id))
   }
 
-  /// The collisions in the order of the changes, those of one change in the order of its constraints.
+  /// Reads and returns the collisions, in the order of the changes. The collisions of one change are in the order of
+  /// its constraints.
   ///
   /// Reads the holders of all claimed values of a constraint together.
   ///
@@ -81,7 +83,7 @@ struct UniqueCollisions {
       .map(\.element.collision)
   }
 
-  /// The constraints of the changed records, those of superentities first.
+  /// The constraints of the changed records, the constraints of superentities first.
   private var constraints: [Constraint] {
     var result: [Constraint] = []
     var seen: Set<Constraint> = []
@@ -102,21 +104,22 @@ struct UniqueCollisions {
     return result
   }
 
-  /// The values that a change gives to a record for the first time.
+  /// The values of a constraint that a change newly gives to a record; `nil` if the change does not touch the
+  /// constraint.
   private func claim(of change: RecordChange, under constraint: Constraint) -> [AttributeValue]? {
     guard change.entity.isKind(of: constraint.entity), change.isWritten, let row = change.row else { return nil }
     let isClaiming = change.kind == .inserted || constraint.slots.contains { change.changed.contains($0) }
     return isClaiming ? constraint.values(of: row) : nil
   }
 
-  /// The record that keeps the values: a stored one, or the first of several changes that claim them, an update before
-  /// inserts.
+  /// The record that keeps the values: a stored record, or else the first change among several that claim them, updates
+  /// before inserts.
   private func holder(
     of values: [AttributeValue], _ stored: Row?, _ claimants: [RecordChange], _ constraint: Constraint
   ) -> Holder? {
     if let stored, !deleted.contains(stored.id) {
       guard let change = keptByID[stored.id] else { return .stored(stored) }
-      // A change that moves the record to other values leaves these free.
+      // If the save changes the stored record's values, the former values are free.
       if change.row.flatMap(constraint.values) == values { return .saved(stored.id) }
     }
     guard claimants.count > 1 else { return nil }

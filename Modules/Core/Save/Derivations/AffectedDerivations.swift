@@ -1,18 +1,19 @@
-/// The derived values that the changes of a save in one store concern. A pure function of the changes and the model.
+/// Finds the derived values that a save in one store must compute again. A pure function of the changes and the model.
 ///
-/// An owner is found by its key where the changes know it: the owner of a member before and after the change. Where they do
-/// not, such as the records whose path ends at a changed record, the changed records and the way back to the owners are
-/// noted, and the store follows it.
+/// The changes name some owners directly, such as the owner of a member before and after the change. Other owners, such
+/// as the records whose path ends at a changed record, are unknown. For these, the update lists the changed records and
+/// the relationships that lead back to the owners, and the store follows them.
 struct AffectedDerivations {
   private let index: DerivationIndex
   private let environment: StoreEnvironment
-  /// The entities that the store holds, once a change concerns a derived value.
+  /// The entities that the store holds. Lazy, because most saves concern no derived value.
   private lazy var held = Set(environment.entities.map { ObjectIdentifier($0) })
   private var byEntity: [ObjectIdentifier: DerivationUpdate] = [:]
 
   /// Returns the derived values to compute, by entity; none for changes that concern no derived value.
   ///
-  /// A model without values derived from other records costs one comparison, and a group of changed records one look-up.
+  /// Costs one comparison in a model without values derived from other records; otherwise one look-up for each group of
+  /// changed records.
   static func updates(of changes: RowChanges, in environment: StoreEnvironment) -> [DerivationUpdate] {
     let index = environment.model.derivations
     guard !index.isEmpty else { return [] }
@@ -51,11 +52,12 @@ struct AffectedDerivations {
       for membership in triggers.memberships {
         note(owners: group.rows.targets(membership.ownerSlot), of: membership.derivation)
       }
-      // No fresh record has records that lead to it, but for those of the save, which lead to their owners themselves.
+      // Only records of the same save can lead to a fresh record, and they name their owners themselves. Older records
+      // may lead to a restored record.
       note(triggers.passages, through: group.restoredKeys)
     }
     guard !group.restoredKeys.isEmpty, !group.entity.checked.related.isEmpty else { return }
-    // Records that were members of a restored record may be so again.
+    // Records may still name a restored record as their owner and become its members again.
     for derivation in group.entity.attributes.compactMap(\.relationshipDerivation) {
       note(owners: group.restoredKeys, of: derivation)
     }
@@ -88,7 +90,8 @@ struct AffectedDerivations {
     for membership in triggers.memberships {
       note(owners: group.bases.lazy.compactMap(\.self).targets(membership.ownerSlot), of: membership.derivation)
     }
-    // References that a delete clears are changes of the records that refer; other references dangle.
+    // A delete clears constrained references, which are changes of the referring records. Other references dangle, and
+    // their owners are found here.
     let dangling = triggers.passages.filter { $0.steps.last?.isConstrained == false }
     if !dangling.isEmpty { note(dangling, through: Set(group.deletes.lazy.map(\.id.key))) }
   }

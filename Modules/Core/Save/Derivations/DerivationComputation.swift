@@ -1,8 +1,9 @@
-/// Computes derived values for a store that does not compute them, from the stored records under the changes of a save.
+/// Computes derived values in Core, for a store without ``RelationshipDeriving``, from the stored records under the
+/// changes of a save.
 ///
-/// The owners are written with the next version even when their values stay, and so are the records that the values of a
-/// path, or of linked members, are read from: a concurrent save that computes values from the same records finds a version
-/// that it does not expect, and computes again.
+/// The owners are written with the next version even when their values stay. So are the records at the end of a path or
+/// a link from which a value is read. A concurrent save that computes values from the same records then meets a version
+/// conflict, and computes again.
 struct DerivationComputation {
   /// A row to write.
   struct Written {
@@ -27,7 +28,7 @@ struct DerivationComputation {
       let owners = try update.owners(in: overlay)
       try overlay.prepareMembers(of: owners, for: update)
       for owner in owners {
-        // A subentity's owner has the values of several updates.
+        // An owner of a subentity may have values from several updates.
         let earlier = written[owner.id]
         let values = try update.values(of: owner, in: overlay)
         let row = (earlier?.row ?? owner).setting(values, version: owner.version + 1)

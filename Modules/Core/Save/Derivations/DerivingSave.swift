@@ -1,4 +1,4 @@
-/// The save of changes in one store, with the values that are derived from the changed records.
+/// The save of changes in one store, together with the derived values of other records that depend on them.
 ///
 /// A ``RelationshipDeriving`` store computes the values itself. For any other store, they are a part of the changes.
 struct DerivingSave {
@@ -33,16 +33,17 @@ struct DerivingSave {
     try coordinator.save(request, in: store) + computed
   }
 
-  /// Saves into the store, beside the row cache.
+  /// Saves into the store without moving the row cache, for batch requests.
   ///
   /// - Returns: The rows with derived values, at their new versions.
   func run(in store: any PersistentStore) throws -> [Row] { try store.saveDeriving(request) + computed }
 }
 
 extension RowChanges {
-  /// The changes with other rows: in the place of the rows that they write, and beside these as updates.
+  /// Returns the changes with computed rows: in place of rows that the changes write, and as further updates.
   ///
-  /// - Parameter written: The rows with the slots that differ, and the stored rows of records that the changes do not write.
+  /// - Parameter written: The rows with the slots that differ, and the stored rows of records that the changes do not
+  ///   write.
   fileprivate func replacing(_ written: [ManagedObjectID: DerivationComputation.Written]) -> RowChanges {
     var result = RowChanges()
     var rest = written

@@ -1,13 +1,14 @@
-/// The records of a store as a save will leave them: those that a reader sees, under the changes of the save.
+/// The records of a store as a save will leave them: the records that a reader sees, with the changes of the save on
+/// top.
 final class SaveOverlay: DerivationSource {
   private let reader: any StoreReader
   private let spaces: IDSpaces
   private let links: LinkChanges
-  /// The rows that the save writes, and those it deletes as `nil`.
+  /// The rows that the save writes; `nil` for deleted records.
   private var changed: [ManagedObjectID: Row?] = [:]
-  /// The rows that were read, and missing ones as `nil`.
+  /// The rows read so far; `nil` for missing records.
   private var known: [ManagedObjectID: Row?] = [:]
-  /// The records that the save does not write and whose values it reads over a path or a link, by identifier.
+  /// The records read at the end of a path or a link that the save does not write, by identifier.
   private var read: [ManagedObjectID: Row] = [:]
   /// The members of owners, by relationship, read at once for all owners of an update.
   private var members: [RelationshipDescription: [Int64: [Row]]] = [:]
@@ -21,11 +22,11 @@ final class SaveOverlay: DerivationSource {
     for delete in changes.deletes.lazy.flatMap(\.deletes) { changed.updateValue(nil, forKey: delete.id) }
   }
 
-  /// The records that the save does not write, and whose values other records are derived from, without the owners that
-  /// know of them by a reference of their own.
+  /// The records on which the computed values depend and that the save does not write. The save writes them with the
+  /// next version, see ``DerivationComputation``.
   var sources: [Row] { read.values.sorted { $0.key < $1.key } }
 
-  /// Reads the members of owners.
+  /// Reads the members of owners with one query for each relationship.
   func prepareMembers(of owners: [Row], for update: DerivationUpdate) throws {
     for derivation in update.derivations {
       guard case .inverseColumn(let inverse, _)? = derivation.relationships.first?.storage else { continue }

@@ -5,13 +5,13 @@ struct CommittedUnit {
   let permanentIDs: PermanentIDs
   /// The changes that the merge policy discarded.
   let discarded: [DiscardedChange]
-  /// The relationships whose lists differ from those of the context, because they were merged with those of the store.
+  /// The relationships whose lists in the context are out of date, because a merge or a join changed the saved lists.
   let outdatedLists: Set<RelationshipDescription>
   /// The inserted records whose changes are a part of another record's change.
   let absorbed: [JoinedRecords.Absorbed]
   /// The records that participants added.
   let added: ParticipantRecords
-  /// The rows whose derived values the save changed, with those of the unit among them, at their new versions.
+  /// The rows whose derived values the save changed, rows of the unit included, at their new versions.
   let derived: [Row]
 }
 

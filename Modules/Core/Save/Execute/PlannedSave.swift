@@ -1,21 +1,28 @@
 extension ManagedObjectContext {
-  /// Runs work that reads rows, plans changes from them and saves the changes; runs it again, from newer rows, when the save
-  /// loses a race to another writer.
+  /// Runs work that reads rows, plans changes from them and saves the changes. When the save loses a race to another
+  /// writer, the work runs again from newer rows.
   ///
-  /// The first runs are beside other writers. The last run is while the stores keep other writers out, see
-  /// ``WriterExcluding``. A race is a conflict that the merge policy does not resolve, a unique value that another writer
-  /// saved before, or a reference to a record that another writer deleted. A record that violates a constraint without
-  /// another writer violates it in the last run too, which throws the error. The merge policy resolves no collision of
-  /// unique values meanwhile: the next run finds the other record.
+  /// Other writers may write during the first three runs. During the last run the stores keep other writers out, if all
+  /// of them can, see ``WriterExcluding``. A race is a conflict that the merge policy does not resolve, a unique value
+  /// that another writer saved first, or a reference to a record that another writer deleted. The last run throws the
+  /// errors that no other writer caused. During all runs the merge policy resolves no collision of unique values,
+  /// because the next run finds the other record.
   ///
   /// - Parameters:
-  ///   - entity: The entity of the work. The stores that hold it keep other writers out.
-  ///   - startsExcluding: Whether the stores keep other writers out from the first run on, if all of them are able to.
-  ///   - work: Leaves the context without changes when it throws, and can run again.
-  /// - Throws: The error of the work. ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set when the work
-  ///   has lost every race, in a store that is not a ``WriterExcluding``.
+  ///   - entity: The entity of the records to save. The stores that hold it keep other writers out.
+  ///   - startsExcluding: Whether the stores keep other writers out from the first run on, if all of them can.
+  ///   - work: The work. It must be repeatable, and must leave the context without changes when it throws.
+  /// - Throws: The error of the work. ``ErrorCode/versionConflict`` is marked as ``CoherenceError/isRetryable``: it
+  ///   remains only in stores without ``WriterExcluding``, after the work has lost every race.
   package final func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: Bool = false, _ work: () throws -> T
+  ) throws -> T {
+    // The work reads the present rows, as its save compares them.
+    try movingSnapshot { try planning(afterRacesOver: entity, startsExcluding: startsExcluding, work) }
+  }
+
+  private final func planning<T>(
+    afterRacesOver entity: EntityDescription, startsExcluding: Bool, _ work: () throws -> T
   ) throws -> T {
     let wasPlanningAgain = storage.isPlanningAgain
     storage.isPlanningAgain = true
@@ -42,8 +49,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The stores that keep other writers out while this context plans and saves. Empty unless all stores of the entity are
-  /// able to, and the context saves into them itself: a parent may save on another thread, which the stores would keep out.
+  /// The stores that keep other writers out during the last run. Empty unless all stores of the entity can, and the
+  /// context saves into them itself: a parent may save on another thread, which the stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
     guard parent == nil || savesThroughParent else { return [] }
     let stores = try coordinator().stores(holding: entity)
@@ -56,8 +63,8 @@ private struct RaceCount {
   private(set) var count = 0
   private var violations = 0
 
-  /// Whether the work runs beside other writers once more. After two violations of a constraint, the work itself is likely
-  /// to violate it.
+  /// Whether the work runs once more while other writers may write. Two violations of a constraint are likely the
+  /// work's own.
   var allowsOtherWriters: Bool { count < 3 && violations < 2 }
 
   mutating func note(_ error: CoherenceError) {

@@ -1,14 +1,14 @@
-/// The stage of a save that writes units of work into their stores: one transaction for each store, conflicts resolved by
-/// the context's merge policy.
+/// The stage of a save that writes units of work into their stores: one transaction for each store, conflicts resolved
+/// by the context's merge policy.
 struct SaveExecution {
   private let context: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
   private let permanentIDs: PermanentIDs
   private let policy: MergePolicy
-  /// `nil` when no participant is shown the save.
+  /// The participants of the save; `nil` for none.
   private let recording: SaveRecording?
-  /// Whether the policy resolves collisions of unique values. Work that is planned again after a lost race finds the
-  /// record of the other writer itself.
+  /// Whether the policy resolves collisions of unique values. Work that plans again after a lost race finds the record
+  /// of the other writer itself, see ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
   private let resolvesUniqueness: Bool
 
   init(_ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
@@ -20,25 +20,26 @@ struct SaveExecution {
     recording = SaveRecording(of: context, in: coordinator)
   }
 
-  /// How often a save that meets conflicts is tried.
+  /// The number of attempts of a save with conflicts.
   private static let attempts = 64
   /// The number of attempts after which a ``WriterExcluding`` store keeps other writers out.
   private static let sharedAttempts = 4
-  /// The number of attempts while other writers are kept out. One conflict may follow from the resolution of another one.
+  /// The number of attempts while other writers are kept out. One conflict may follow from the resolution of another
+  /// one.
   private static let exclusiveAttempts = 16
-  /// How often a save is tried again without a record that has the unique values.
+  /// The number of repeated attempts after a constraint refused the save although no record explains the refusal.
   private static let uselessAttempts = 8
 
   /// Writes one unit, and resolves conflicts over versions and unique values until the store accepts it. Saves that
   /// conflict over the same records take turns.
   ///
-  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve, or, retryable, after the
-  ///   last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store is as
-  ///   before then, unless the error's outcome says otherwise.
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve, or, retryable, after
+  ///   the last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store
+  ///   is as before then, unless the error's outcome says otherwise.
   func commit(_ unit: StoreUnit) throws -> CommittedUnit {
     var attempted = ConflictResolution(of: unit, in: context, permanentIDs)
     if SaveTurns.all.isAnyTaken, !context.lease.excludesWriters {
-      // No connection is held over the wait.
+      // The wait must not hold a connection.
       context.lease.endOffers()
       SaveTurns.all.waitForOthers(unit.unit.changes.lazy.map(\.id))
     }
@@ -54,7 +55,7 @@ struct SaveExecution {
       if attempt > 2, !context.lease.excludesWriters { SaveTurns.pause(after: attempt - 2) }
     }
     throw CoherenceError(
-      .versionConflict, "The records are changed by others faster than conflicts can be resolved; save again.",
+      .versionConflict, "Other writers change the records faster than the save can resolve the conflicts; save again.",
       isRetryable: true)
   }
 
@@ -72,10 +73,11 @@ struct SaveExecution {
       attempted.derived = try saving.run(in: attempted.store, by: coordinator)
       return true
     } catch let failure as StoreConflict.Failure {
-      // The policy may wait for others, and so may the turn.
+      // The policy's closure and the turn may wait for other writers, which need connections.
       context.lease.endOffers()
       try attempted.resolve(failure.conflicts, by: policy)
-      // A writer with its turn may be waiting for this store, which keeps it out: waiting for that turn would never end.
+      // A writer with a turn may be waiting for this store, which keeps that writer out. A wait for its turn would
+      // never end.
       if !context.lease.excludesWriters { SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id)) }
     } catch let error as CoherenceError where resolvesUniqueness && error.outcome == .notApplied {
       context.lease.endOffers()
@@ -89,13 +91,14 @@ struct SaveExecution {
 
   /// Resolves the refusal of a save by a constraint.
   ///
-  /// - Throws: The error, if it is another one, or if no record explains it.
+  /// - Throws: The error, if it is no refusal by a constraint, and after too many attempts without a record that
+  ///   explains it.
   private func resolve(_ error: CoherenceError, in attempted: inout ConflictResolution) throws {
     switch error.code {
     case .uniquenessViolated:
       if try attempted.resolve(error, by: policy) { return }
     case .danglingReference where !attempted.joins.isEmpty:
-      // Another writer may have deleted a record that inserted records became.
+      // Another writer may have deleted a stored record that inserted records became. They are inserted after all.
       try attempted.separateAll()
     default: throw error
     }
@@ -103,10 +106,10 @@ struct SaveExecution {
     if attempted.uselessAttempts > Self.uselessAttempts { throw error }
   }
 
-  /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempts meet the
-  /// latest conflicts, and the next one succeeds.
+  /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempts meet
+  /// the latest conflicts, and the next one succeeds.
   ///
-  /// - Returns: `false` when the store is not able to keep writers out.
+  /// - Returns: Whether the unit was written; `false` also for a store that cannot keep writers out.
   private func saveExcludingWriters(
     _ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn
   ) throws -> Bool {

@@ -11,9 +11,8 @@ struct SaveOutcomes {
   /// The error that the save throws when one store fails: the store's error with the outcome of every store;
   /// ``ErrorCode/partialSave`` when another store has committed before.
   func failure(_ error: any Error, of store: any PersistentStore) -> any Error {
-    guard var result = error as? CoherenceError else {
-      return CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
-    }
+    var result =
+      error as? CoherenceError ?? CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
     result.objectIDs = presentIDs(result.objectIDs)
     var outcomes = Dictionary(
       uniqueKeysWithValues: units.map { unit in
@@ -34,7 +33,8 @@ struct SaveOutcomes {
     return partial
   }
 
-  /// The identifiers that records have now, for those that the save would have given them.
+  /// The present identifiers of records, in place of the permanent identifiers that the failed save would have given
+  /// them.
   private func presentIDs(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
     let wanted = Set(ids)
     var present: [ManagedObjectID: ManagedObjectID] = [:]

@@ -5,13 +5,14 @@ import Synchronization
 
 /// Lets saves that conflict over the same records take turns, so that each of them succeeds.
 ///
-/// Without turns, many writers of one record overtake one another: while one save resolves its conflict, a third save
-/// makes the next one. A save with a conflict takes a turn with the records concerned, and later saves of the same records
-/// wait until the turn ends. A save without a conflict reads one word.
+/// Without turns, many writers of one record overtake each other: while one save resolves its conflict, another save
+/// causes the next conflict. A save with a conflict takes a turn with the records in conflict, and later saves of these
+/// records wait until the turn ends. Without any turn in the process, a save only reads one word.
 ///
-/// Other processes know nothing of turns. Between attempts, ``pause(after:)`` waits for a random time that grows.
+/// Turns do not reach other processes. Against these, ``pause(after:)`` waits between attempts for a random time that
+/// grows.
 final class SaveTurns: Sendable {
-  /// For all stores of the process: identifiers contain their store.
+  /// The turns of all stores of the process. An identifier names its store.
   static let all = SaveTurns()
 
   private final class Waiter: Sendable {
@@ -33,7 +34,7 @@ final class SaveTurns: Sendable {
     var holders: [ManagedObjectID: UInt] = [:]
     var waiters: [Waiter] = []
 
-    /// Whether no other thread has one of the records, and none of the first waiters will take one.
+    /// Whether no other thread has one of the records, and none of the first `count` waiters is to take one.
     func isFree(_ ids: Set<ManagedObjectID>, for thread: UInt, before count: Int) -> Bool {
       !ids.contains { id in holders[id].map { $0 != thread } == true }
         && !waiters.prefix(count).contains { $0.takes && !$0.ids.isDisjoint(with: ids) }
@@ -42,8 +43,8 @@ final class SaveTurns: Sendable {
 
   private let state = Locked(State())
   private let holderCount = Atomic<Int>(0)
-  /// The time after which a wait ends without the records; longer than any turn takes. A user's merge policy may wait for
-  /// the thread that waits here.
+  /// The time after which a wait ends without the records, so that a merge policy whose closure waits for the waiting
+  /// thread cannot deadlock. Longer than an ordinary turn.
   private static let patience = DispatchTimeInterval.seconds(2)
 
   /// The records of a save's turn.
@@ -55,7 +56,7 @@ final class SaveTurns: Sendable {
   /// Whether any save has a turn.
   var isAnyTaken: Bool { holderCount.load(ordering: .acquiring) > 0 }
 
-  /// Waits while other saves have their turns with one of the records.
+  /// Waits until no other save has a turn with one of the records.
   ///
   /// - Returns: Whether the caller had to wait.
   @discardableResult
@@ -64,11 +65,11 @@ final class SaveTurns: Sendable {
     return wait(Waiter(Set(ids), takes: false, thread: currentThread)).hasWaited
   }
 
-  /// Adds records to a turn, and waits while other saves have them.
+  /// Adds records to a turn, after a wait until no other save has them. After the time limit, the turn is empty.
   func begin(_ turn: inout Turn, with ids: [ManagedObjectID]) {
     let wanted = turn.union(ids)
     guard wanted.count > turn.count else { return }
-    // All records at once, so that two saves never wait for each other.
+    // A turn takes all its records at once, so that two saves never wait for each other.
     end(&turn)
     if wait(Waiter(wanted, takes: true, thread: currentThread)).isTaken { turn = wanted }
   }
@@ -86,7 +87,7 @@ final class SaveTurns: Sendable {
     for waiter in next { waiter.semaphore.signal() }
   }
 
-  /// Waits until the records are free, and takes them if the waiter wants to.
+  /// Waits until the records are free, and takes them for a waiter that takes records.
   private func wait(_ waiter: Waiter) -> (hasWaited: Bool, isTaken: Bool) {
     let isFree = state.withLock { state in
       guard state.isFree(waiter.ids, for: waiter.thread, before: state.waiters.count) else {
@@ -100,10 +101,10 @@ final class SaveTurns: Sendable {
     let isAdmitted = WorkerPool.shared.blocking { waiter.semaphore.wait(timeout: .now() + Self.patience) } == .success
     if isAdmitted { return (true, waiter.takes) }
     let (isTaken, next) = state.withLock { state -> (Bool, [Waiter]) in
-      // The waiter may have been admitted between the end of the wait and the lock.
+      // Another thread may have admitted the waiter between the end of the wait and the lock.
       guard let index = state.waiters.firstIndex(where: { $0 === waiter }) else { return (waiter.takes, []) }
       state.waiters.remove(at: index)
-      // Later waiters may have waited for this waiter alone.
+      // Later waiters may have waited only for this waiter.
       return (false, admit(&state))
     }
     for waiter in next { waiter.semaphore.signal() }

@@ -6,15 +6,16 @@ struct DerivedValues {
   let time: Timestamp
 
   init() {
-    // The clock of a computer never shows a date that a timestamp cannot express.
+    // The clock never shows a date out of a timestamp's range; zero is a fallback without meaning.
     time = Timestamp(Date()) ?? Timestamp(microseconds: 0)
   }
 
-  /// Computes the derived values of the records that a save writes. Values that depend on other records follow from the
-  /// whole save, see ``DerivingSave``: a fresh record has the value of a record without others until then.
+  /// Computes the derived values of the records that a save writes. Values that depend on other records are computed
+  /// later, from the whole save, see ``DerivingSave``. Until then an inserted record has the initial values, such as a
+  /// count of zero.
   ///
-  /// A record whose edits a save writes without those of its parents is left out: ``derive(_:changing:over:)`` computes
-  /// from the row that the save writes, which the parents' edits are no part of.
+  /// Records with unsaved edits of parents are left out. The save writes them without the parents' edits, so that their
+  /// values are computed from the row to write, by ``derive(_:changing:over:movesOnly:)``.
   func derive(_ gathered: GatheredRecords) {
     for (index, record) in gathered.records.enumerated() where record.entity.checked.isDerived {
       guard record.isCurrent, record.isWritten, gathered.bases.isEmpty || gathered.bases[index] == nil else { continue }
@@ -32,8 +33,9 @@ struct DerivedValues {
   ///
   /// - Parameters:
   ///   - changed: Receives the slots of derived values that differ from the stored row.
-  ///   - stored: The row that the written one replaces.
-  ///   - movesOnly: Whether the save changes nothing but positions in lists of other records.
+  ///   - stored: The row that the written row replaces.
+  ///   - movesOnly: Whether the save only changes positions in lists of other records, which leaves the time of the
+  ///     last change.
   func derive(_ row: inout Row, changing changed: inout SlotSet, over stored: Row, movesOnly: Bool) {
     for derived in row.entity.checked.derived where derived.source != nil || !movesOnly {
       let value = derived.value(in: { row[$0] }, savedAt: time)
@@ -42,7 +44,7 @@ struct DerivedValues {
     }
   }
 
-  /// Takes the derived values of a failed save back, so that the objects are as they were before it.
+  /// Reverts the derived values of a failed save, so that the objects are as they were before the save.
   static func revert(_ records: [PendingRecord]) {
     for record in records where record.isCurrent && record.kind != .deleted {
       for derived in record.entity.checked.derived { record.set(record.base?[derived.slot] ?? .null, at: derived.slot) }
@@ -50,9 +52,9 @@ struct DerivedValues {
     }
   }
 
-  /// Adds the derived values to the values that a batch update gives to all records of an entity.
+  /// Adds the derived values that follow from the values of a batch update.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` when a subentity derives a value that the entity has no slot for.
+  /// - Throws: ``ErrorCode/wrongType`` when a subentity has a derived attribute in a slot beyond the entity's slots.
   func derive(_ values: inout [Int: AttributeValue], of entity: EntityDescription, _ subentities: Bool) throws {
     func isAffected(_ derived: DerivedSlot) -> Bool { derived.source.map { values[$0] != nil } ?? true }
     for derived in entity.checked.derived where isAffected(derived) {
@@ -75,15 +77,15 @@ extension EntityDescription {
   /// Computes the derived values of a record whose values a merge policy has chosen.
   ///
   /// - Parameters:
-  ///   - mine: The row that the save was to write, which has the time of the save.
-  ///   - stored: The row that the store has; `nil` for none.
+  ///   - mine: The row that the save would have written, with the time of the save.
+  ///   - stored: The row in the store; `nil` for none.
   ///   - changesLists: Whether the save changes ordered lists of the record.
   func derive(_ values: inout [AttributeValue], mine: Row?, over stored: Row?, changesLists: Bool) {
-    // Values that depend on other records follow from the save, not from its changes of this record.
+    // Values that depend on other records are computed later, from the whole save.
     for related in checked.related { values[related.slot] = stored?[related.slot] ?? related.initial }
     guard !checked.derived.isEmpty else { return }
     let slots = Set(checked.derived.map(\.slot))
-    // The time stays when no change remains, and when only positions in lists of other records do.
+    // The time of the last change stays if no change remains, or only positions in lists of other records.
     func isOwn(_ slot: Int) -> Bool {
       if case .position = self.slots[slot] { return false }
       return !slots.contains(slot)

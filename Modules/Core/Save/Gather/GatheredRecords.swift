@@ -6,9 +6,9 @@ struct GatheredRecords {
 }
 
 extension ManagedObjectContext {
-  /// Gathers the unsaved records. Those that a parent has inserted and not saved are the parent's to save.
+  /// Gathers the unsaved records, without records that a parent has inserted and not saved: the parent saves these.
   ///
-  /// - Throws: Errors of the store, which a nested context asks for the rows below its parents' edits.
+  /// - Throws: Errors of the store from reads of the rows below parents' edits.
   final func gatherRecords() throws -> GatheredRecords {
     guard parent != nil else { return GatheredRecords(records: storage.records, bases: []) }
     let records = storage.records.filter { !$0.isUnchanged && !isParentsInsert($0) }

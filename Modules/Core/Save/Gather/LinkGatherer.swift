@@ -7,9 +7,10 @@ struct LinkGatherer {
   var obeysDeny = true
   /// The records that the save deletes. A list without an inverse may still contain them.
   private var deleted: Set<ManagedObjectID> = []
-  /// Reads over the context's lease, so that the unit of work holds one connection.
+  /// Reads through the context's lease, so that the unit of work holds one connection.
   private let context: ManagedObjectContext
-  /// The members of ordered lists after conflicts over them were resolved, by owner. The objects have the other lists.
+  /// The members of ordered lists whose conflicts were resolved, by owner. The objects have the members of all other
+  /// lists.
   private let members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]]
 
   init(
@@ -25,9 +26,9 @@ struct LinkGatherer {
 
   /// The links that the changes of a unit add and remove.
   ///
-  /// - Parameter discarded: Records whose changes the save discards, on the other side of a link too.
-  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/deleteDenied``, and
-  ///   errors of the store.
+  /// - Parameter discarded: The records whose changes the merge policy discards. Their changes of links are dropped.
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/deleteDenied``,
+  ///   and errors of the store.
   func links(of unit: UnitOfWork, without discarded: [DiscardedChange] = []) throws -> LinkChanges {
     var gatherer = self
     try gatherer.gather(unit, discarded)
@@ -41,7 +42,8 @@ struct LinkGatherer {
     for change in discarded {
       links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
     }
-    // After the discarded changes: a deleted record loses its link to a record whose own changes are discarded too.
+    // Deletes follow the discarded changes, because a deleted record also loses links to records with discarded
+    // changes.
     try gatherDeletes(deletes)
   }
 
@@ -50,7 +52,7 @@ struct LinkGatherer {
     for (relationship, changes) in change.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
-      // A link removed and added again keeps its position in the other side's list.
+      // A member removed and added again is no removal, so that the link keeps its position in the other side's list.
       for id in changes.removed where changes.contains(id) == false {
         links.remove(link(change.id, permanentIDs[id], isForward), from: table)
       }
@@ -79,8 +81,8 @@ struct LinkGatherer {
     links.add(link, to: table)
   }
 
-  /// Adds the links of an ordered relationship with their positions: the appended members' when the present members keep
-  /// their positions, else those of the members that move.
+  /// Adds the links of an ordered relationship with their positions. If the present members keep their positions, only
+  /// the links of appended members are written, else the links of the members that move.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
@@ -129,8 +131,8 @@ struct LinkGatherer {
     return result
   }
 
-  /// Removes all links of deleted records, including the links of relationships without an inverse at the deleted record.
-  /// Each side of a table is read once for all records.
+  /// Removes all links of deleted records, including the links of relationships without an inverse at the deleted
+  /// record. Each side of a table is read once for all records.
   private mutating func gatherDeletes(_ changes: [RecordChange]) throws {
     guard !changes.isEmpty else { return }
     for table in store.environment.linkTables {
@@ -145,8 +147,8 @@ struct LinkGatherer {
     }
   }
 
-  /// Refuses deletes of records with members under a deny rule. The validation has checked the members that the context
-  /// knows; this check is about the members that the store has now.
+  /// Throws for deleted records with members under a deny rule. The validation has checked the members that the context
+  /// knows; this check finds members that other writers have added.
   private func checkDeny(_ stored: [Link], _ table: LinkTable, fromSource: Bool, _ deletes: [RecordChange]) throws {
     guard obeysDeny, !stored.isEmpty, let relationship = fromSource ? table.forward : table.forward.inverse,
       relationship.deleteRule == .deny

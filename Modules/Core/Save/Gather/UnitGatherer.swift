@@ -4,8 +4,8 @@ struct StoreUnit {
   var unit: UnitOfWork
 }
 
-/// The stage of a save that turns unsaved records into a unit of work for each store, with the rows to write and the links
-/// to change. Reads links of deleted records; writes nothing.
+/// The stage of a save that turns unsaved records into a unit of work for each store, with the rows to write and the
+/// links to change. Reads links of deleted records; writes nothing.
 struct UnitGatherer {
   private let context: ManagedObjectContext
   private let storage: ContextStorage
@@ -24,7 +24,7 @@ struct UnitGatherer {
     self.permanentIDs = permanentIDs
   }
 
-  /// The units, in the order of the stores.
+  /// Gathers the units, in the order of the coordinator's stores.
   ///
   /// - Throws: ``ErrorCode/danglingReference`` for a reference to a record that a parent has not saved;
   ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a record of a detached store;

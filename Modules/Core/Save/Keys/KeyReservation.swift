@@ -18,14 +18,14 @@ struct KeyReservation {
     assignKeys(to: records, runs, &groups)
   }
 
-  /// Neighbouring records without a key whose keys come from one group.
+  /// Successive records without a key whose keys come from one group.
   private struct Run {
     let group: Int
     var length: Int
   }
 
-  /// Divides the records without a key into runs. Most saves insert many records of one entity in a row, which only one
-  /// store can hold: such a run costs one comparison for each record.
+  /// Divides the records without a key into runs. Most saves insert many records of one entity in a row, for a single
+  /// store. Such a run costs one comparison for each record.
   private func runs(of records: [PendingRecord], into groups: inout [KeyGroup]) throws -> [Run] {
     var runs: [Run] = []
     var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
@@ -97,7 +97,8 @@ struct KeyReservation {
     if let assigned = record.assignedStore {
       guard let store = candidates.first(where: { $0.identifier == assigned }) else {
         throw CoherenceError(
-          .storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
+          .storeDetached,
+          "The store assigned to an object of '\(record.entity.name)' is not attached; attach it, or assign another.")
       }
       return store
     }

@@ -1,12 +1,12 @@
-/// The permanent identifiers that a save gives to fresh records, by their temporary ones.
+/// The permanent identifiers that a save gives to inserted records, by their temporary identifiers.
 struct PermanentIDs {
   private var byTemporaryID: [ManagedObjectID: ManagedObjectID] = [:]
 
-  /// No identifiers: every identifier stands for itself.
+  /// Makes an empty table, in which every identifier stands for itself.
   init() {}
 
-  /// The identifiers reserved for records. Empty when no record refers to another one, so that a save of plain records
-  /// makes no table.
+  /// Makes a table of the identifiers reserved for records. The table is empty when no record has relationships, so
+  /// that a save of plain records costs nothing.
   init(reservedFor records: [PendingRecord]) {
     var hasRelationships = false
     records.visit { record in
@@ -16,17 +16,17 @@ struct PermanentIDs {
     for record in records where record.id.isTemporaryID { byTemporaryID[record.id] = record.reservedID }
   }
 
-  /// The identifiers that inserted records have after they joined other records, by the identifiers before.
+  /// The identifiers of the stored records that inserted records became, by the inserted records' former identifiers.
   private var joined: [ManagedObjectID: ManagedObjectID] = [:]
 
-  /// Has identifiers stand for a record that their record joined.
+  /// Makes the former identifiers of an inserted record stand for the record that it became.
   mutating func join(_ former: [ManagedObjectID], to id: ManagedObjectID) {
-    // The records that joined this record join the other one with it.
+    // Records that became this record before become the other record too.
     for (known, target) in joined where former.contains(target) { joined[known] = id }
     for known in former where known != id { joined[known] = id }
   }
 
-  /// Takes a join back.
+  /// Reverts a join.
   mutating func separate(_ former: [ManagedObjectID]) { for known in former { joined[known] = nil } }
 
   /// The identifier that a record has after the save.

@@ -11,13 +11,13 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// The lock lasts **until the first save in the block has committed, or until the block ends**. A save after the
-  /// block is an ordinary save, which may meet a conflict. Other writers are all others: contexts, threads and
-  /// processes. They wait with their saves, batch requests and claims until the lock ends, and then compare versions as
-  /// ever; claims on a PostgreSQL server skip locked records. Readers never wait.
+  /// block is an ordinary save, which may meet a conflict. The lock holds against all other contexts, threads and
+  /// processes. Their saves, batch requests and claims wait until the lock ends, and then compare versions as usual;
+  /// claims on a PostgreSQL server skip locked records. Readers never wait.
   ///
   /// The objects are refreshed under the lock, so that the block reads the present values and members. An object's
-  /// unsaved changes stay on top of the refreshed state. A property that was changed here and by another writer since
-  /// is a conflict at the save, for the ``mergePolicy`` to decide, as without a lock. Objects without a lock keep their
+  /// unsaved changes stay on top of the refreshed state. A property changed both here and by another writer is a
+  /// conflict at the save, which the ``mergePolicy`` resolves, as without a lock. Objects without a lock keep their
   /// state.
   ///
   /// - **PostgreSQL** locks the records alone, with `SELECT … FOR UPDATE`, and the save is made in the same
@@ -26,9 +26,9 @@ extension ManagedObjectContext {
   /// - **SQLite and in memory**: all writers of the store wait until the lock ends.
   /// - A store of another package without ``RowLocking`` and ``WriterExcluding`` refuses the lock.
   ///
-  /// Locks are taken in one order of stores, hierarchies and keys, so that two callers of one call each never deadlock.
-  /// Calls may be nested: all locks of a store end together, with the first save or with the outermost block. Nested
-  /// calls, and saves of other records in the block, can deadlock with other callers. A store then reports
+  /// Each call takes its locks in the same order of stores, hierarchies and keys, so that two single calls never
+  /// deadlock. Calls may be nested: all locks of a store end together, with the first save or with the outermost block.
+  /// Nested calls, and saves of other records in the block, can deadlock with other callers. A store then reports
   /// ``ErrorCode/storeBusy``; let the error leave the outermost block before trying again, so that its locks end.
   ///
   /// The lock belongs to the calling thread. Saves of other contexts that the block enters by `performAndWait` are part
@@ -44,13 +44,13 @@ extension ManagedObjectContext {
   ///     call waits for no other writer.
   ///   - body: Called once, under the lock.
   /// - Returns: The result of the block.
-  /// - Throws: The error of the block. In the other cases the block has not run: ``ErrorCode/storeBusy`` with
+  /// - Throws: The error of the block. With the other errors the block has not run: ``ErrorCode/storeBusy`` with
   ///   ``CoherenceError/isRetryable`` set after the timeout and after a deadlock; ``ErrorCode/objectNotFound`` with the
-  ///   identifiers of all records that do not exist any more; ``ErrorCode/illegalState`` for an object that was never
-  ///   saved, in a child context that saves into its parent, and in a hook, merge policy or participant that this
-  ///   context calls; ``ErrorCode/wrongContext``, ``ErrorCode/objectDeleted``; ``ErrorCode/unsupported``,
-  ///   ``ErrorCode/storeReadOnly``, ``ErrorCode/cancelled``, and errors of the store. ``ErrorCode/connectionLost`` also
-  ///   when the lock was lost before the block ended without a save.
+  ///   identifiers of all missing records; ``ErrorCode/illegalState`` for an unsaved object, in a child context that
+  ///   saves into its parent, and in a hook, merge policy or participant called by this context;
+  ///   ``ErrorCode/wrongContext``, ``ErrorCode/objectDeleted``; ``ErrorCode/unsupported``, ``ErrorCode/storeReadOnly``,
+  ///   ``ErrorCode/cancelled``, and errors of the store. ``ErrorCode/connectionLost`` also when the lock was lost
+  ///   before the block ended without a save.
   public final func withLock<T>(
     on objects: [ManagedObject], timeout: Duration? = nil, _ body: () throws -> T
   ) throws -> T {
@@ -59,20 +59,26 @@ extension ManagedObjectContext {
       try refuseLockDuringSave()
       let locks = try locks(on: objects)
       guard !locks.isEmpty else { return try body() }
-      // Releases the readers first: they show an older state, and their connections may be needed for the lock.
-      lease.endForSave()
-      return try coordinator().lockingRows(locks, until: deadline) { rows in
-        try checkPresence(rows, of: locks)
-        refreshLocked(rows)
-        let isNested = lease.excludesWriters
-        lease.excludesWriters = true
-        defer { lease.excludesWriters = isNested }
-        return try body()
-      }
+      return try movingSnapshot { try withLock(locks, until: deadline, body) }
     }
   }
 
-  /// Throws in code that a save of this context calls: the refresh would move the records of the save onto other rows.
+  private final func withLock<T>(
+    _ locks: [StoreLock], until deadline: ContinuousClock.Instant?, _ body: () throws -> T
+  ) throws -> T {
+    // Releases the readers first: they show an older state, and their connections may be needed for the lock.
+    lease.endForSave()
+    return try coordinator().lockingRows(locks, until: deadline) { rows in
+      try checkPresence(rows, of: locks)
+      refreshLocked(rows)
+      let isNested = lease.excludesWriters
+      lease.excludesWriters = true
+      defer { lease.excludesWriters = isNested }
+      return try body()
+    }
+  }
+
+  /// Throws in code called by a save of this context: the refresh would rebase the records of the save onto other rows.
   private final func refuseLockDuringSave() throws {
     guard storage.isCallingPolicy || storage.isCallingParticipant || storage.runningHooks > 0 else { return }
     throw CoherenceError(
@@ -81,7 +87,7 @@ extension ManagedObjectContext {
         + "the save, or in another context.")
   }
 
-  /// The records of objects to lock in each store.
+  /// The records to lock in each store.
   private final func locks(on objects: [ManagedObject]) throws -> [StoreLock] {
     var ids: [ManagedObjectID] = []
     var seen: Set<ManagedObjectID> = []

@@ -22,8 +22,8 @@ extension ManagedObjectContext {
     callDidSave(of: saved)
   }
 
-  /// Runs a block in the parent, in the middle of a save of this context. Where the context is the main actor's, no
-  /// block of others for main may change it while the block runs.
+  /// Runs a block in the parent, in the middle of a save of this context. For a main-queue context, the wait for the
+  /// parent runs no main-actor blocks of other threads, because they could change the context during its save.
   private final func enter(_ parent: ManagedObjectContext, _ body: () throws -> Void) throws {
     let confinement = parent.storage.confinement
     guard storage.confinement.isMain, !confinement.isUsedDirectly, !confinement.isEntered else {
@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     try confinement.owning(servesMain: false) { try parent.inside(body) }
   }
 
-  /// Makes the changes of a child changes of this context.
+  /// Turns the changes of a child into changes of this context.
   private final func absorb(_ records: [PendingRecord]) throws {
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
     let bare = records.filter(needsNoObject)
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     throw error
   }
 
-  /// Makes deletes of a child deletes of this context, without objects.
+  /// Turns deletes of a child into deletes of this context, without objects.
   private final func absorbBareDeletes(_ records: [PendingRecord], _ rows: [Row]) {
     guard !records.isEmpty else { return }
     for row in rows { storage.trackBareDelete(of: row) }
@@ -135,7 +135,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// A value with the identifiers that records have now.
+  /// Replaces the former temporary identifier of a reference by the record's present identifier.
   private final func present(_ value: AttributeValue) -> AttributeValue {
     guard case .reference(let id) = value, id.isTemporaryID else { return value }
     return .reference(current(id))
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     storage.undo?.record(.deleted(deleted))
   }
 
-  /// Makes a record clean whose changes the parent has absorbed.
+  /// Makes a record clean after the parent has absorbed its changes.
   private final func markClean(_ record: PendingRecord, _ changes: inout ChangeSet) {
     if record.kind == .deleted { changes.deleted.append(record.id) }
     guard let object = record.object else { return storage.untrack(record) }
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
     object.row = row
   }
 
-  /// Whether a parent inserted the record and has not saved it. The parent alone saves such a record.
+  /// Whether a parent has inserted the record and not saved it yet. Only the parent can save such a record.
   final func isParentsInsert(_ record: PendingRecord) -> Bool {
     var ancestor = parent
     while let context = ancestor {
@@ -187,10 +187,10 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// The stored row below the unsaved changes of parents; `nil` when the record's base is that row.
+  /// The stored row below the unsaved changes of parents; `nil` when the record's base already is the stored row.
   ///
-  /// A parent that has not processed an earlier save of this context has an older row below its changes. The record was not
-  /// read through that parent then, and its own base is newer.
+  /// A parent with an unprocessed save of this context in its inbox has an older row below its changes. The record's
+  /// own base is newer, and is used.
   final func storedBase(of record: PendingRecord) throws -> StoredBase? {
     let parents = parentEdits(of: record.id)
     var known: Row?
@@ -201,7 +201,7 @@ extension ManagedObjectContext {
     return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
-  /// The store's row for a record that was read with unsaved changes of a parent, which the parent has discarded since.
+  /// The stored row of a record whose base contains unsaved changes of a parent that the parent has discarded since.
   private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
     guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
       let stored = try committedRow(base.id), stored.version == base.version

@@ -1,28 +1,27 @@
 import Synchronization
 
 extension ManagedObjectContext {
-  /// Whether the context's saves into stores, and its batch requests, are shown to the participants of the coordinator;
-  /// see ``SaveParticipant``. `true` unless set.
+  /// Whether the coordinator's participants take part in the context's saves into stores and its batch requests; see
+  /// ``SaveParticipant``. `true` unless set.
   ///
-  /// `false` for a context that writes the data of the participants' own destination, which is not to be echoed. A save
-  /// into a parent calls no participant: the parent's save into the stores does, if the parent records changes. May be
-  /// set on any thread, and counts from the next save.
+  /// Set `false` for a context that writes data received from the participants' own destination, such as a server, so
+  /// that the data is not sent back. A save into a parent calls no participant; the parent's save into the stores does,
+  /// if the parent records changes. May be set on any thread, and counts from the next save.
   public final var recordsChanges: Bool {
     get { settings.withLock { $0.recordsChanges } }
     set { settings.withLock { $0.recordsChanges = newValue } }
   }
 
-  /// The name that participants are given for the author of the context's saves; `nil` unless set. Of nested contexts,
-  /// the name of the context that saves into the stores counts. May be set on any thread, and counts from the next
-  /// save.
+  /// The name of the author of the context's saves, for participants; `nil` unless set. Among nested contexts, the
+  /// context that saves into the stores names the author. May be set on any thread, and counts from the next save.
   public final var transactionAuthor: String? {
     get { settings.withLock { $0.transactionAuthor } }
     set { settings.withLock { $0.transactionAuthor = newValue } }
   }
 
-  /// Shows the records that participants added to a save of this context as records that another context saved.
+  /// Publishes the records that participants added to a save of this context, as if another context had saved them.
   ///
-  /// - Parameter changes: Receives the records in the form in which they travel to other contexts.
+  /// - Parameter changes: Receives the records, for other contexts.
   final func adopt(_ records: ParticipantRecords, into changes: inout ChangeSet) {
     for group in records.groups {
       changes.inserted += group.rows

@@ -14,7 +14,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Removes a participant from the saves that begin from now on. A save that runs already may still call the
-  /// participant. A participant that was not added is ignored. May be called on any thread.
+  /// participant. An unknown participant is ignored. May be called on any thread.
   public final func removeSaveParticipant(_ participant: any SaveParticipant) { participants.remove(participant) }
 
   /// Whether a participant observes an entity of the coordinator's model, or one of its subentities.

@@ -1,4 +1,4 @@
-/// The change that a save makes to one record, as a ``SaveParticipant`` is shown it: values, and no object.
+/// The change that a save makes to one record, for a ``SaveParticipant``. Consists of values, not of objects.
 public struct RecordedChange: Sendable {
   /// The kind of a change.
   public enum Kind: Sendable, Hashable { case inserted, updated, deleted }
@@ -34,7 +34,7 @@ public struct RecordedChange: Sendable {
     } + members.map(\.relationship)
   }
 
-  /// - Parameter comparesValues: Whether written slots may have their former values.
+  /// - Parameter comparesValues: Whether slots with equal values before and after the change are left out.
   init(_ change: RecordChange, _ permanentIDs: PermanentIDs, comparesValues: Bool) {
     id = change.id
     entity = change.entity
@@ -69,7 +69,7 @@ extension RecordChange {
       .sorted { $0.relationship.name < $1.relationship.name }
   }
 
-  /// Whether participants are shown the change: an update has to change more than positions in lists of other records.
+  /// Whether participants receive the change. An update of nothing but positions in lists of other records is left out.
   func isRecorded(comparing: Bool) -> Bool {
     guard kind == .updated else { return true }
     if hasMembers, members.contains(where: { !$0.value.isEmpty }) { return true }

@@ -1,6 +1,6 @@
 /// The changes of a save that a ``SaveParticipant`` observes: inserts, updates, then deletes.
 ///
-/// An element is made when it is read, at a constant cost, from the rows of the save.
+/// Each access makes its element from the rows of the save, at a constant cost.
 public struct RecordedChanges: RandomAccessCollection {
   private let changes: [RecordChange]
   private let permanentIDs: PermanentIDs
@@ -8,7 +8,7 @@ public struct RecordedChanges: RandomAccessCollection {
   // Retains the records of the changes.
   private let keeper: RecordKeeper
 
-  /// - Parameter comparesValues: Whether an update may write values that the record has already.
+  /// - Parameter comparesValues: Whether updates without a different value are left out, as batch requests need.
   init(
     of unit: UnitOfWork, seenBy observer: EntityObservers.Observer, _ permanentIDs: PermanentIDs, comparesValues: Bool
   ) {
@@ -16,13 +16,15 @@ public struct RecordedChanges: RandomAccessCollection {
     self.permanentIDs = permanentIDs
     self.comparesValues = comparesValues
     let all = unit.changes
-    // Most saves with observed changes have no others, and share the array.
+    // Most saves with observed changes have only observed changes, and share the array.
     let isAll = all.allSatisfy { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
     changes =
       isAll ? all : all.filter { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
   }
 
+  /// Zero.
   public var startIndex: Int { 0 }
+  /// The number of changes.
   public var endIndex: Int { changes.count }
 
   /// The change at an index from zero on.

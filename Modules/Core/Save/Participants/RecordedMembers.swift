@@ -1,5 +1,4 @@
-/// The change of one to-many relationship of a record, as a ``SaveParticipant`` is shown it. All identifiers are
-/// permanent.
+/// The change of one to-many relationship of a record, for a ``SaveParticipant``. All identifiers are permanent.
 public struct RecordedMembers: Sendable {
   /// The relationship.
   public let relationship: RelationshipDescription
@@ -20,11 +19,11 @@ public struct RecordedMembers: Sendable {
     isReordered = !changes.keepsPositions
   }
 
-  /// Whether this side stands for the relationship where both sides are recorded.
+  /// Whether this side of the relationship records the change for both sides.
   ///
-  /// A link between two records is a change of both. It is recorded once by the changes of owners: one side of a
-  /// many-to-many relationship, and a relationship without an inverse. `false` for a one-to-many relationship, whose
-  /// members record the change of their to-one relationship.
+  /// A new link between two records changes the members of both. A participant that uses only the changes with
+  /// `isOwner` sees each link once: `true` for one side of a many-to-many relationship, and for a relationship without
+  /// an inverse. `false` for a one-to-many relationship, whose members record the change of their to-one relationship.
   public var isOwner: Bool {
     if case .links(_, let isForward) = relationship.storage { isForward } else { false }
   }

@@ -1,7 +1,7 @@
 /// An object that adds records to the saves of a coordinator, in the transactions of the saves.
 ///
-/// A participant is shown the changes that a save makes in a store, and adds records about them: the entries of an
-/// audit trail, an outbox, or totals. The added records and the changes are committed together or not at all, in every
+/// A participant receives the changes that a save makes in a store, and adds records about them: entries of an audit
+/// trail or an outbox, or totals. The store commits the added records and the changes together or not at all, in every
 /// kind of store.
 ///
 /// ```swift
@@ -23,10 +23,10 @@
 ///
 /// Add the participant to a coordinator with ``PersistentStoreCoordinator/addSaveParticipant(_:)``.
 public protocol SaveParticipant: AnyObject, Sendable {
-  /// Whether changes of an entity's records are shown to the participant.
+  /// Returns whether the participant receives changes of an entity's records.
   ///
-  /// Called once for each entity of the model, abstract ones too, when the participant is added. A subentity is asked
-  /// for by itself.
+  /// Called once for each entity of the model, abstract entities included, when the participant is added. The result
+  /// for an entity does not include its subentities.
   func observes(_ entity: EntityDescription) -> Bool
 
   /// Adds records to a save.

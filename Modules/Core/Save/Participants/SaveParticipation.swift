@@ -1,4 +1,4 @@
-/// The part of a save that one store is about to commit, as a ``SaveParticipant`` is shown it.
+/// The part of a save that one store is about to commit, for a ``SaveParticipant``.
 ///
 /// Belongs to the call that it is passed to, and to the thread of that call.
 public struct SaveParticipation: ~Copyable {
@@ -29,9 +29,9 @@ public struct SaveParticipation: ~Copyable {
 
   /// Adds a record to the transaction.
   ///
-  /// Makes a row, and no object. The record is an ordinary one: the saving context, its parents and followers, and the
-  /// streams of ``PersistentStoreCoordinator/entityChanges()`` are told of it as of a record that another context
-  /// saved. No other participant is shown it, and no object validates it.
+  /// Makes a row, and no object. The record is an ordinary record: the saving context, its parents and followers, and
+  /// the streams of ``PersistentStoreCoordinator/entityChanges()`` receive it like a record saved by another context.
+  /// Other participants do not receive it, and no validation hook of an object is called.
   ///
   /// A further attempt of the save drops the record, so that the identifier has a meaning in this transaction alone.
   /// Identifiers of one hierarchy ascend in the order of the calls.

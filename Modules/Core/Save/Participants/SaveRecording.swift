@@ -1,4 +1,4 @@
-/// Asks the participants of a coordinator for the records that they add to one save.
+/// Calls the participants of a coordinator during one save, and collects the records that they add.
 struct SaveRecording {
   private let observers: [EntityObservers.Observer]
   private let context: ManagedObjectContext
@@ -6,8 +6,8 @@ struct SaveRecording {
   private let author: String?
   private let derivedValues = DerivedValues()
 
-  /// `nil` when no participant is shown the saves of the context. Without any participant, this costs the read of one
-  /// word.
+  /// Returns `nil` when the coordinator has no participant, at the cost of reading one word, and for a context without
+  /// ``ManagedObjectContext/recordsChanges``.
   init?(of context: ManagedObjectContext, in coordinator: PersistentStoreCoordinator) {
     guard !coordinator.participants.isEmpty, context.recordsChanges else { return nil }
     observers = coordinator.participants.all
@@ -16,12 +16,12 @@ struct SaveRecording {
     author = context.transactionAuthor
   }
 
-  /// The records that participants add to a unit of work on its way into a store.
+  /// Calls the participants that observe changes of a unit of work, and returns the records that they add.
   ///
   /// - Parameters:
   ///   - permanentIDs: The identifiers of the unit's records after the save.
-  ///   - comparesValues: Whether an update of the unit may write values that the record has already.
-  /// - Throws: ``ErrorCode/validationFailed`` for an error of a participant that is not a ``CoherenceError``;
+  ///   - comparesValues: Whether updates without a different value are left out, as batch requests need.
+  /// - Throws: A ``CoherenceError`` of a participant; ``ErrorCode/validationFailed`` for its other errors;
   ///   ``ErrorCode/illegalState`` when a participant changes objects of the context.
   func records(
     addedTo unit: UnitOfWork, in store: any PersistentStore, _ permanentIDs: PermanentIDs = PermanentIDs(),
@@ -40,14 +40,14 @@ struct SaveRecording {
     return records
   }
 
-  /// Whether a batch update of an entity's records has to show the records to a participant.
+  /// Whether a participant observes records of a batch update.
   func isNeeded(toUpdate entity: EntityDescription, _ includesSubentities: Bool) -> Bool {
     let entities = includesSubentities ? entity.hierarchy : [entity]
     return observers.contains { observer in entities.contains { observer.observes($0) } }
   }
 
-  /// Whether a batch delete of an entity's records has to show records to a participant: the deleted ones, or others
-  /// whose references the delete clears.
+  /// Whether a participant observes records of a batch delete: deleted records, or records whose references the delete
+  /// clears.
   func isNeeded(toDelete entity: EntityDescription, _ includesSubentities: Bool) -> Bool {
     if isNeeded(toUpdate: entity, includesSubentities) { return true }
     let referrers = model.entities.filter { referrer in
@@ -58,7 +58,7 @@ struct SaveRecording {
 }
 
 extension UnitOfWork {
-  /// Whether the store has something to write.
+  /// Whether the unit writes a row or a link.
   fileprivate var writesAnything: Bool {
     !rows.inserts.isEmpty || !rows.updates.isEmpty || !rows.deletes.isEmpty || !links.isEmpty
   }
@@ -70,8 +70,8 @@ extension UnitOfWork {
 }
 
 extension ManagedObjectContext {
-  /// Calls a participant in the middle of a save of this context, and refuses changes of the context's objects by it:
-  /// after the commit, such a change would show as saved, although no store has it.
+  /// Calls a participant in the middle of a save of this context. Throws if the participant changes objects of the
+  /// context: the commit would mark such a change as saved, although no store has it.
   fileprivate final func ask(_ participant: any SaveParticipant, in save: inout SaveParticipation) throws {
     storage.isCallingParticipant = true
     defer { storage.isCallingParticipant = false }

@@ -1,13 +1,14 @@
-/// A save's change of one record: the values of the record, or the values that the save has resolved for it.
+/// A save's change of one record: a reference to the unsaved record, and the values to write if they differ from the
+/// record's.
 struct RecordChange {
-  // Safety of `Unmanaged`: `RecordKeeper` proves that the record outlives the change. Bulk saves pass over their changes
-  // several times, and counting a reference for each record would take a good part of the time.
+  // Safety of `Unmanaged`: `RecordKeeper` proves that the record outlives the change. Bulk saves pass over their
+  // changes several times, and counting a reference for each record would take a good part of the time.
   private let unmanaged: Unmanaged<PendingRecord>
   /// The resolved values; `nil` for the record's own.
   private let resolved: Resolved?
 
-  /// Values that differ from those of the record, because references became permanent, a parent has unsaved edits, or a
-  /// merge policy decided.
+  /// Values that differ from the unsaved record's values, because temporary references became permanent, a parent has
+  /// unsaved edits, or a merge policy decided.
   private final class Resolved {
     let kind: PendingRecord.Kind
     let base: Row?
@@ -45,7 +46,7 @@ struct RecordChange {
   ///   - row: The row to write, with permanent references; `nil` when the save writes none.
   ///   - baseVersion: The version that the store must have; `nil` for the base's.
   ///   - overtaken: The edits that the store reports as a conflict, although they are made on the base.
-  ///   - join: The record that the change is written to in the place of the pending record's own; `nil` for its own.
+  ///   - join: The record that the change is written to, if the inserted record became another record; `nil` otherwise.
   init(
     _ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet,
     baseVersion: Int64? = nil, overtaken: OvertakenEdits? = nil, join: RecordJoin? = nil
@@ -60,7 +61,7 @@ struct RecordChange {
   var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
   /// Whether the record is still unsaved.
   var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
-  /// Whether the record is still unsaved, and the row to write still follows the base that the save has gathered.
+  /// Whether the record is still unsaved, and the row to write still follows the base from the gathering.
   var isAsGathered: Bool { isCurrent && (!isWritten || row?.version == Self.version(after: base)) }
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool {
@@ -81,7 +82,7 @@ struct RecordChange {
   var kind: PendingRecord.Kind { resolved?.kind ?? unmanaged._withUnsafeGuaranteedRef { $0.kind } }
   /// The row that the store is expected to have.
   var base: Row? { if let resolved { resolved.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
-  /// The version that the store must have.
+  /// The version of the stored row on which the change is based.
   var baseVersion: Int64 { resolved?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
   var overtaken: OvertakenEdits? {
     if let resolved { resolved.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
@@ -97,7 +98,7 @@ struct RecordChange {
     if let join = resolved?.join { return join.members.contains { $0.key.isOrdered && !$0.value.isEmpty } }
     return unmanaged._withUnsafeGuaranteedRef { $0.changesLists }
   }
-  /// Whether the record changes in nothing but its positions in ordered lists of others.
+  /// Whether only the record's positions in ordered lists of other records change.
   var changesPositionsOnly: Bool {
     !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
   }
@@ -155,7 +156,7 @@ struct RecordChange {
     return rewritten(row: kind == .updated && changed.isEmpty && !changesLists ? nil : written, changed: changed)
   }
 
-  /// Releases the record's object after the save.
+  /// Releases the record's object. Called after the save, when the object is clean.
   func retire() { unmanaged._withUnsafeGuaranteedRef { $0.object = nil } }
 
   /// The version of the row to write.

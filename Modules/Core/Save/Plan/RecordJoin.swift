@@ -1,4 +1,4 @@
-/// The record that inserted records with its unique values became, as a change of a save refers to it.
+/// The record that an inserted record became in a save, because both have the same unique values.
 struct RecordJoin {
   /// The record that the change is written to: a stored record, or an inserted one of the same save.
   let id: ManagedObjectID

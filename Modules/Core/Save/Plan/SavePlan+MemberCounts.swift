@@ -1,5 +1,6 @@
 extension SavePlan {
-  /// The owners that gain or lose members of a relationship with bounds.
+  /// The checks of member counts that the store makes at the end of the save: of owners that gain or lose members of a
+  /// relationship with a minimum or maximum count.
   ///
   /// Fresh owners are left out, because no other writer can give them members and the context's validation is exact.
   /// Deleted owners are left out too.

@@ -1,11 +1,11 @@
 /// Orders the row changes of a save into steps for which no engine needs deferred constraints. A pure function of the
 /// changes and the model.
 ///
-/// 1. Links are removed. Slots are cleared that hinder later steps: references to records that are deleted before the
-///    referring row, and unique values that move from one record to another.
+/// 1. Links are removed. Slots that hinder later steps are cleared: references to records deleted before the referring
+///    row, and unique values that move from one record to another.
 /// 2. Rows are deleted, referring entities before the entities that they refer to.
 /// 3. Rows are inserted, referred-to entities before referring ones. A reference to a later row is written null.
-/// 4. Rows are updated, then the references left out in step 3 are filled in, then links are added.
+/// 4. Rows are updated, then the null references of step 3 are filled in, then links are added.
 struct SavePlan {
   let changes: RowChanges
 
@@ -21,7 +21,7 @@ struct SavePlan {
 
   // MARK: Clearing
 
-  /// Sets references to deleted records and moving unique values to null.
+  /// The steps that set references to deleted records and moving unique values to null.
   private var clearing: [SaveStep] {
     guard !changes.updates.isEmpty || !changes.deletes.isEmpty else { return [] }
     let deletes = rankedDeletes
@@ -38,7 +38,7 @@ struct SavePlan {
           guard case .reference(let target) = base[slot], target != id, let other = deleteSteps[target] else {
             continue
           }
-          // A row that is deleted before its target needs no update first.
+          // A row deleted before its target needs no update first.
           if other <= step { slots.insert(slot) }
         }
       }
@@ -63,7 +63,7 @@ struct SavePlan {
     return result
   }
 
-  /// The slots of updated records under a uniqueness constraint whose old values another row of the save takes over.
+  /// The slots of updated records whose old unique values another row of the save takes over.
   private var movingUniqueSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
     // Most saves change no unique value.
@@ -173,8 +173,8 @@ struct SavePlan {
   }
 }
 
-/// The number of entities to insert before each entity. A cycle of references is cut at the entity where the search
-/// closes it.
+/// The rank of each entity in the order of inserts: greater than the ranks of all entities to which it refers. A cycle
+/// of references is cut at the entity where the search closes it.
 private struct ReferenceRanks {
   private var ranks: [ObjectIdentifier: Int] = [:]
 
@@ -223,7 +223,7 @@ extension PropertyDescription {
 }
 
 extension EntityDescription {
-  /// The slots whose references lead to existing records. Other references may dangle, and are left alone.
+  /// The slots whose references the store checks against existing records. Other references may dangle, and stay.
   fileprivate var constrainedSlots: [Int] {
     referenceSlots.filter { slot in
       guard case .reference(let relationship) = slots[slot] else { return false }

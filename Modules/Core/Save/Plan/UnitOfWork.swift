@@ -1,15 +1,15 @@
 /// The changes that one save makes in one store: the rows to write, and the unsaved records that the rows come from.
 ///
-/// The plan and the store see ``rows`` alone. The records lead to the objects that become clean after the save, and to
-/// the changes that a merge policy decides about.
+/// The plan and the store only use ``rows``. The merge policy decides about the changes, and the objects of their
+/// records become clean after the save.
 struct UnitOfWork {
   /// The rows to write, as values.
   private(set) var rows = RowChanges()
-  /// The changes that the groups of `rows.inserts` come from, group by group.
+  /// The changes behind the groups of `rows.inserts`, group by group.
   private(set) var insertGroups: [[RecordChange]] = []
   /// The updates, changes of links alone included.
   private(set) var updates: [RecordChange] = []
-  /// The changes that the groups of `rows.deletes` come from, group by group.
+  /// The changes behind the groups of `rows.deletes`, group by group.
   private(set) var deleteGroups: [[RecordChange]] = []
   /// Retains the records of all changes, see ``RecordChange``.
   let keeper: RecordKeeper

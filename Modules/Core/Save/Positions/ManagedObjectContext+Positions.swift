@@ -2,7 +2,7 @@
 
 extension ManagedObjectContext {
   /// Writes the positions of members of ordered relationships into their rows, and changes as few rows as possible. A
-  /// position is a value of the owner, so that `willSave` of the members is not called for it.
+  /// position is a value of the owner's list, so that `willSave` of the members is not called.
   ///
   /// Members appended to members that keep their positions get positions without a read of the list. Positions are
   /// derived from the saved ones, so that a second call has the result of the first. A context with a parent has none to
@@ -56,7 +56,10 @@ extension ManagedObjectContext {
   }
 
   /// The positions that members have in an owner's list below this context. Reads the rows of members whose positions
-  /// neither the list nor their objects have, and makes no objects of them.
+  /// the list does not have, and makes no objects of them.
+  ///
+  /// The row of an unchanged member's object may be older than the row of the owner, and the save would not notice,
+  /// because it writes the moved members only.
   private final func storedPositions(
     of ids: [ManagedObjectID], _ owner: ManagedObject, _ relationship: RelationshipDescription, _ column: MemberColumn
   ) throws -> [StoredPosition] {
@@ -64,10 +67,9 @@ extension ManagedObjectContext {
     var unknown: [Int] = []
     var result: [StoredPosition] = []
     result.reserveCapacity(ids.count)
-    for (id, object) in zip(ids, storage.registry.objects(for: ids)) {
+    for id in ids {
       let record = storage.record(for: id)
-      let row = record.map(\.base) ?? object?.row
-      let known = row.map { column.position(of: $0, owner: owner.recordID) }
+      let known = record?.base.map { column.position(of: $0, owner: owner.recordID) }
       if record == nil || known.map({ $0 != .new }) == true, let position = list[id] {
         // The list belongs to the version of its owner's row, and the row of a member may be older.
         result.append(position.map(StoredPosition.at) ?? .missing(key: id.key))

@@ -1,5 +1,5 @@
 /// Collects the committed changes of a save or a batch request for the streams of changes by entity and for live
-/// results, as far as any are in use.
+/// results. Collects nothing for a kind of receiver without receivers.
 struct CommittedChanges {
   private var list: EntityChangeList?
   private var changes: StoreChanges?
@@ -9,7 +9,7 @@ struct CommittedChanges {
     changes = coordinator.storeEventHub.isObserved ? StoreChanges() : nil
   }
 
-  /// Adds a committed unit. Its records must still be current.
+  /// Adds a committed unit. Its records must still be unsaved.
   mutating func add(_ committed: CommittedUnit) {
     list?.add(committed.unit)
     changes?.add(committed.unit)
@@ -20,7 +20,7 @@ struct CommittedChanges {
 
   /// Adds the rows whose derived values a save changed.
   ///
-  /// - Parameter ids: Records that the list has already.
+  /// - Parameter ids: Records already in the list.
   mutating func add(derived rows: [Row], besides ids: [ManagedObjectID] = []) {
     guard !rows.isEmpty else { return }
     if list != nil {
@@ -54,8 +54,8 @@ struct CommittedChanges {
     changes?.add(batch: ids, of: entity, as: kind, slots: slots)
   }
 
-  /// Drops the changes for live results, which read everything again when the changes are posted: it is unknown whether
-  /// the store has further changes.
+  /// Drops the changes for live results after an unknown outcome. Live results then read everything again, because the
+  /// store may have further changes.
   mutating func dropUncertain() { changes = nil }
 
   /// Posts the changes, and ends the save's turn at the hub.
@@ -85,7 +85,7 @@ extension StoreChanges {
     records += rows.map { Record(id: $0.id, entity: $0.entity, kind: .inserted, row: $0) }
   }
 
-  /// Adds the changes of a unit of work that was saved into one store. The unit's records must still be current.
+  /// Adds the changes of a committed unit of work. The unit's records must still be unsaved.
   mutating func add(_ unit: UnitOfWork) {
     for change in unit.inserts {
       guard let row = change.row else { continue }

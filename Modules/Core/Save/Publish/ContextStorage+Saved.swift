@@ -1,9 +1,9 @@
 extension ContextStorage {
-  /// Stops tracking saved records, in one step if these are all unsaved records.
+  /// Stops tracking saved records, in one step if they are all unsaved records of the context.
   func untrack(_ saved: [RecordChange]) {
     withPending {
-      // Equal counts alone prove nothing: a saved record may have been untracked since the plan was made, and another
-      // record tracked.
+      // Equal counts alone prove nothing: since the plan, the context may have untracked a saved record and tracked
+      // another record.
       if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
         dropAll()
       } else {

@@ -1,5 +1,5 @@
 extension EntityChangeList {
-  /// Adds the changes of a unit of work that was saved into one store. The unit's records must still be current.
+  /// Adds the changes of a committed unit of work. The unit's records must still be unsaved.
   mutating func add(_ unit: UnitOfWork) {
     for group in unit.rows.inserts { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
     let updates = Dictionary(grouping: unit.updates) { ObjectIdentifier($0.entity) }.values
@@ -10,7 +10,7 @@ extension EntityChangeList {
     addOwners(of: unit)
   }
 
-  /// Adds the records whose links alone were changed, from the other side.
+  /// Adds the records whose only change is a link changed from the other side.
   private mutating func addOwners(of unit: UnitOfWork) {
     guard !unit.links.owners.isEmpty else { return }
     let known = Set(unit.changes.map(\.id))

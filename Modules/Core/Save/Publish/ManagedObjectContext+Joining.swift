@@ -3,11 +3,12 @@
 extension ManagedObjectContext {
   /// Prepares the objects of inserted records that became other records, before the other objects become clean.
   ///
-  /// The object of such a record becomes the object of the other record. If the context has an object of that record
-  /// already, or if the record is of a subentity, the inserted object leaves the context: a record has one object.
+  /// The object of such a record becomes the object of the other record. If the context already has an object of the
+  /// other record, or if the other record is of a subentity, the inserted object leaves the context: a record has one
+  /// object.
   ///
-  /// - Parameter changes: Receives the identifiers of the records.
-  /// - Returns: The changes whose objects have left the context.
+  /// - Parameter changes: Receives the other records' identifiers by the inserted records' former identifiers.
+  /// - Returns: The changes of inserted records whose objects have left the context.
   final func takeJoinedObjects(of committed: CommittedUnit, _ changes: inout ChangeSet) -> [RecordChange] {
     var left: [RecordChange] = []
     var objects: [ManagedObject] = []
@@ -38,7 +39,8 @@ extension ManagedObjectContext {
     return left
   }
 
-  /// Has identifiers of an inserted record lead to the record that it became, here and in contexts that follow.
+  /// Makes the former identifiers of an inserted record lead to the record that it became, here and in following
+  /// contexts.
   private final func noteJoin(_ former: [ManagedObjectID], to id: ManagedObjectID, _ changes: inout ChangeSet) {
     for known in former where known != id {
       noteJoin(of: known, to: id)

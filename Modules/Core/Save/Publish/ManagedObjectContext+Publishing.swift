@@ -1,15 +1,14 @@
-// The last stage of a save: the objects of committed changes become clean, and the changes take the form in which they
-// travel to other contexts.
+// The last stage of a save: the objects of committed changes become clean, and a change set for other contexts is made.
 
 extension ManagedObjectContext {
   /// Makes the objects of a committed unit clean.
   ///
-  /// - Parameter changes: Receives the changes in the form in which they travel to other contexts.
+  /// - Parameter changes: Receives the changes, for other contexts.
   final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
     let unit = committed.unit
     let joins = takeJoinedObjects(of: committed, &changes)
     for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
-      // One group, which is most saves, shares its array.
+      // Most saves have one group, whose array is shared.
       changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
       if let id = group.rows.first?.id {
         id.space.rows.reserve(group.rows.count)
@@ -40,9 +39,9 @@ extension ManagedObjectContext {
     for row in joins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
   }
 
-  /// Shows derived values that a save changed in the objects of this context.
+  /// Refreshes the objects of this context from rows whose derived values a save changed.
   ///
-  /// - Parameter changes: Receives the rows in the form in which they travel to other contexts.
+  /// - Parameter changes: Receives the rows, for other contexts.
   private final func publish(derived rows: [Row], into changes: inout ChangeSet) {
     guard !rows.isEmpty else { return }
     Row.enter(rows[...])
@@ -50,10 +49,10 @@ extension ManagedObjectContext {
     changes.updated += rows
   }
 
-  /// Makes the objects of committed changes clean, some at a time, so that the memory that one step touched is still in
-  /// the processor's caches for the next.
+  /// Makes the objects of committed changes clean, some at a time, so that each step finds the memory of the step
+  /// before in the processor's caches.
   ///
-  /// - Parameter rows: What the changes wrote, in the same order.
+  /// - Parameter rows: The rows that the changes wrote, in the same order.
   private final func markClean(
     _ saved: [RecordChange], writing rows: [Row], _ permanentIDs: PermanentIDs, _ changes: inout ChangeSet
   ) {
@@ -68,9 +67,11 @@ extension ManagedObjectContext {
         markClean(object, change, permanentIDs)
         guard object.recordID != change.id else { continue }
         let former = object.recordID
-        if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
         moves.append(ObjectRegistry.Move(object, to: change.id))
-        if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
+        if isParent || object.flags.contains(.temporaryIDExposed) {
+          storage.permanentIDs[former] = change.id
+          changes.permanentIDs[former] = change.id
+        }
       }
       storage.registry.move(moves)
       for change in part { change.retire() }
@@ -80,13 +81,13 @@ extension ManagedObjectContext {
   private final func markClean(_ object: ManagedObject, _ change: RecordChange, _ permanentIDs: PermanentIDs) {
     if object.collections != nil {
       if change.join == nil, change.base?.version == change.record.base?.version {
-        // The changed lists first, which are still found by the former version.
+        // The changed lists come first, because a list is found by the row's former version.
         if change.hasMembers {
           keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)
         }
         if let version = change.row?.version { object.advanceLists(to: version) }
       } else {
-        // A merge policy put the change on top of a newer row, whose lists were not read.
+        // A merge policy rebased the change onto a newer row, whose lists were not read.
         object.collections = nil
       }
     }
@@ -94,7 +95,7 @@ extension ManagedObjectContext {
     object.row = change.row
   }
 
-  /// Makes the members with the saved changes the lists that the store has.
+  /// Makes the lists with the saved changes the object's stored lists.
   ///
   /// - Parameter version: The version of the written row.
   private final func keepMembers(
@@ -117,7 +118,8 @@ extension ManagedObjectContext {
     if let inverse = relationship.inverse, inverse.isToMany { storage.invalidateLists(of: inverse) }
   }
 
-  /// Discards the changes of a record that a merge policy decided against.
+  /// Discards the changes of a record that the merge policy discarded: the object shows the store's row, or is
+  /// detached.
   private final func discard(_ change: DiscardedChange) {
     guard let object = change.record.object else { return storage.untrack(change.record) }
     guard let row = change.storeRow else {

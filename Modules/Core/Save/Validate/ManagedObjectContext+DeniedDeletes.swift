@@ -1,4 +1,4 @@
-// Deny rules of records that a cascade deletes without objects.
+// Deny rules for records deleted without objects by a cascade.
 
 extension ManagedObjectContext {
   /// The denied deletes of records without objects, found with one read for each relationship.
@@ -16,7 +16,8 @@ extension ManagedObjectContext {
     return denials
   }
 
-  /// The records with targets of a relationship that are not deleted and still refer to them.
+  /// The records that still have members or a target in a relationship: targets that stay, and that still refer to the
+  /// record.
   private final func remainingTargets(
     of relationship: RelationshipDescription, from records: [PendingRecord]
   ) throws -> Set<ManagedObjectID> {

@@ -1,15 +1,14 @@
-// The stage of a save that validates: the last changes of the objects themselves, positions in ordered lists, and the rules
-// of the model.
+// The first stage of a save: the last changes by the objects' hooks, positions in ordered lists, and the validation.
 
 extension ManagedObjectContext {
   /// Applies delete rules, calls `willSave`, gives positions to the members of ordered relationships, announces the
   /// changes, and validates all unsaved records.
   ///
-  /// Objects and observers run code of the user here, which may insert, change and delete objects. The records that they
-  /// change pass through the same steps, until no record is changed.
+  /// Hooks and observers run code of the user, which may insert, change and delete objects. The records that this code
+  /// changes pass through the same steps, until no further record changes.
   ///
-  /// - Throws: ``ErrorCode/recordVanished``, ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
-  ///   the store.
+  /// - Throws: ``ErrorCode/recordVanished``, ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and
+  ///   ``ErrorCode/deleteDenied``, and errors of the store.
   final func prepareSave() throws {
     try applyPendingDeleteRules()
     try storage.collectingNewRecords {
@@ -27,7 +26,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refuses a save when a change was lost, or when the saved records depend on an object that failed to load.
+  /// Throws when a change was lost, or when the records to save depend on an object that failed to load.
   private final func checkReports() throws {
     guard !storage.reports.isEmpty else { return }
     let failures = storage.reports.lostChanges.map { ($0.objectID, $0.error) } + unavailableDependencies
@@ -50,8 +49,8 @@ extension ManagedObjectContext {
     throw refusal
   }
 
-  /// The objects that could not be loaded, and that unsaved records depend on: their own objects, the targets of changed
-  /// references, and added members.
+  /// The objects on which unsaved records depend and that could not be loaded: their own objects, the targets of
+  /// changed references, and added members.
   private final var unavailableDependencies: [(ManagedObjectID, any Error)] {
     var result: [(ManagedObjectID, any Error)] = []
     func note(_ id: ManagedObjectID) {
@@ -68,7 +67,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Counts the rounds of a preparation, which would never end for objects that change another object each time.
+  /// Counts the rounds of a preparation, and ends it when objects change each other without end.
   private struct SavePreparation {
     var rounds: Int
     static let limit = 1000
@@ -78,14 +77,15 @@ extension ManagedObjectContext {
       guard rounds > Self.limit else { return }
       var error = CoherenceError(
         .validationFailed,
-        "Objects change further objects each time `willSave`, a validation or an observer of the context is called, and "
-          + " \(Self.limit) rounds did not end it; change an object there only where its value differs.")
+        "Objects change further objects in each call of `willSave`, of a validation hook or of an observer, and "
+          + "\(Self.limit) rounds have not ended the changes; assign a value there only if it differs.")
       error.objectIDs = records.prefix(10).map(\.id)
       throw error
     }
   }
 
-  /// Calls `willSave` of objects, then of the objects that these calls changed, with the delete rules applied in between.
+  /// Calls `willSave` of objects, then of the objects that these calls changed, with the delete rules applied in
+  /// between.
   ///
   /// - Returns: The records of all called objects.
   @discardableResult
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
     return called
   }
 
-  /// Checks all unsaved records. Changes that objects make in their validations are checked by the model's rules too.
+  /// Validates all unsaved records. Objects changed by validation hooks are validated too.
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
     guard try storage.isChanged(by: { try callingHooks { try validation.check(storage.records) } }) else {
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
     repeat {
       try applyPendingDeleteRules()
       due += storage.takeNewRecords()
-      // The objects that the validation changed or deleted are validated like the first ones.
+      // The objects that the validation changed or deleted are validated like the others.
       let changed = try callWillSave(due, &preparation).filter { $0.isCurrent && $0.kind != .deleted }
       let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasAsked($0) }
       callingHooks { for record in changed + deleted { validation.ask(record) } }

@@ -1,19 +1,21 @@
 import Synchronization
 
-/// Checks unsaved records by the rules of the model and by their objects, and collects all failures.
+/// Validates unsaved records by the rules of the model and by the hooks of their objects, and collects all failures.
 struct Validation {
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
-  // The records are retained with their identifiers: a hook may drop a record, and a new one take its address.
+  // The tables retain the records next to their addresses: a hook may release a record, whose address a new record
+  // could get.
 
-  /// The errors of the objects' own rules, by record, so that each object is asked once for each kind of change.
+  /// The failures that hooks reported, by record, so that the hooks of an object are called once for each kind of
+  /// change.
   private var objections:
     [ObjectIdentifier: (record: PendingRecord, kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
-  /// The deleted records whose objects were asked.
+  /// The deleted records whose hooks were called.
   private var askedDeletes: [ObjectIdentifier: PendingRecord] = [:]
 
-  /// Checks records by the model's rules, and asks their objects.
+  /// Validates records by the model's rules and by their hooks.
   mutating func check(_ records: [PendingRecord]) throws {
     for record in records where record.isCurrent && !record.isUnchanged {
       try checkByModel(record)
@@ -21,7 +23,8 @@ struct Validation {
     }
   }
 
-  /// A validation of the same objects with the model's rules applied anew. No object is asked again.
+  /// Returns a validation with the model's rules applied anew, and with the failures that hooks have reported. Calls no
+  /// hook.
   func withModelRules(of records: [PendingRecord]) throws -> Validation {
     var result = Validation()
     for record in records where record.isCurrent && !record.isUnchanged {
@@ -67,12 +70,12 @@ struct Validation {
     failures += found
   }
 
-  /// Whether the object of a deleted record was asked.
+  /// Whether the hooks of a deleted record were called.
   func hasAsked(_ record: PendingRecord) -> Bool { askedDeletes[ObjectIdentifier(record)] != nil }
 
   private static func text(of error: any Error) -> String { (error as? CoherenceError)?.message ?? "\(error)" }
 
-  /// The failures of the values to be saved by the rules of the object's class.
+  /// The failures of the values to save by the rules of a ``PropertyValidating`` class.
   private func propertyFailures(of record: PendingRecord, _ object: ManagedObject) -> [ValidationFailure] {
     guard record.kind != .deleted, let object = object as? any PropertyValidating else { return [] }
     let slots = record.kind == .inserted ? Array(record.entity.slots.indices) : Array(record.changed)
@@ -109,10 +112,10 @@ struct Validation {
   /// Adds denied deletes.
   mutating func add(denials: [ValidationFailure]) { self.denials += denials }
 
-  /// Ends the validation.
+  /// Ends the validation: throws if a failure was found.
   ///
-  /// - Throws: ``ErrorCode/validationFailed`` with every failure; ``ErrorCode/deleteDenied`` when all failures are denied
-  ///   deletes.
+  /// - Throws: ``ErrorCode/validationFailed`` with every failure; ``ErrorCode/deleteDenied`` when all failures are
+  ///   denied deletes.
   func conclude() throws(CoherenceError) {
     guard !(failures + denials).isEmpty else { return }
     var error =
@@ -173,7 +176,7 @@ extension CoherenceError {
 }
 
 extension Slot {
-  /// The property of the slot; `nil` for a position, which is the framework's.
+  /// The property of the slot; `nil` for a position, which only the framework sets.
   fileprivate var validatedProperty: PropertyDescription? {
     switch self {
     case .attribute(let attribute): attribute
@@ -184,7 +187,7 @@ extension Slot {
 }
 
 extension ManagedObject {
-  /// Whether this object still refers to the owner. True without a column of its own for the relationship.
+  /// Whether this object still refers to the owner. `true` if the inverse is not stored in this object's row.
   fileprivate final func isStillRelated(to owner: ManagedObject, _ relationship: RelationshipDescription) -> Bool {
     guard let slot = relationship.inverse?.slot else { return true }
     return (try? loadedValue(at: slot)) == .reference(owner.recordID)
@@ -192,7 +195,7 @@ extension ManagedObject {
 }
 
 extension ValidationRule {
-  /// The failure of a value that does not satisfy the rule, in words.
+  /// The violation of the rule, as the end of a sentence.
   var demand: String {
     switch self {
     case .minimum: "is below the minimum"

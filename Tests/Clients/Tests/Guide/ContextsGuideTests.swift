@@ -89,6 +89,23 @@ struct ContextsGuideTests {
     #expect(counts == [3, 3])
   }
 
+  @Test func `a pinned snapshot is read in several blocks, and moves forward on request`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let context = container.newBackgroundContext()
+    try await context.perform { context in try context.pinSnapshot() }
+    let albums = try await context.perform { context in try context.count(for: FetchRequest(Album.self)) }
+    try await container.performBackgroundTask { context in
+      for album in try context.fetch(FetchRequest(Album.self)) { context.delete(album) }
+      try context.save()
+    }
+    let pinned = try await context.perform { context in try context.count(for: FetchRequest(Album.self)) }  // as before
+    try await context.perform { context in try context.advanceSnapshot() }
+    let present = try await context.perform { context in try context.count(for: FetchRequest(Album.self)) }  // none
+    try await context.perform { context in context.unpinSnapshot() }
+    #expect([albums, pinned, present] == [3, 3, 0])
+  }
+
   @Test func `a child context saves into its parent alone`() async throws {
     let container = try await Catalogue.filledContainer()
     defer { withExtendedLifetime(container) {} }

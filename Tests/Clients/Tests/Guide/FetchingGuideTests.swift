@@ -59,6 +59,15 @@ struct FetchingGuideTests {
         + context.fetch(FetchRequest(Artist.self).filter(byText)).map(\.name)
     }
     #expect(names == ["Nina Simone", "Nina Simone"])
+    let (found, expected) = try await reading { context in
+      let titleTracks = FetchRequest(Album.self).filter { album in album.tracks.any { $0.title == album.title } }
+      let albums = try context.fetch(FetchRequest(Album.self))
+      return (
+        Set(try context.fetch(titleTracks).map(\.title)),
+        Set(albums.filter { album in album.tracks.contains { $0.title == album.title } }.map(\.title))
+      )
+    }
+    #expect(found == expected)
     let count = try await reading { context in
       let template = try FetchPredicate(format: "year / 10 == $decade AND artist.name IN $names")
       let predicate = try template.substituting(["decade": 196, "names": ["Nina Simone"]])
@@ -221,5 +230,25 @@ struct FetchingGuideTests {
       return [result.inserted.count, result.updated.count]
     }
     #expect(counts == [1, 1])
+  }
+
+  @Test func `a list loads its objects by pages`() async throws {
+    let titles = try await reading { context in
+      var titles: [String] = []
+      let albums = try context.list(FetchRequest(Album.self).sort(\.title), batchSize: 100)
+      let last = albums[albums.count - 1].title
+      for album in albums { titles.append(album.title) }
+      return titles + [last]
+    }
+    #expect(titles == ["Miss Perfumado", "Pastel Blues", "Wild Is the Wind", "Wild Is the Wind"])
+  }
+
+  @Test func `a request has a batch size`() async throws {
+    let years = try await reading { context in
+      let request = FetchRequest(Album.self).sort(\.year).batchSize(50)
+      let first = try context.list(request).objects(in: 0..<2)
+      return first.map(\.year)
+    }
+    #expect(years == [1965, 1966])
   }
 }

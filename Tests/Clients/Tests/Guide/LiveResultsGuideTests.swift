@@ -90,6 +90,19 @@ struct LiveResultsGuideTests {
     #expect(list.titles == ["Pastel Blues", "Wild Is the Wind", "Zungo"])
   }
 
+  @Test func `a controller loads its objects by pages`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let context = container.viewContext
+    let album = try #require(
+      try context.fetch(FetchRequest(Album.self).filter { $0.title == "Wild Is the Wind" }).first)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest(Album.self).sort(\.title).batchSize(50), managedObjectContext: context)
+    try controller.performFetch()
+    let first = controller.object(at: 0).title
+    let index = controller.index(for: album)
+    #expect(first == "Miss Perfumado" && index == 2)
+  }
+
   @Test func `a property of an object is followed`() async throws {
     let container = try await Catalogue.filledContainer()
     let context = container.viewContext

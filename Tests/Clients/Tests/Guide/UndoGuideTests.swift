@@ -27,7 +27,7 @@ struct UndoGuideTests {
     #expect(history.redoName == "Rename Album" && !history.canUndo)
   }
 
-  @Test func `one undo removes all tracks that were added in one group`() async throws {
+  @Test func `one undo removes all tracks of a group`() async throws {
     let container = try await Catalogue.filledContainer()
     let context = container.viewContext
     let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)

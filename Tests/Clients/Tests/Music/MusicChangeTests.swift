@@ -7,8 +7,8 @@ import Testing
 
 /// Background tasks change the library while the main actor reads it.
 ///
-/// Each background transaction moves plays from one track to another, or replaces a track by a new one with the same plays,
-/// so that the number of tracks and the sum of plays are the same in every state of the store.
+/// Each background transaction moves plays from one track to another, or replaces a track by a new one with the same
+/// plays, so that the number of tracks and the sum of plays are the same in every state of the store.
 @Suite("A music library that changes while it is read", .timeLimit(.minutes(10)))
 struct MusicChangeTests {
   private static let editCount = 60
@@ -35,7 +35,7 @@ struct MusicChangeTests {
           try context.save()
         }
       } catch let error as CoherenceError where error.isRetryable || Self.lostRaces.contains(error.code) {
-        // Another worker has changed or replaced a track meanwhile.
+        // Another worker changed or replaced a track after this one had read it.
         continue
       }
     }
@@ -80,7 +80,7 @@ struct MusicChangeTests {
   }
 
   @MainActor @Test(arguments: MusicStage.Store.available)
-  func `a live list has no track twice, no track that is gone, and ends with the store's tracks`(
+  func `a live list has each track once, has no deleted track, and ends with the store's tracks`(
     _ store: MusicStage.Store
   ) async throws {
     let stage = try await MusicStage(on: store)

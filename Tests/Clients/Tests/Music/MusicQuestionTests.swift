@@ -52,7 +52,7 @@ struct MusicQuestionTests {
   }
 
   @Test(arguments: MusicStage.Store.available)
-  func `texts are found whatever their case and marks, and pages follow each other`(
+  func `a search ignores case and diacritics, and pages follow each other`(
     _ store: MusicStage.Store
   ) async throws {
     let stage = try await MusicStage(on: store)
@@ -67,7 +67,7 @@ struct MusicQuestionTests {
     #expect(pages.result == Array(unplayed.prefix(60)) && pages.operations == [.fetch: 3])
   }
 
-  // MARK: Answers computed from the values
+  // MARK: Expected answers
 
   private static func artistsByLatestAlbum(_ collection: MusicCollection) -> [String] {
     let latest = collection.artists.compactMap { artist in

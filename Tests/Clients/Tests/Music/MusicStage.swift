@@ -52,7 +52,7 @@ final class MusicStage: Sendable {
     }
   }
 
-  /// Runs a block in a new context, and counts the operations of the stack meanwhile.
+  /// Runs a block in a new context, and counts the stack's operations during the block.
   func count<T: Sendable>(
     _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> (result: T, operations: [StackOperation.Kind: Int]) {

@@ -32,6 +32,8 @@ final class RawStatement {
 
   @inline(__always) func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
 
+  @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
   @inline(__always) func text(_ column: Int32) -> String {
     guard let bytes = sqlite3_column_text(handle, column) else { return "" }
     let count = Int(sqlite3_column_bytes(handle, column))

@@ -39,12 +39,25 @@ struct Sample {
   var checksum: UInt64?
 }
 
+/// Two sides, by name, whose ratio counts.
+struct SidePair {
+  let with: String
+  let without: String
+
+  init(_ with: String, over without: String) {
+    self.with = with
+    self.without = without
+  }
+}
+
 /// The goal for Coherence's side.
 enum Goal {
   /// A bound on the ratio of our median to that of the fastest side of a role.
   case ratio(to: Side.Role, atMost: Double)
   /// A bound on the ratio of medians between two sides, by name.
   case between(String, and: String, atMost: Double)
+  /// A bound on the ratio of two sides, divided by the ratio of two other sides.
+  case betweenRatios(SidePair, and: SidePair, atMost: Double)
   /// A bound on the median of one item, in seconds or bytes.
   case each(of: String, atMost: Double)
 }

@@ -2,7 +2,8 @@ extension Workbench {
   /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
-      fetchMeasure(), groupMeasure(), snapshotMeasure(), streamMeasure(), streamMemoryMeasure(), insertMeasure(),
+      fetchMeasure(), pagedMeasure(), groupMeasure(), snapshotMeasure(), streamMeasure(), streamMemoryMeasure(),
+      insertMeasure(),
       faultMeasure(), lookupMeasure(),
       updateMeasure(),
       smallSaveMeasure(),

@@ -18,6 +18,11 @@ struct Verdict: Codable {
         let other = figures.first(where: { $0.name == otherName })
       else { return nil }
       self.init("\(name) / \(otherName)", value: side.median / other.median, bound: bound)
+    case .betweenRatios(let pair, let otherPair, let bound):
+      guard let ratio = figures.ratio(of: pair), let other = figures.ratio(of: otherPair) else { return nil }
+      self.init(
+        "\(pair.with) / \(pair.without), over \(otherPair.with) / \(otherPair.without)", value: ratio / other,
+        bound: bound)
     case .each(let name, let bound):
       guard let side = figures.first(where: { $0.name == name }) else { return nil }
       let scale = unit == .time ? 1e9 : 1
@@ -30,5 +35,14 @@ struct Verdict: Codable {
     self.value = value
     self.bound = bound
     self.isMet = value <= bound
+  }
+}
+
+extension [SideFigures] {
+  /// The ratio of the medians of two sides; `nil` when one of them was not measured.
+  fileprivate func ratio(of pair: SidePair) -> Double? {
+    guard let with = first(where: { $0.name == pair.with }), let without = first(where: { $0.name == pair.without })
+    else { return nil }
+    return with.median / without.median
   }
 }

@@ -6,6 +6,6 @@ import Foundation
   @Attribute(.unique) var id = UUID()
   var title: String
   var room = ""
-  /// The server's count of changes; 0 before the first answer of the server.
+  /// The number of changes that the server has applied to the chore, as of its last answer; 0 before an answer.
   var revision = 0
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Stands in for a server: a file with the chores, and with the answers by idempotency key. Without the file, the
+/// Plays the server with a file: the file has the chores, and the answers by idempotency key. Without the file, the
 /// server is down.
 actor ChoreServer {
   private struct Contents: Codable {
@@ -15,7 +15,7 @@ actor ChoreServer {
   /// All chores.
   func chores() throws -> [ChoreRecord] { try read().chores }
 
-  /// Decides about an edit. A repeated edit gets the first answer and changes nothing.
+  /// Applies or refuses an edit. A repeated edit changes nothing, and gets the answer to the first request.
   func receive(_ edit: ChoreEdit, key: UUID) throws -> ChoreAnswer {
     var contents = try read()
     if let known = contents.answers[key.uuidString] {
@@ -24,9 +24,9 @@ actor ChoreServer {
     }
     let answer = Self.apply(edit, to: &contents.chores)
     contents.answers[key.uuidString] = answer
-    // The change and its answer are one transaction.
+    // One write saves the change together with its answer.
     try JSONEncoder().encode(contents).write(to: file, options: .atomic)
-    // For a trial: the program ends before the answer arrives.
+    // With `CRASH` set, the program dies here: the server has the edit, and the outbox gets no answer.
     if ProcessInfo.processInfo.environment["CRASH"] != nil { kill(getpid(), SIGKILL) }
     return answer
   }

@@ -1,0 +1,59 @@
+import CoherenceCore
+import Foundation
+
+// The deletion of finished actions, whose ranks are the dates of their ends.
+
+extension ActionLedger {
+  private static let pruningBatch = 1000
+
+  /// Deletes finished actions whose retention has expired, in small transactions.
+  ///
+  /// - Returns: The number of deleted records.
+  @discardableResult
+  func prune(at date: Date) async throws -> Int {
+    var count = 0
+    for (state, duration) in retention.limits {
+      let limit = date.addingTimeInterval(-(duration / .seconds(1)))
+      var last: String?
+      while let queue = try await firstQueue(after: last, of: state) {
+        count += try await prune(state, of: queue, before: limit)
+        last = queue
+      }
+    }
+    return count
+  }
+
+  /// Finds the queues of finished actions one after the other, each by one step in the index.
+  private func firstQueue(after last: String?, of state: PersistedActionState) async throws -> String? {
+    try await inContext { context in
+      var request = Records().filter { $0.state == state.rawValue }
+      if let last { request = request.filter { $0.queue > last } }
+      return try context.fetch(request.sort(\.queue).sort(\.rank).limit(1)).first?.queue
+    }
+  }
+
+  private func prune(_ state: PersistedActionState, of queue: String, before limit: Date) async throws -> Int {
+    var count = 0
+    while true {
+      let deleted = try await pruneBatch(state, of: queue, before: limit)
+      count += deleted
+      if deleted < Self.pruningBatch { return count }
+    }
+  }
+
+  private func pruneBatch(_ state: PersistedActionState, of queue: String, before limit: Date) async throws -> Int {
+    try await inContext { context in
+      // The rank finds the records by the index. The ranks of an earlier release were dates before the end.
+      let request = Records().filter {
+        $0.state == state.rawValue && $0.queue == queue && $0.rank < limit && $0.finishedDate < limit
+      }
+      let ids = try context.fetchIDs(request.sort(\.rank).limit(Self.pruningBatch))
+      guard !ids.isEmpty else { return 0 }
+      return try context.execute(
+        BatchDeleteRequest(
+          entityName: PersistedActionRecord.entityName,
+          predicate: .membership(.path(.own), in: ids.map(AttributeValue.reference)))
+      ).count
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+// The scheduled actions, whose ranks are their due dates.
+
+extension ActionLedger {
+  /// Moves the scheduled actions with reached dates to the waiting state.
+  ///
+  /// - Returns: The earliest date of the remaining scheduled actions; `nil` without such an action.
+  func promoteScheduled(at date: Date) async throws -> Date? {
+    let first = try await firstDueDate()
+    guard let first, first <= date else { return first }
+    try await promoteUnprioritized(at: date)
+    while try await promotePrioritized(at: date) == Self.promotionBatch {}
+    return try await firstDueDate()
+  }
+
+  private static let promotionBatch = 1000
+  private static let normalPriority = Int16(ActionPriority.normal.rawValue)
+
+  /// Promotes the actions of normal priority, whose rank stays the due date, with one statement.
+  private func promoteUnprioritized(at date: Date) async throws {
+    try await inContext { context in
+      _ = try context.execute(
+        BatchUpdateRequest(
+          entityName: PersistedActionRecord.entityName,
+          predicate: due(at: date).filter { $0.priority == Self.normalPriority }.predicate,
+          values: ["state": PersistedActionState.waiting.rawValue]))
+    }
+  }
+
+  /// Promotes actions whose priority shifts the rank.
+  ///
+  /// - Returns: The number of promoted actions.
+  private func promotePrioritized(at date: Date) async throws -> Int {
+    try await changing { context in
+      let request = due(at: date).filter { $0.priority != Self.normalPriority }.sort(\.rank)
+      let records = try context.fetch(request.limit(Self.promotionBatch))
+      for record in records { record.wait(from: record.dueDate, now: date) }
+      return records.count
+    }
+  }
+
+  /// The scheduled actions with reached dates. An earlier release shifted the ranks of scheduled actions too, so that
+  /// the due date is compared as well.
+  private func due(at date: Date) -> Records {
+    Records().filter { [queues] in
+      $0.state == PersistedActionState.scheduled.rawValue && $0.queue.isIn(queues) && $0.rank <= date
+        && $0.dueDate <= date
+    }
+  }
+
+  /// Reads the first scheduled action of each queue, by the index.
+  private func firstDueDate() async throws -> Date? {
+    try await inContext { [queues] context in
+      try queues.compactMap { queue in
+        let scheduled = Records().filter {
+          $0.state == PersistedActionState.scheduled.rawValue && $0.queue == queue
+        }
+        return try context.fetch(scheduled.sort(\.rank).limit(1)).first.map { max($0.rank, $0.dueDate) }
+      }.min()
+    }
+  }
+}
