@@ -5,10 +5,10 @@ extension ManagedObjectContext {
   /// position is a value of the owner's list, so that `willSave` of the members is not called.
   ///
   /// Members appended to members that keep their positions get positions without a read of the list. Positions are
-  /// derived from the saved ones, so that a second call has the result of the first. A context with a parent has none to
-  /// give: its parent derives the positions from the order that it takes over.
+  /// derived from the saved ones, so that a second call has the result of the first. A context that saves into its
+  /// parent has none to give: the parent derives the positions from the order that it takes over.
   final func assignPositions() throws {
-    guard storage.changesLists, parent == nil else { return }
+    guard storage.changesLists, parent == nil || savesThroughParent else { return }
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
