@@ -7,6 +7,11 @@ final class MemberList {
   var version: Int64?
   /// The members with the context's own changes applied. Made on demand, and dropped with each change.
   var effective: [ManagedObjectID]?
+  /// The stored positions of an ordered one-to-many relationship's members; `nil` where only the members' rows have them.
+  var positions: [ManagedObjectID: Int64?]?
+  /// The positions of the members with the context's own changes, as the next save writes them; `nil` before a save that
+  /// changes the order.
+  var arranged: [ManagedObjectID: Int64?]?
 
   /// The members as a set, for lookups in large lists. Made on first use.
   private lazy var set = Set(ids)

@@ -48,7 +48,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Adds an object at the end and sets its inverse. A member keeps its position.
   public func append(_ object: Element) { members.insert(object) }
 
-  /// Adds an object, or moves a member, to a position.
+  /// Adds an object, or moves a member, to a position. Costs as much as ``move(from:to:)``.
   ///
   /// - Parameter index: A position from zero to the number of members. Other values count as the nearest position.
   public func insert(_ object: Element, at index: Int) {
@@ -68,12 +68,16 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Removes all members and clears their inverses.
   public func removeAll() { replace(with: []) }
 
-  /// Moves a member to another position.
+  /// Moves a member to another position. A save writes the moved member; the other members keep their rows and links,
+  /// unless the members near the position have used up the numbers between them.
+  ///
+  /// Reads the order of a list that is not loaded, but makes no objects of the members. Takes time in proportion to the
+  /// length of the list.
   ///
   /// - Precondition: `from` is in the collection.
   public func move(from: Int, to: Int) {
     members.attempt((), changing: true) { relationship in
-      let id = try members.identifier(at: from, in: members.owner.memberIDs(of: relationship))
+      let id = try members.identifier(at: from, in: members.owner.memberOrder(of: relationship))
       try move(id, to: to, in: relationship)
     }
   }
@@ -82,7 +86,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   public func replace(with objects: [Element]) { members.replace(with: objects) }
 
   private func move(_ id: ManagedObjectID, to index: Int, in relationship: RelationshipDescription) throws {
-    var order = try members.owner.memberIDs(of: relationship)
+    var order = try members.owner.memberOrder(of: relationship)
     order.removeAll { $0 == id }
     order.insert(id, at: Swift.max(0, Swift.min(index, order.count)))
     try members.owner.reorderMembers(of: relationship, order)

@@ -1,11 +1,3 @@
-/// The column by which members refer to their owner.
-struct MemberColumn {
-  let entity: EntityDescription
-  let inverse: RelationshipDescription
-  /// The slot of the position in an ordered relationship.
-  let positionSlot: Int?
-}
-
 /// Collects the members of owners from rows.
 ///
 /// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners need a look-up and few lists a
@@ -28,9 +20,7 @@ struct GatheredMembers {
     let slot = column.inverse.slot!
     for row in rows {
       guard case .reference(let owner) = row[slot] else { continue }
-      var position: Int64 = -1
-      if let positionSlot = column.positionSlot, case .int(let number) = row[positionSlot] { position = number }
-      lists[index(of: owner)].add(row.id, position, isOrdered: column.positionSlot != nil)
+      lists[index(of: owner)].add(row.id, column.position(of: row) ?? .min, isOrdered: column.positionSlot != nil)
       count += 1
     }
   }
@@ -56,7 +46,7 @@ struct GatheredMembers {
 extension GatheredMembers.List {
   fileprivate mutating func add(_ id: ManagedObjectID, _ position: Int64, isOrdered: Bool) {
     if let last = ids.last, isSorted {
-      isSorted = isOrdered ? (positions.last ?? -1, last.key) < (position, id.key) : last.key < id.key
+      isSorted = isOrdered ? (positions.last ?? .min, last.key) < (position, id.key) : last.key < id.key
     }
     ids.append(id)
     if isOrdered { positions.append(position) }

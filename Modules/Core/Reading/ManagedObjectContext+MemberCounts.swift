@@ -36,8 +36,7 @@ extension ManagedObject {
 
   /// The context, for a read of members from the store; `nil` if the list is loaded, and for an owner without a saved
   /// record.
-  private final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext?
-  {
+  final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext? {
     if flags.contains(.detached) { throw deletedError() }
     guard storage != nil, !recordID.isTemporaryID, pending?.kind != .deleted else { return nil }
     // Loaded first, because an ordered list belongs to a version of its owner's row.

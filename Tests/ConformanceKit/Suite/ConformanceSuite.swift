@@ -19,7 +19,7 @@ public enum ConformanceSuite {
     .derivedRelations,
     .vanishedObjects, .relationships,
     .orderedRelationships, .walks, .membersInStore,
-    .listConflicts, .listMixtures, .memberCounts,
+    .listConflicts, .listMixtures, .orderedMoves, .memberCounts,
     .declaredClasses,
     .deleteRules, .cascades,
     .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,

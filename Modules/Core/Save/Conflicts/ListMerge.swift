@@ -59,29 +59,34 @@ struct ListMerge {
     var result = changes
     var indices = Dictionary(changes.indices.map { (changes[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
     for (owner, relationship, ids) in members.flatMap({ owner, lists in lists.map { (owner, $0.key, $0.value) } }) {
-      guard case .inverseColumn(let inverse, let slot?) = relationship.storage, let reference = inverse.slot else {
-        continue
+      guard case .inverseColumn(let inverse, let slot?) = relationship.storage else { continue }
+      let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: slot)
+      let present = ids.filter { id in indices[id].map { result[$0].kind != .deleted } ?? true }
+      let stored = present.map { id in
+        (indices[id].map { result[$0].base } ?? rows[id]).map { column.position(of: $0, owner: owner) } ?? .new
       }
-      var last: Int64 = -1
-      for id in ids {
-        let index = indices[id]
-        if let index, result[index].kind == .deleted { continue }
-        let base = index.map { result[$0].base } ?? rows[id]
-        // A member from another owner has no position in this list yet.
-        if base?[reference] == .reference(owner), case .int(let position)? = base?[slot], position > last {
-          last = position
-          if let index { result[index] = result[index].moved(to: position, slot: slot) }
-          continue
-        }
-        last += 1
-        if let index {
-          result[index] = result[index].moved(to: last, slot: slot)
-        } else if let row = rows[id] {
+      let positions = ListPositions.arranged(stored, in: range(of: stored, indices[owner].map { result[$0] }))
+      for ((id, stored), position) in zip(zip(present, stored), positions) {
+        if let index = indices[id] {
+          result[index] = result[index].moved(to: position, slot: slot)
+        } else if let row = rows[id], let position, stored.differs(from: position) {
           indices[id] = result.count
-          result.append(add(row, last, slot))
+          result.append(add(row, position, slot))
         }
       }
     }
     return result
+  }
+
+  /// The positions that the members of a decided list may have.
+  ///
+  /// - Parameter change: The change of the owner; `nil` for an owner whose row the save leaves alone.
+  private func range(of stored: [StoredPosition], _ change: RecordChange?) -> Range<Int64> {
+    if let change, change.isWritten { return ListPositions.range(atVersion: RecordChange.version(after: change.base)) }
+    // The version of the store's row stays, so that positions may not come near to those of members added later.
+    let last = stored.reduce(0 as Int64) { last, member in
+      if case .at(let position) = member { max(last, position) } else { last }
+    }
+    return ListPositions.range(atVersion: 0).lowerBound..<last + Int64(stored.count) + 1
   }
 }

@@ -82,8 +82,7 @@ struct LinkGatherer {
   }
 
   /// Adds the links of an ordered relationship with their positions. If the present members keep their positions, only
-  /// the links of appended members are written. Otherwise all links are written, because a search for the moved members
-  /// would cost a read.
+  /// the links of appended members are written, else the links of the members that move.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
@@ -93,23 +92,43 @@ struct LinkGatherer {
       changes.keepsPositions,
       let first = ListPositions.first(behindVersion: change.record.base?.version)
     {
-      return try add(changes.added.map { permanentIDs[$0] }, of: change, from: first, table, isForward)
+      let positions = ListPositions.appended(changes.added.count, from: first)
+      for (id, position) in zip(changes.added, positions) {
+        try add(permanentIDs[id], at: position, of: change, table, isForward)
+      }
+      return
     }
     guard let owner = change.record.object else { return }
     let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
-    try add(ids, of: change, from: 0, table, isForward)
+    let stored = change.kind == .inserted ? [:] : try storedPositions(table, of: change.id.key, isForward)
+    let present = ids.map { stored[$0.key] ?? .new }
+    let positions = ListPositions.arranged(
+      present, in: ListPositions.range(atVersion: (change.base?.version ?? 0) + (change.isWritten ? 1 : 0)))
+    for (index, id) in ids.enumerated() where present[index].differs(from: positions[index]) {
+      try add(id, at: positions[index], of: change, table, isForward)
+    }
   }
 
-  /// Adds the links of members, at rising positions.
+  /// Adds the link of a member. Its position in the other side's list stays as it is.
   private mutating func add(
-    _ ids: [ManagedObjectID], of change: RecordChange, from first: Int64, _ table: LinkTable, _ isForward: Bool
+    _ id: ManagedObjectID, at position: Int64?, of change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
-    for (id, position) in zip(ids, first...) {
-      var link = link(change.id, id, isForward)
-      // A missing position leaves the position in the other side's list unchanged.
-      if isForward { link.sourcePosition = position } else { link.targetPosition = position }
-      try add(link, to: table, id)
+    var link = link(change.id, id, isForward)
+    if isForward { link.sourcePosition = position } else { link.targetPosition = position }
+    try add(link, to: table, id)
+  }
+
+  /// The positions of an owner's links, by the member's key.
+  private func storedPositions(
+    _ table: LinkTable, of key: Int64, _ isForward: Bool
+  ) throws -> [Int64: StoredPosition] {
+    var result: [Int64: StoredPosition] = [:]
+    for link in try storedLinks(table, of: [key], fromSource: isForward) {
+      let member = isForward ? link.target : link.source
+      let position = isForward ? link.sourcePosition : link.targetPosition
+      result[member] = position.map(StoredPosition.at) ?? .missing(key: member)
     }
+    return result
   }
 
   /// Removes all links of deleted records, including the links of relationships without an inverse at the deleted
@@ -151,7 +170,7 @@ struct LinkGatherer {
       denied.values.map { ValidationFailure(denying: $0.id, $0.entity, by: relationship) })
   }
 
-  private mutating func storedLinks(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+  private func storedLinks(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
     try context.reader(for: store).links(table, of: keys, fromSource: fromSource)
   }
 }

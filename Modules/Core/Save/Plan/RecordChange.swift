@@ -114,11 +114,14 @@ struct RecordChange {
   var isWritten: Bool { resolved?.isWritten ?? unmanaged._withUnsafeGuaranteedRef { $0.isWritten } }
 
   /// The change with another position in an ordered list.
-  func moved(to position: Int64, slot: Int) -> RecordChange {
+  ///
+  /// - Parameter position: The position; `nil` for none.
+  func moved(to position: Int64?, slot: Int) -> RecordChange {
+    let value = position.map(AttributeValue.int) ?? .null
     var changed = changed
-    if base?[slot] == .int(position) { changed.remove(slot) } else { changed.insert(slot) }
+    if base?[slot] == value { changed.remove(slot) } else { changed.insert(slot) }
     guard var values = (row ?? base)?.values else { return self }
-    values[slot] = .int(position)
+    values[slot] = value
     let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
     let isWritten = kind == .inserted || !changed.isEmpty || changesLists
     return RecordChange(

@@ -104,8 +104,12 @@ extension ManagedObjectContext {
     guard let lists = object.collections else { return }
     for relationship in record.members.keys where lists[relationship] != nil {
       guard let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] }) else { continue }
-      object.setMemberList(
+      let arranged = object.loadedList(of: relationship)?.arranged
+      let list = object.setMemberList(
         relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
+      guard let arranged, arranged.count == ids.count else { continue }
+      list.positions = Dictionary(
+        arranged.lazy.map { (permanentIDs[$0.key], $0.value) }, uniquingKeysWith: { first, _ in first })
     }
   }
 
@@ -124,6 +128,11 @@ extension ManagedObjectContext {
       return
     }
     for relationship in change.record.members.keys { outdateBothSides(of: relationship) }
+    // A position that is not saved leaves the list of another record in another order than its context has.
+    for slot in change.record.changed {
+      guard case .position(let owner) = change.record.entity.slots[slot], let list = owner.inverse else { continue }
+      storage.invalidateLists(of: list)
+    }
     storage.untrack(change.record)
     object.row = row
     object.collections = nil

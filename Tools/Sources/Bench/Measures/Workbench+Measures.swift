@@ -14,7 +14,7 @@ extension Workbench {
       idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(),
       accessorMeasure(), toManyMeasure(), declaredReadMeasure(), declaredWriteMeasure(), modelFileMeasure(),
       smallUnitsMeasure(), sqliteSmallUnitsMeasure(), memberCountMeasure(), batchInsertMeasure(), upsertMeasure(),
-      cascadeMeasure(),
+      cascadeMeasure(), orderedMoveMeasure(),
     ]
     if let postgreSQL {
       all += [
