@@ -147,11 +147,11 @@ final class ObjectPages {
     return withExtendedLifetime(fresh) { objects }
   }
 
-  /// Keeps the objects of records that a read did not find, so that the next access to them reads nothing.
+  /// Keeps placeholders of records that a read did not find, so that the next access to them reads nothing. A fault of
+  /// such a record stays in the context until its own access finds no record.
   private func noteMissing(_ ids: [ManagedObjectID]) {
     for (id, object) in zip(ids, context.storage.registry.objects(for: ids)) where object?.isLoaded != true {
-      let kept = object.flatMap { object in entities.contains { $0 === object.entity } ? object : nil }
-      recent.keep(missing: kept ?? placeholder(for: id), for: id, in: context.unitOfFaults)
+      recent.keep(missing: placeholder(for: id), for: id, in: context.unitOfFaults)
     }
   }
 
