@@ -48,8 +48,6 @@ struct ReadLease {
 
   /// The snapshot that the context keeps across its units of work; `nil` for none.
   private(set) var pin: SnapshotPin?
-  /// A number that rises with each pinned snapshot.
-  private(set) var pinNumber = 0
 
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end, and as long as the context
   /// keeps a snapshot.
@@ -179,7 +177,6 @@ struct ReadLease {
   /// Has the readers made from now on stay in their state until ``endPin()``.
   mutating func beginPin(_ pin: SnapshotPin) {
     self.pin = pin
-    pinNumber &+= 1
     pins += 1
     isLasting = true
   }

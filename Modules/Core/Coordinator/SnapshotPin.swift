@@ -1,3 +1,11 @@
+/// The scheduled check whether a pinned snapshot is still in use. A class for its identity.
+final class SnapshotWatch: Sendable {
+  /// The limit of the snapshot for which the check was scheduled.
+  let limit: Duration
+
+  init(limit: Duration) { self.limit = limit }
+}
+
 /// A snapshot of the stores that a context keeps across its units of work. Used inside the context.
 ///
 /// A class, so that a lease without a snapshot has one word for it.

@@ -84,6 +84,8 @@ final class ContextStorage: @unchecked Sendable {
   var undo: UndoHistory?
   /// The pinned snapshot that a running write of the context has ended, to be pinned again after the write.
   var suspendedPin: SnapshotPin?
+  /// The scheduled check of the pinned snapshot; `nil` without one.
+  var pinWatch: SnapshotWatch?
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
   /// Whether a participant runs as part of a save.

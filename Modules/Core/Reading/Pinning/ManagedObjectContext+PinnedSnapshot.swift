@@ -36,7 +36,9 @@ extension ManagedObjectContext {
   ///
   /// ## Cost
   ///
-  /// A reader of each store: on a PostgreSQL server a connection with an open transaction, beyond the size of the pool,
+  /// Each write under the snapshot costs the reads of this call, one for each hierarchy of the objects in use and store.
+  ///
+  /// The snapshot keeps a reader of each store: on a PostgreSQL server a connection with an open transaction, beyond the size of the pool,
   /// so that other readers and saves do not wait; in a SQLite store a connection and its read transaction, which keeps
   /// the log from being emptied; in memory nothing. A context that does not read the stores for `unreadLimit` releases
   /// its readers. Its later reads throw ``ErrorCode/snapshotExpired`` until ``advanceSnapshot()`` or
@@ -147,7 +149,7 @@ extension ManagedObjectContext {
     }
     coordinator.pinnedSnapshots.add(self, release: pinnedStoreRelease)
     turnObserver?.snapshotChanged(in: self)
-    watchPin(pin, for: pin.unreadLimit)
+    watchPin(pin)
   }
 
   private final func refuseUnsavedParents() throws(CoherenceError) {
@@ -217,21 +219,31 @@ extension ManagedObjectContext {
 
   // MARK: Release
 
-  /// Expires the snapshot when it was not read for its limit.
-  private final func watchPin(_ pin: SnapshotPin, for duration: Duration) {
+  /// Expires the snapshot when it was not read for its limit. One scheduled check serves all snapshots that follow each
+  /// other, because each write of the context pins another one.
+  private final func watchPin(_ pin: SnapshotPin) {
+    if let watch = storage.pinWatch, watch.limit <= pin.unreadLimit { return }
+    scheduleCheck(of: pin, after: pin.unreadLimit)
+  }
+
+  private final func scheduleCheck(of pin: SnapshotPin, after duration: Duration) {
     // A context of a thread has no queue for the check.
     guard let handle = storage.handle, !storage.confinement.isOfThread else { return }
-    let (number, seconds) = (lease.pinNumber, duration / .seconds(1))
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
+    let watch = SnapshotWatch(limit: pin.unreadLimit)
+    storage.pinWatch = watch
+    DispatchQueue.global().asyncAfter(deadline: .now() + duration / .seconds(1)) {
       guard let context = handle.context else { return }
-      context.perform(onError: { _ in }) { context.expirePin(number) }
+      context.perform(onError: { _ in }) { context.expirePin(watch) }
     }
   }
 
-  private final func expirePin(_ number: Int) {
-    guard let pin = lease.pin, lease.pinNumber == number, pin.failure == nil else { return }
+  private final func expirePin(_ watch: SnapshotWatch) {
+    // A check that a snapshot with a shorter limit has replaced.
+    guard storage.pinWatch === watch else { return }
+    storage.pinWatch = nil
+    guard let pin = lease.pin, pin.failure == nil else { return }
     let rest = lease.isPinInUse ? pin.unreadLimit : pin.unreadLimit - (ContinuousClock.now - pin.lastRead)
-    if rest > .zero { return watchPin(pin, for: rest) }
+    if rest > .zero { return scheduleCheck(of: pin, after: rest) }
     lease.failPin(.unread(pin.unreadLimit))
     turnObserver?.snapshotChanged(in: self)
   }
