@@ -8,6 +8,7 @@ extension PostgreSQLStore: RecordClaiming {
     let claim = PostgreSQLClaim(
       entity: query.entity, values: values, decoder: PostgreSQLRowDecoder(plan.layout, spaces: spaces),
       statements: BatchStatements(schema: schema),
+      lock: try tableOrder.lock(forClaimsOf: query.entity),
       selection: (plan.statement + " FOR UPDATE OF \(name: "t") SKIP LOCKED").rendered(by: PostgreSQLDialect()))
     do {
       guard let connection = pool.ownLocking else {
@@ -27,6 +28,8 @@ private struct PostgreSQLClaim {
   let values: [Int: AttributeValue]
   let decoder: PostgreSQLRowDecoder
   let statements: BatchStatements
+  /// Locks the table before the records.
+  let lock: SQLFragment
   /// Selects and locks the first free records.
   let selection: SQLStatement
 
@@ -42,7 +45,7 @@ private struct PostgreSQLClaim {
     try PostgreSQLTransaction.run(on: connection, of: pool, .readCommitted, in: beginning) { transaction in
       let rows = try connection.timed([selection.text]) {
         try connection.recovering {
-          try transaction.sendBeginning()
+          try transaction.sendBeginning(locking: lock)
           try connection.send(selection, clampsDates: true)
           try connection.synchronize()
           try transaction.receiveBeginning()

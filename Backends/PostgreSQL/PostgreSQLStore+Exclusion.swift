@@ -13,10 +13,10 @@ extension PostgreSQLStore: WriterExcluding {
     return try locking(excludingWriters: true, lock) { _ in try body() }
   }
 
-  /// The statement that locks all tables of records, in one order for all modes.
-  func recordTables(mode: SQLFragment) -> SQLFragment {
-    "LOCK TABLE \(names: schema.tables.map(\.name) + schema.linkTables.map(\.name)) IN \(mode) MODE"
-  }
+  var tableOrder: PostgreSQLTableOrder { PostgreSQLTableOrder(of: schema) }
+
+  /// The statement that locks all tables of records, in their order.
+  func recordTables(mode: SQLFragment) -> SQLFragment { "LOCK TABLE \(names: tableOrder.all) IN \(mode) MODE" }
 }
 
 // MARK: - Transactions with locks

@@ -103,7 +103,7 @@ private struct PostgreSQLSave {
   /// - Returns: The new rows of the owners whose derived values changed.
   mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
-      try transaction.sendBeginning()
+      try transaction.sendBeginning(locking: store.tableOrder.lock(for: request))
       try sendLocks()
       for (index, step) in request.steps.enumerated() {
         switch step {

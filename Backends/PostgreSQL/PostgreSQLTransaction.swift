@@ -37,6 +37,7 @@ struct PostgreSQLTransaction {
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
   private var isMarked = false
+  private var locksTable = false
   private static let tries = 5
 
   private init(
@@ -131,11 +132,16 @@ struct PostgreSQLTransaction {
 
   /// Queues the beginning of the transaction, and its mark. The end of an open reading transaction is sent with it,
   /// which saves a round trip.
-  func sendBeginning() throws {
+  ///
+  /// - Parameter lock: The lock of the first table, see ``PostgreSQLTableOrder``. An open transaction has it.
+  mutating func sendBeginning(locking lock: SQLFragment? = nil) throws {
     switch beginning {
     case .fresh:
       if connection.isInTransaction { try connection.sendEnd() }
       try connection.send(isolation.beginning)
+      locksTable = lock != nil
+      // Before the mark, whose statement determines the state that a repeatable read sees.
+      if let lock { try connection.send(lock.rendered(by: PostgreSQLDialect())) }
     case .open:
       try connection.send(Self.savepointText)
     }
@@ -148,6 +154,7 @@ struct PostgreSQLTransaction {
 
   mutating func receiveBeginning() throws {
     _ = try connection.receive()
+    if locksTable { _ = try connection.receive() }
     isMarked = try connection.receive().affectedCount > 0
   }
 

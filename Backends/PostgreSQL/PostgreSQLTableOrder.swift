@@ -1,0 +1,85 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// The order in which transactions lock the tables of records.
+///
+/// A thread that excludes writers locks all tables in this order, and waits at each for the transactions that write it. A
+/// transaction that locks the first of its tables before all else therefore never waits for a thread that waits for it:
+/// that thread has not come further than to the transaction's first table. Which of its other tables a transaction writes
+/// when does not matter.
+///
+/// The order is that of the tables' names, so that programs with different models have one order.
+struct PostgreSQLTableOrder {
+  private let schema: SQLSchema
+
+  init(of schema: SQLSchema) { self.schema = schema }
+
+  /// The names of all tables, in order.
+  var all: [String] {
+    (schema.tables.map { Place(table: $0.name) } + schema.linkTables.map { Place(links: $0.name) }).sorted().map(\.name)
+  }
+
+  /// The statement that a save sends before all others; `nil` when its first statement locks the first table.
+  func lock(for request: StoreSaveRequest) throws -> SQLFragment? {
+    let places =
+      try request.memberCounts.map { try place(of: $0.relationship.entity) } + request.steps.flatMap(places)
+      + request.derivations.map { try place(of: $0.entity) }
+    guard let first = places.min(), first != places.first else { return nil }
+    return lock(first.name)
+  }
+
+  /// The statement that a transaction sends before it locks records of an entity and updates them.
+  func lock(forClaimsOf entity: EntityDescription) throws -> SQLFragment { lock(try place(of: entity).name) }
+
+  /// The statement that a transaction sends before it updates or deletes records that a batch request selects. A deletion
+  /// clears the references to the records.
+  func lock(forBatchOn entity: EntityDescription) throws -> SQLFragment {
+    let own = try place(of: entity)
+    let referring = schema.tables.filter { $0.refers(to: entity.root) }.map { Place(table: $0.name) }
+    return lock(([own] + referring + cleared(by: entity)).reduce(own, min).name)
+  }
+
+  private func lock(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
+
+  // MARK: Tables of steps
+
+  /// A table in the order. Links are deleted with the records at their ends, so their tables come last.
+  private struct Place: Comparable {
+    let name: String
+    let isOfLinks: Bool
+
+    init(table: String) { (name, isOfLinks) = (table, false) }
+    init(links: String) { (name, isOfLinks) = (links, true) }
+
+    static func < (left: Place, right: Place) -> Bool {
+      (left.isOfLinks ? 1 : 0, left.name) < (right.isOfLinks ? 1 : 0, right.name)
+    }
+  }
+
+  /// The tables that a step writes, in the order of its statements.
+  private func places(of step: SaveStep) throws -> [Place] {
+    switch step {
+    case .insert(let entity, _), .update(let entity, _, _), .fix(let entity, _, _): [try place(of: entity)]
+    case .delete(let entity, _): try cleared(by: entity) + [place(of: entity)]
+    case .link(let table, _), .unlink(let table, _): [Place(links: try schema.requireLinkTable(table).name)]
+    }
+  }
+
+  private func place(of entity: EntityDescription) throws -> Place {
+    Place(table: try schema.requireTable(for: entity).name)
+  }
+
+  /// The tables whose left-out references to deleted records are cleared.
+  private func cleared(by entity: EntityDescription) -> [Place] {
+    schema.leftOutReferences(to: entity).lazy.filter { !$0.retainsTarget }.map { Place(table: $0.table) }
+  }
+}
+
+extension SQLTable {
+  fileprivate func refers(to root: EntityDescription) -> Bool {
+    columns.contains { column in
+      guard case .reference(let relationship) = column.slot else { return false }
+      return relationship.destination.root === root
+    }
+  }
+}
