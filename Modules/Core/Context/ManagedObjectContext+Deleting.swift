@@ -1,15 +1,15 @@
-// The deletes of objects and their delete rules. A delete marks the record; the rules follow before the next fetch or
-// save.
+// The deletes of objects and their delete rules. A delete marks the record; the rules follow before the next fetch, save
+// or read of a relationship.
 
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
   final func applyPendingDeleteRules() throws {
-    guard !storage.pendingDeletes.isEmpty || !storage.pendingRecordDeletes.isEmpty else { return }
+    guard storage.hasPendingDeleteRules else { return }
     // Retains the objects whose rows were loaded in bulk until all rules are applied.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
     // Each round applies the rules of the records that the round before has deleted.
-    while !storage.pendingDeletes.isEmpty || !storage.pendingRecordDeletes.isEmpty {
+    while storage.hasPendingDeleteRules {
       // The lists are emptied first, because hooks called by the reads may delete further objects.
       let (deleted, records) = (storage.pendingDeletes, storage.pendingRecordDeletes)
       (storage.pendingDeletes, storage.pendingRecordDeletes) = ([], [])
@@ -49,6 +49,8 @@ extension ManagedObjectContext {
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
       storage.markDeleted(record)
       storage.pendingDeletes.append(object)
+      // The next read of a reference to the record applies the rules.
+      storage.kept.forget(object)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // The record is deleted in the store already.
     } catch {
@@ -154,6 +156,14 @@ extension ManagedObjectContext {
     object.collections = nil
     object.flags.formUnion([.detached, .deleted])
     storage.unregister(object)
+  }
+}
+
+extension ManagedObject {
+  /// Applies the rules of all deletes, so that deleted records leave the lists and references that are read next.
+  @inline(__always) final func applyPendingDeleteRules() throws {
+    guard let storage, storage.hasPendingDeleteRules else { return }
+    try managedObjectContext?.applyPendingDeleteRules()
   }
 }
 

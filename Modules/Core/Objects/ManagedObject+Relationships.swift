@@ -65,6 +65,7 @@ extension ManagedObject {
     guard let slot = relationship.slot else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
+    try applyPendingDeleteRules()
     guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
     guard let context = managedObjectContext else { return try unattached(id) }
     return try context.target(id, of: relationship, from: self)

@@ -5,6 +5,7 @@ extension ConformanceSubject {
     rules
     chains
     links
+    readsAfterDeletes
   }
 
   /// A house with one thing of that entity.

@@ -84,35 +84,38 @@ extension ConformanceSubject {
     ]
   }
 
+  /// Moves the last of four members to the first place in a child context, which saves into its parent, and saves the
+  /// parent.
+  ///
+  /// - Parameter change: Runs in the parent before its save.
+  private static func childMove(
+    of list: OrderedList, in stack: ConformanceStack, _ change: (ManagedObjectContext) throws -> Void
+  ) throws -> WrittenPositions {
+    let written = try WrittenPositions(stack)
+    try list.fill(stack, ["a", "b", "c", "d"])
+    written.reset()
+    try stack.write { context in
+      let child = ManagedObjectContext(parent: context)
+      try child.performAndWait {
+        try list.list(child).move(from: 3, to: 0)
+        try child.save()
+      }
+      try change(context)
+    }
+    return written
+  }
+
   private static func contexts(_ what: String, _ list: OrderedList) -> [Case] {
     [
       Case("\(what) writes one member for a move that a child context saves into its parent") { stack in
-        let written = try WrittenPositions(stack)
-        try list.fill(stack, ["a", "b", "c", "d"])
-        written.reset()
-        try stack.write { context in
-          let child = ManagedObjectContext(parent: context)
-          try child.performAndWait {
-            try list.list(child).move(from: 3, to: 0)
-            try child.save()
-          }
+        let written = try childMove(of: list, in: stack) { context in
           try expectEqual(try context.one(list.owner).labels(of: list.relationship), ["d", "a", "b", "c"])
         }
         try expectEqual(written.count, 1)
         try expectEqual(try list.stored(stack), ["d", "a", "b", "c"])
       },
       Case("\(what) writes no member for a move that the parent of the moving child reverts") { stack in
-        let written = try WrittenPositions(stack)
-        try list.fill(stack, ["a", "b", "c", "d"])
-        written.reset()
-        try stack.write { context in
-          let child = ManagedObjectContext(parent: context)
-          try child.performAndWait {
-            try list.list(child).move(from: 3, to: 0)
-            try child.save()
-          }
-          try list.list(context).move(from: 0, to: 3)
-        }
+        let written = try childMove(of: list, in: stack) { try list.list($0).move(from: 0, to: 3) }
         try expectEqual(written.count, 0)
         try expectEqual(try list.stored(stack), ["a", "b", "c", "d"])
       },

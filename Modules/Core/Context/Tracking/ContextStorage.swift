@@ -66,6 +66,8 @@ final class ContextStorage: @unchecked Sendable {
   var pendingDeletes: [ManagedObject] = []
   /// The records deleted without an object whose delete rules are not applied yet.
   var pendingRecordDeletes: [PendingRecord] = []
+  /// Whether a deleted record still has references and members that its delete rules change.
+  var hasPendingDeleteRules: Bool { !pendingDeletes.isEmpty || !pendingRecordDeletes.isEmpty }
   /// Whether unsaved records may include deletes without an object.
   @exclusivity(unchecked) private(set) var hasBareDeletes = false
   /// The objects and member lists read over relationships in the unit of work.

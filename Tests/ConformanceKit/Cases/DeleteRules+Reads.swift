@@ -1,0 +1,86 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  /// Relationships read after a delete and before its save.
+  static var readsAfterDeletes: [Case] { DeletedPlace.all.flatMap(readsAfterDeletes) }
+
+  @CasesBuilder private static func readsAfterDeletes(_ place: DeletedPlace) -> [Case] {
+    Case("a deleted member leaves an ordered list at once, \(place)") { stack in
+      try place.run(stack) { album in
+        let tracks = Array(album.tracks)
+        album.managedObjectContext?.delete(tracks[1])
+        try expectEqual(Array(album.tracks), [tracks[0], tracks[2]])
+        try expectEqual([album.tracks.count, album.tracks.objectIDs.count], [2, 2])
+        try expect(!album.tracks.contains(tracks[1]), "a deleted member")
+        try expect(album.tracks[1] === tracks[2], "the list without the deleted member")
+        try expectEqual(try album.objects(for: "tracks"), [tracks[0], tracks[2]])
+      }
+    }
+    Case("the number of members counts no deleted member, \(place)") { stack in
+      try place.run(stack) { album in
+        let track = try unwrap(album.tracks.first)
+        album.managedObjectContext?.delete(track)
+        try expectEqual(album.tracks.count, 2)
+        try expect(album.tracks.first !== track, "a deleted first member")
+      }
+    }
+    Case("a deleted member leaves a many-to-many relationship at once, \(place)") { stack in
+      try place.run(stack) { album in
+        let genre = try unwrap(album.genres.first)
+        album.managedObjectContext?.delete(genre)
+        try expect(album.genres.isEmpty, "no member")
+        try expect(!album.genres.contains(genre), "a deleted member")
+        try expectEqual(Array(album.genres), [])
+      }
+    }
+    Case("a nullified reference to a deleted record reads as none at once, \(place)") { stack in
+      try place.run(stack) { album in
+        let artist = try unwrap(album.artist)
+        album.managedObjectContext?.delete(artist)
+        try expect(album.artist == nil, "no artist")
+        try expect(try album.object(for: "artist") == nil, "no artist by name")
+      }
+    }
+    Case("a cascade is applied before the next read of a relationship, \(place)") { stack in
+      try place.run(stack) { album in
+        let (genre, track) = (try unwrap(album.genres.first), try unwrap(album.tracks.first))
+        album.managedObjectContext?.delete(album)
+        try expect(genre.albums.isEmpty, "no album")
+        try expect(track.isDeleted, "a deleted track")
+      }
+    }
+  }
+}
+
+/// A context that deletes, and what it has read before.
+private struct DeletedPlace: CustomStringConvertible {
+  let isChild: Bool
+  let isLoaded: Bool
+
+  static let all = [false, true].flatMap { isChild in
+    [false, true].map { DeletedPlace(isChild: isChild, isLoaded: $0) }
+  }
+
+  var description: String {
+    "in a \(isChild ? "child context" : "context") that has read \(isLoaded ? "the relationships" : "nothing")"
+  }
+
+  /// Runs a block with an album of three tracks, a genre and an artist. Afterwards the context's relationships are those
+  /// of its next fetch.
+  func run(_ stack: ConformanceStack, _ body: (Album) throws -> Void) throws {
+    try stack.write { context in
+      let album = try context.make("Album", ["title": "a"])
+      try album.setObject(try context.make("Artist", ["name": "a"]), for: "artist")
+      try album.setObjects([try context.make("Genre", ["name": "g"])], for: "genres")
+      try album.setObjects(try (0..<3).map { try context.make("Track", ["title": "\($0)"]) }, for: "tracks")
+    }
+    try stack.read { context in
+      let working = isChild ? ManagedObjectContext(parent: context) : context
+      try working.performAndWait {
+        let album = try unwrap(try working.one("Album") as? Album)
+        if isLoaded { _ = (Array(album.tracks), Array(album.genres), album.artist) }
+        try body(album)
+      }
+    }
+  }
+}
