@@ -291,7 +291,7 @@ let package = Package(
       name: "HTTPTests",
       dependencies: [
         "CoherenceHTTP", "CoherenceAsyncHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions",
-        "CoherenceInMemory", "CoherenceOutbox", httpTypes,
+        "CoherenceInMemory", "CoherenceOutbox", "TestSupport", httpTypes,
       ] + asyncHTTP,
       path: "Tests/HTTP", swiftSettings: strict),
     .testTarget(
@@ -341,7 +341,7 @@ let package = Package(
       dependencies: [
         "CoherenceActions", "CoherenceCore", "CoherenceConformance", "CoherenceMapping", "CoherenceOutbox",
         "CoherencePersistedActions", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", "CoherenceStrategies",
-        "PreparedProcess", "TestSupport", sqlite, logging,
+        "PreparedProcess", "TestSupport", "ThreadSanitizerSupport", sqlite, logging,
       ],
       path: "Tests/Faults", swiftSettings: strict),
   ]

@@ -84,6 +84,7 @@ struct ConnectStateMachineTests {
         }
       }
       for await case .stateChanged(.stopping) in events { break }
+      await script.untilCanceled()
       script.release()
       try await group.waitForAll()
     }

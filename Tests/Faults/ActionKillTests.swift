@@ -6,7 +6,9 @@ import Testing
 ///
 /// `COHERENCE_KILLS` is the number of kills of forwarders, 300 unless given. This test kills a fifth as many processes
 /// with actions.
-@Suite("Actions of killed processes", .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only."))
+@Suite(
+  "Actions of killed processes",
+  .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only, without sanitizers."))
 struct ActionKillTests {
   @Test(arguments: KillStage.places)
   func `work in the transaction of an action takes effect once, other work at least once, and checkpoints are resumed`(

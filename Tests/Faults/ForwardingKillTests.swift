@@ -6,7 +6,9 @@ import Testing
 /// acknowledgement. In the end the server has every edit of an acknowledged save exactly once and in order.
 ///
 /// `COHERENCE_KILLS` is the number of kills on all stores together, 300 unless given.
-@Suite("Forwarding of killed processes", .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only."))
+@Suite(
+  "Forwarding of killed processes",
+  .enabled(if: KillStage.isAvailable, "Processes are prepared on Linux only, without sanitizers."))
 struct ForwardingKillTests {
   @Test(arguments: KillStage.places)
   func `no edit of a killed process is lost, none is applied twice, and all are applied in order`(

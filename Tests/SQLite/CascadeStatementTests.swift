@@ -71,4 +71,25 @@ import Testing
     // A row is deleted before the row that it refers to, so that no reference has to be cleared.
     #expect(many.updates == 0)
   }
+
+  /// Deletes all albums in a loop that reads the relationships of each, and saves.
+  private func deleteAlbumsWhileReading(_ id: ManagedObjectID) throws -> Int {
+    let context = context()
+    return try context.performAndWait {
+      let artist = try context.existingObject(with: id)
+      log.removeAll()
+      for album in try artist.objects(for: "albums") {
+        let members = try album.objects(for: "tracks")
+        if !members.isEmpty, try album.object(for: "artist") != nil { context.delete(album) }
+      }
+      try context.save()
+      return log.reads.count
+    }
+  }
+
+  @Test func `reads between the deletes of a loop let the delete rules be applied together`() throws {
+    let few = try deleteAlbumsWhileReading(fill(albums: 2, tracks: 3))
+    let many = try deleteAlbumsWhileReading(fill(albums: 100, tracks: 3))
+    #expect(many <= few + 2, "\(few) \(many)")
+  }
 }

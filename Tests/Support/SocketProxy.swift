@@ -8,7 +8,7 @@ package final class SocketProxy: Sendable {
   package let directory: URL
   private let serverURL: URL
   private let serverPath: String
-  private let listener: Int32
+  private let listener: ListeningSocket
   private let state = Mutex(State())
   private let connections = Mutex<[Link]>([])
   /// Accepted connections without a link to the server.
@@ -51,22 +51,22 @@ package final class SocketProxy: Sendable {
     serverPath = host + "/.s.PGSQL.5432"
     directory = URL(filePath: "/tmp/coherence-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    listener = try Self.socket(directory.path + "/.s.PGSQL.5432") { bind($0, $1, $2) }
-    guard listen(listener, 64) == 0 else { throw POSIXError(.EIO) }
-    let listener = listener
-    Thread.detachNewThread { [weak self] in
-      while true {
-        let client = accept(listener, nil, nil)
-        guard client >= 0, let self else { return }
-        self.connect(client)
+    let socket = try Self.socket(directory.path + "/.s.PGSQL.5432") { bind($0, $1, $2) }
+    guard listen(socket, 64) == 0 else { throw POSIXError(.EIO) }
+    listener = ListeningSocket(socket)
+    listener.accept { [weak self] client in
+      guard let self else {
+        close(client)
+        return false
       }
+      self.connect(client)
+      return true
     }
   }
 
   deinit {
     releaseAll()
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
+    listener.stop()
     try? FileManager.default.removeItem(at: directory)
   }
 
@@ -84,7 +84,7 @@ package final class SocketProxy: Sendable {
   /// Refuses connections from now on, like a stopped server. Keeps open connections.
   package func refuse() {
     state.withLock { $0.isClosed = true }
-    shutdown(listener, Int32(SHUT_RDWR))
+    listener.stop()
     unlink(directory.path + "/.s.PGSQL.5432")
   }
 

@@ -1,5 +1,5 @@
 // The deletes of objects and their delete rules. A delete marks the record; the rules follow before the next fetch, save
-// or read of a relationship.
+// or read of a relationship with a deleted member or target.
 
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
@@ -49,6 +49,7 @@ extension ManagedObjectContext {
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
       storage.markDeleted(record)
       storage.pendingDeletes.append(object)
+      storage.deleteCount += 1
       // The next read of a reference to the record applies the rules.
       storage.kept.forget(object)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
@@ -156,14 +157,6 @@ extension ManagedObjectContext {
     object.collections = nil
     object.flags.formUnion([.detached, .deleted])
     storage.unregister(object)
-  }
-}
-
-extension ManagedObject {
-  /// Applies the rules of all deletes, so that deleted records leave the lists and references that are read next.
-  @inline(__always) final func applyPendingDeleteRules() throws {
-    guard let storage, storage.hasPendingDeleteRules else { return }
-    try managedObjectContext?.applyPendingDeleteRules()
   }
 }
 

@@ -54,11 +54,12 @@ extension ManagedObjectContext {
   }
 
   /// Marks an object for deletion by the next save. The next fetch, `processPendingChanges` or `save` applies its
-  /// delete rules; an inserted object then leaves the context. A failure to load the record is reported like the
+  /// delete rules, and so does a read of a relationship that the object is a member or the target of: a deleted object
+  /// is no member. An inserted object then leaves the context. A failure to load the record is reported like the
   /// failure of an accessor, see ``reportedErrors``. Does nothing for a deleted object and for a missing record.
   ///
   /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
-  /// deleted since the last fetch together. A cascade makes objects of the deleted records only if their class may
+  /// deleted since the rules were applied last together. A cascade makes objects of the deleted records only if their class may
   /// override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
   ///
   /// - Precondition: The object belongs to this context.

@@ -65,9 +65,13 @@ extension ManagedObject {
     guard let slot = relationship.slot else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
-    try applyPendingDeleteRules()
     guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
     guard let context = managedObjectContext else { return try unattached(id) }
+    if let storage, storage.hasPendingDeleteRules, storage.record(for: id)?.kind == .deleted {
+      try context.applyPendingDeleteRules()
+      // Without a rule that clears it, the reference stays.
+      guard !flags.contains(.detached), try loadedValue(at: slot) == .reference(id) else { return nil }
+    }
     return try context.target(id, of: relationship, from: self)
   }
 
@@ -188,10 +192,28 @@ extension ManagedObject {
   final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     check()
     if flags.contains(.detached) { throw deletedError() }
+    try removeDeletedMembers(of: relationship)
     let ids = try changedMemberIDs(of: relationship)
     // Without an inverse, no delete rule removes a deleted member from the list.
     guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
+  }
+
+  /// Applies the pending delete rules if a deleted record is a member, or may be a member of a list that is not loaded.
+  /// The rules of other deletes still wait, so that they are applied together.
+  final func removeDeletedMembers(of relationship: RelationshipDescription) throws {
+    guard let storage, storage.hasPendingDeleteRules, relationship.inverse != nil, let context = managedObjectContext
+    else { return }
+    let hasDeletedMember: Bool
+    if let list = loadedList(of: relationship) {
+      let new = storage.pendingDeletes.suffix(storage.deleteCount - list.comparedDeletes)
+      let changes = pending?.members[relationship]
+      hasDeletedMember = new.contains { changes?.contains($0.recordID) ?? list.contains($0.recordID) }
+      list.comparedDeletes = storage.deleteCount
+    } else {
+      hasDeletedMember = storage.pendingDeletes.contains { $0.entity.root === relationship.destination.root }
+    }
+    if hasDeletedMember { try context.applyPendingDeleteRules() }
   }
 
   /// The members from the store or the parent, with this context's own changes applied. In a relationship without an

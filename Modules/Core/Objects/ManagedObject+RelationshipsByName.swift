@@ -27,7 +27,6 @@ extension ManagedObject {
   /// The members of a to-many relationship, loaded. Members whose records do not exist any more are left out.
   final func members(of relationship: RelationshipDescription) throws -> [ManagedObject] {
     check()
-    try applyPendingDeleteRules()
     guard let context = managedObjectContext else {
       return try memberIDs(of: relationship).map { try member($0, of: relationship) }
     }

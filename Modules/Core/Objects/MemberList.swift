@@ -13,6 +13,9 @@ final class MemberList {
   /// changes the order.
   var arranged: [ManagedObjectID: Int64?]?
 
+  /// The number of the context's deletes that were compared with the members, see ``ContextStorage/deleteCount``.
+  var comparedDeletes = 0
+
   /// The members as a set, for lookups in large lists. Made on first use.
   private lazy var set = Set(ids)
 

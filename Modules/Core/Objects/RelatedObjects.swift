@@ -7,7 +7,6 @@ struct RelatedObjects<Element: ManagedObject> {
 
   func attempt<T>(_ fallback: T, changing: Bool = false, _ body: (RelationshipDescription) throws -> T) -> T {
     do {
-      try owner.applyPendingDeleteRules()
       return try body(try owner.toMany(key))
     } catch {
       owner.becomeUnavailable(error, losesChange: changing)
@@ -34,7 +33,6 @@ struct RelatedObjects<Element: ManagedObject> {
   /// The member at a position of an ordered list; an unavailable object when it cannot be loaded.
   func member(at position: Int) -> Element {
     do {
-      try owner.applyPendingDeleteRules()
       let relationship = try owner.toMany(key)
       let id = identifier(at: position, in: try owner.memberIDs(of: relationship))
       if let object = try owner.member(id, of: relationship) as? Element { return object }

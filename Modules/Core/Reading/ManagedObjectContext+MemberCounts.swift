@@ -38,6 +38,7 @@ extension ManagedObject {
   /// record.
   final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext? {
     if flags.contains(.detached) { throw deletedError() }
+    try removeDeletedMembers(of: relationship)
     guard storage != nil, !recordID.isTemporaryID, pending?.kind != .deleted else { return nil }
     // Loaded first, because an ordered list belongs to a version of its owner's row.
     if relationship.isOrdered { try loadRow() }

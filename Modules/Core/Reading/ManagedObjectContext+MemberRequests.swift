@@ -177,7 +177,9 @@ extension ManagedObjectContext {
     guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
     if request.predicate == nil {
       let page = asked.range.part(of: ids)
-      let found = try presentObjects(page)
+      var found = try presentObjects(page)
+      // Records that vanished after the list was loaded have no place in the range.
+      if found.count < page.count { found = Array(asked.range.part(of: try presentObjects(ids[...]))) }
       try prefetch(asked.prefetches, of: found)
       return found
     }

@@ -1,9 +1,15 @@
 package import Foundation
+import Synchronization
 
 /// Listens on the loopback interface. Each connection has one request, and a thread of its own.
 package final class HTTPListener: Sendable {
   package let url: URL
   private let socket: Int32
+  /// Whether the socket is open. The thread that accepts connections closes it: otherwise a listener made next could get
+  /// the socket's number, and lose its connections to this thread.
+  private let isOpen: OpenFlag
+
+  private final class OpenFlag: Sendable { let value = Mutex(true) }
 
   /// - Parameter answer: Called for each request, on the thread of its connection. Returns all bytes of the reply;
   ///   `nil` closes the connection without a reply.
@@ -14,6 +20,8 @@ package final class HTTPListener: Sendable {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw POSIXError(.EADDRNOTAVAIL) }
     self.url = url
     self.socket = socket
+    let isOpen = OpenFlag()
+    self.isOpen = isOpen
     Thread.detachNewThread {
       while case let connection = accept(socket, nil, nil), connection >= 0 {
         Thread.detachNewThread {
@@ -24,12 +32,15 @@ package final class HTTPListener: Sendable {
           close(connection)
         }
       }
+      isOpen.value.withLock {
+        $0 = false
+        close(socket)
+      }
     }
   }
 
   deinit {
-    shutdown(socket, Int32(SHUT_RDWR))
-    close(socket)
+    isOpen.value.withLock { if $0 { _ = shutdown(socket, Int32(SHUT_RDWR)) } }
   }
 
   private static func listen() throws -> (socket: Int32, port: UInt16) {

@@ -2,7 +2,28 @@ import CoherenceCore
 
 extension ConformanceSubject {
   /// Relationships read after a delete and before its save.
-  static var readsAfterDeletes: [Case] { DeletedPlace.all.flatMap(readsAfterDeletes) }
+  static var readsAfterDeletes: [Case] { DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember] }
+
+  private static let vanishedFirstMember = Case(
+    "the first member is a present one, even if the list was read before a parent deleted its first member"
+  ) { stack in
+    try stack.write { context in
+      let album = try context.make("Album", ["title": "a"])
+      try album.setObjects(try (0..<3).map { try context.make("Track", ["title": "\($0)"]) }, for: "tracks")
+      try album.setObjects(try ["f", "g"].map { try context.make("Genre", ["name": $0]) }, for: "genres")
+    }
+    try stack.read { context in
+      let child = ManagedObjectContext(parent: context)
+      let album = try child.performAndWait { try unwrap(try child.one("Album") as? Album) }
+      // The lists are loaded, and their members are not held.
+      let deleted = child.performAndWait { [Array(album.tracks)[0].objectID, Array(album.genres)[0].objectID] }
+      for id in deleted { context.delete(try context.existingObject(with: id)) }
+      try child.performAndWait {
+        try expectEqual(album.tracks.first?.title, "1")
+        try expectEqual(album.genres.first?.name, "g")
+      }
+    }
+  }
 
   @CasesBuilder private static func readsAfterDeletes(_ place: DeletedPlace) -> [Case] {
     Case("a deleted member leaves an ordered list at once, \(place)") { stack in

@@ -1,10 +1,11 @@
 import Foundation
+import ThreadSanitizerSupport
 
 extension KillStage {
-  /// Whether the system has prepared processes.
+  /// Whether the system has prepared processes. The runtime of the thread sanitizer cannot copy them.
   static var isAvailable: Bool {
     #if os(Linux)
-      true
+      !thread_sanitizer_sees_mutexes()
     #else
       false
     #endif

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A server on the loopback interface whose replies a test writes byte by byte: complete, truncated, or none.
 final class LoopbackServer: Sendable {
   let url: URL
-  private let listener: Int32
+  private let listener: ListeningSocket
   private let log: RequestLog
 
   /// - Parameter handler: Called on a thread of its own for each connection, with its one request. The connection is
@@ -28,16 +29,13 @@ final class LoopbackServer: Sendable {
     self.log = log
     // Makes writing to a closed socket an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
-    listener = Self.makeSocket()
-    let port = try Self.listen(on: listener)
+    let socket = Self.makeSocket()
+    let port = try Self.listen(on: socket)
     url = try #require(URL(string: "http://127.0.0.1:\(port)"))
-    let listener = listener
-    Thread.detachNewThread {
-      while true {
-        let socket = accept(listener, nil, nil)
-        guard socket >= 0 else { return }
-        Thread.detachNewThread { handler(Connection(socket)) }
-      }
+    listener = ListeningSocket(socket)
+    listener.accept { connection in
+      Thread.detachNewThread { handler(Connection(connection)) }
+      return true
     }
   }
 
@@ -50,10 +48,7 @@ final class LoopbackServer: Sendable {
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { listener.stop() }
 
   /// The requests received so far.
   var requests: [ReceivedRequest] { log.requests.withLock { $0 } }

@@ -64,6 +64,8 @@ final class ContextStorage: @unchecked Sendable {
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes: [ManagedObject] = []
+  /// The number of all deletes of objects until now.
+  var deleteCount = 0
   /// The records deleted without an object whose delete rules are not applied yet.
   var pendingRecordDeletes: [PendingRecord] = []
   /// Whether a deleted record still has references and members that its delete rules change.
