@@ -67,7 +67,12 @@ struct MemberChanges {
   ///
   /// - Parameter base: The members before the changes.
   func applied(to base: [ManagedObjectID]) -> [ManagedObjectID] {
-    if let order {
+    if let arrangement {
+      let order = arrangement.all
+      // Without other changes the order has the members that it is applied to.
+      if additions.isEmpty, removed.isEmpty, arrangement.count == base.count, base.allSatisfy(arrangement.contains) {
+        return order
+      }
       // Members that another writer has added since come last. Members that another writer has removed are left out.
       let known = Set(order)
       let present = Set(base).subtracting(removed).union(added)

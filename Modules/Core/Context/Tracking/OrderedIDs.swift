@@ -7,9 +7,14 @@ struct OrderedIDs {
   init() {}
 
   /// - Precondition: Each identifier is in the list once.
-  init(_ ids: [ManagedObjectID]) { for id in ids { append(id) } }
+  init(_ ids: [ManagedObjectID]) {
+    slots.reserveCapacity(ids.count)
+    places.reserveCapacity(ids.count)
+    for id in ids { append(id) }
+  }
 
   var isEmpty: Bool { places.isEmpty }
+  var count: Int { places.count }
   var all: [ManagedObjectID] { slots.compactMap { $0 } }
 
   func contains(_ id: ManagedObjectID) -> Bool { places[id] != nil }
