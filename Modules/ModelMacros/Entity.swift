@@ -14,10 +14,10 @@
 /// }
 /// ```
 ///
-/// Each stored variable becomes a property of the entity. A variable of type `ToMany` or `OrderedToMany`, or with
-/// `@Relationship`, is a relationship; any other variable is an attribute, optional if its type is. Computed and static
-/// variables stay as they are, and so do the variables with ``Transient()``. A variable without an annotation has the
-/// type of its literal, or of its call of an initialiser.
+/// Each stored variable becomes a property of the entity. A variable of type `ToMany` or `OrderedToMany`, with
+/// `@Relationship`, or of the optional of an entity's class, is a relationship; any other variable is an attribute,
+/// optional if its type is. Computed and static variables stay as they are, and so do the variables with
+/// ``Transient()``. A variable without a type annotation has the type of its literal, or of its call of an initialiser.
 ///
 /// A literal, or a case of an enumeration, is the model's default. Any other initial value, such as `.now` of a date, is
 /// evaluated for each new object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's default.
@@ -34,7 +34,7 @@
 ///   - userInfo: Texts of the application by key.
 @attached(
   member, names: named(Properties), named(entityName), named(entityDeclaration), named(propertyNames),
-  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot))
+  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot), named(init(_:)))
 @attached(memberAttribute)
 @attached(extension, conformances: DeclaredEntity, SnapshotProviding)
 public macro Entity(
@@ -54,7 +54,7 @@ public macro Entity(
 @attached(
   member, conformances: DeclaredSubentity, names: named(Properties), named(entityName), named(entityDeclaration),
   named(propertyNames),
-  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot))
+  named(initializeDefaults), named(deletionHooks), named(Snapshot), named(snapshot), named(init(_:)))
 @attached(memberAttribute)
 @attached(extension, conformances: DeclaredSubentity)
 public macro Subentity(

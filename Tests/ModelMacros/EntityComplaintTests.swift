@@ -192,4 +192,50 @@ import Testing
     #expect(text.contains("at = .now token = .random }"))
     #expect(text.contains("default: .b as A"))
   }
+
+  @Test func `a designated initialiser is diagnosed and can become a convenience initialiser`() {
+    let source = "@Entity final class Track: ManagedObject {\nvar title: String\ninit(title: String) {\n}\n}"
+    #expect(
+      complaints(of: source) == [
+        "3 | An object of 'Track' begins with 'init(context:)', which inserts it into a context; declare this "
+          + "initialiser as 'convenience' and 'throws', with a parameter of type 'ManagedObjectContext' for "
+          + "'try self.init(context: context)'. | declare it as 'convenience'"
+      ])
+    #expect(
+      corrected(source, by: "declare it as 'convenience'")
+        == "@Entity final class Track: ManagedObject {\nvar title: String\nconvenience init(title: String) {\n}\n}")
+  }
+
+  @Test func `a convenience initialiser and the initialiser of the framework are not diagnosed`() {
+    let source = """
+      @Entity final class Track: ManagedObject {
+        required init(_ birth: ObjectBirth) { super.init(birth) }
+        convenience init(context: ManagedObjectContext, title: String) throws { try self.init(context: context) }
+      }
+      """
+    #expect(complaints(of: source) == [])
+  }
+
+  @Test(arguments: ["Codable", "Encodable", "Swift.Decodable"])
+  func `an entity that would encode its objects is diagnosed`(name: String) {
+    let last = name.split(separator: ".").last ?? ""
+    #expect(
+      complaints(of: "@Entity final class Track: ManagedObject, \(name) {\n}") == [
+        "1 | An object belongs to a context and is not '\(last)'; its values are: encode 'snapshot()', and insert a "
+          + "decoded 'Track.Snapshot' into a context."
+      ])
+    let handwritten = "func encode(to encoder: any Encoder) throws {}"
+    #expect(complaints(of: "@Entity final class Track: ManagedObject, \(name) {\n\(handwritten)\n}") == [])
+  }
+
+  @Test func `a class of an actor is diagnosed and can leave the actor`() {
+    let source = "@MainActor @Entity final class Track: ManagedObject {\n}"
+    #expect(
+      complaints(of: source) == [
+        "1 | The objects of 'Track' live where their context runs, so that the class belongs to no actor; remove "
+          + "'@MainActor'. | remove '@MainActor'"
+      ])
+    #expect(
+      corrected(source, by: "remove '@MainActor'") == "@Entity final class Track: ManagedObject {\n}")
+  }
 }

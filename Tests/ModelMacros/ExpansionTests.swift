@@ -117,7 +117,7 @@ import Testing
         """,
       contains: [
         "override func initializeDefaults() { super.initializeDefaults() createdAt = Date() day = .now }",
-        "CoherenceCore.Attribute(\"kind\", Kind.attributeType, default: .album as Kind)",
+        "CoherenceModelMacros.PropertyResolution.attribute(of: Properties.table.kind, default: .album as Kind)",
       ])
   }
 
@@ -156,7 +156,7 @@ import Testing
         "override class var entityName: String { \"Single\" }",
         "CoherenceCore.Entity(Single.entityName, class: Single.self, parent: Release.entityName) {",
         "Release.propertyNames(from: Single.self).merging([\\Single.chart: \"chart\"]) { name, _ in name }",
-        "extension Single: CoherenceCore.DeclaredSubentity { }",
+        "extension Single: nonisolated CoherenceCore.DeclaredSubentity { }",
       ])
   }
 
@@ -209,5 +209,42 @@ import Testing
     let text = expansion(of: "@Composite struct Pair<Value> { private var first: Int\n fileprivate var second: Int }")
     #expect(text.contains("static var table: Parts { Parts() } fileprivate let second = "))
     #expect(!text.contains("let first"))
+  }
+
+  @Test func `the compiler resolves the key of a property whose type is not of the standard library`() {
+    expectExpansion(
+      of: """
+        @Entity final class Entry: ManagedObject {
+          var account: Account?
+          private var kind: Kind = .debit
+          @Attribute(.unique) var code: Code?
+        }
+        """,
+      contains: [
+        """
+        struct Properties: CoherenceCore.EntityProperties {
+        enum TypeOf_account: CoherenceModelMacros.ResolvedType {
+        static let key = CoherenceModelMacros.PropertyResolution.key("account", optional: (Account).self)
+        }
+        fileprivate enum TypeOf_kind: CoherenceModelMacros.ResolvedType {
+        fileprivate static let key = CoherenceModelMacros.PropertyResolution.key("kind", required: (Kind).self)
+        }
+        enum TypeOf_code: CoherenceModelMacros.ResolvedType {
+        static let key = CoherenceModelMacros.PropertyResolution.attributeKey(
+        CoherenceModelMacros.PropertyResolution.key("code", optional: (Code).self))
+        }
+        static let table = Properties()
+        let account = TypeOf_account.key
+        fileprivate let kind = TypeOf_kind.key
+        let code = TypeOf_code.key
+        }
+        """.replacing("attributeKey(\n", with: "attributeKey("),
+        "CoherenceModelMacros.PropertyResolution.declaration(of: Properties.table.account)",
+        "CoherenceModelMacros.PropertyResolution.attribute(of: Properties.table.kind, default: .debit as Kind)",
+        "CoherenceModelMacros.PropertyResolution.attribute(of: Properties.table.code, optional: true)",
+        "var account: Properties.TypeOf_account.Key.SnapshotValue",
+        "account: Properties.TypeOf_account.Key.SnapshotValue = nil",
+        "kind: Properties.TypeOf_kind.Key.SnapshotValue = Properties.TypeOf_kind.Key.snapshotValue(.debit)",
+      ])
   }
 }

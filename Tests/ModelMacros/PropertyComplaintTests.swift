@@ -124,6 +124,8 @@ import Testing
         == "@Attribute(.codable, .unique) var tags: [String]")
     #expect(
       corrected("var tags: Set<Tag>", by: "replace the type by 'ToMany'") == "var tags: ToMany<Tag>")
+    #expect(
+      corrected("var tags: [Tag] = []", by: "replace the type by 'OrderedToMany'") == "var tags: OrderedToMany<Tag>")
   }
 
   @Test func `a codable value without a default is diagnosed`() {

@@ -98,4 +98,13 @@ import Testing
     #expect(
       corrected(member, by: "name the inverse by text") == "@Relationship(inverse: \"twin\") var twin: Track?")
   }
+
+  @Test func `an optional to-many relationship is diagnosed and can lose the optional`() {
+    #expect(
+      complaints(about: "var genres: ToMany<Genre>?") == [
+        "2 | A to-many relationship without members is empty, and never 'nil'; make 'genres' a relationship that is "
+          + "not optional. | remove the optional"
+      ])
+    #expect(corrected("var genres: ToMany<Genre>?", by: "remove the optional") == "var genres: ToMany<Genre>")
+  }
 }

@@ -5,7 +5,7 @@ import SwiftSyntaxBuilder
 
 /// The checks of a class with the macro `@Entity`.
 struct EntityChecks {
-  private let entity: EntityClass
+  let entity: EntityClass
 
   init(_ entity: EntityClass) { self.entity = entity }
 

@@ -26,11 +26,14 @@ extension EntityMacro: MemberMacro {
     let entity = EntityClass(type, marker: node)
     let checks = EntityChecks(entity)
     guard checks.classProblems.isEmpty else { throw DiagnosticsError(diagnostics: checks.classProblems) }
-    let problems = checks.memberProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
+    let problems =
+      checks.memberProblems + checks.declarationProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
     for problem in problems { context.diagnose(problem) }
     // A class whose superclass is a subentity inherits the conformance.
     let isDeep = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
-    return EntityText(entity, isDeep: isDeep).members.map { DeclSyntax(stringLiteral: $0) }
+    // The compiler reports a missing initialiser in addition to the constant or the initialiser that hides it.
+    let initializer = entity.hidesInitializer ? [EntityText.initializer] : []
+    return (EntityText(entity, isDeep: isDeep).members + initializer).map { DeclSyntax(stringLiteral: $0) }
   }
 }
 
@@ -57,7 +60,10 @@ extension EntityMacro: ExtensionMacro {
     let conformances = entity.parent == nil ? ["DeclaredEntity", "SnapshotProviding"] : ["DeclaredSubentity"]
     let added = conformances.filter { name in protocols.contains { $0.nominal?.name == name } }
     guard !added.isEmpty else { return [] }
-    let list = added.map { "CoherenceCore.\($0)" }.joined(separator: ", ")
+    // The conformance holds on each actor, also in a module whose declarations are isolated to the main actor. The
+    // mistake of a class of an actor has its own diagnostic.
+    let isolation = entity.actor.map(\.trimmedDescription) ?? "nonisolated"
+    let list = added.map { "\(isolation) CoherenceCore.\($0)" }.joined(separator: ", ")
     return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list) {}")]
   }
 }

@@ -19,6 +19,9 @@ struct EntityText {
       + propertyNames + [defaults, deletionHooks].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
   }
 
+  /// The initialiser of the framework, for a class with a mistake that hides the inherited one.
+  static let initializer = "public required init(_ birth: CoherenceCore.ObjectBirth) { super.init(birth) }"
+
   // MARK: - The property table
 
   private var table: String {
@@ -30,7 +33,9 @@ struct EntityText {
       }
       """
     }
-    let lines = ["\(entity.access)static let table = Properties()"] + keys + [lookup].compactMap { $0 }
+    let lines =
+      properties.compactMap(\.resolution) + ["\(entity.access)static let table = Properties()"] + keys
+      + [lookup].compactMap { $0 }
     let attribute = entity.parent == nil ? "" : "@dynamicMemberLookup "
     return """
       \(attribute)\(entity.access)struct Properties: CoherenceCore.EntityProperties {

@@ -74,6 +74,15 @@ struct PropertyChecks {
         ).diagnostic(at: typeNode)
       ]
     }
+    if let (collection, _) = shape.element, collection.hasSuffix("ToMany") {
+      return [
+        Problem(
+          "optionalMembers",
+          "A to-many relationship without members is empty, and never 'nil'; make '\(property.name)' a relationship "
+            + "that is not optional."
+        ).diagnostic(at: typeNode, fixes: [replacingType(by: shape.text, "remove the optional")])
+      ]
+    }
     if shape.isCollection, property.kind == .attribute, !options.contains("transformable") {
       return [
         Problem(
@@ -98,7 +107,17 @@ struct PropertyChecks {
   private var listFixes: [FixIt] {
     guard let (collection, element) = property.shape.element, !property.shape.isOptional else { return [] }
     let type = collection == "Set" ? "ToMany" : "OrderedToMany"
-    return [replacingType(by: "\(type)<\(element.trimmedDescription)>", "replace the type by '\(type)'")]
+    let text = "\(type)<\(element.trimmedDescription)>"
+    let message = "replace the type by '\(type)'"
+    guard binding.initializer != nil, let annotation = binding.typeAnnotation else {
+      return [replacingType(by: text, message)]
+    }
+    // A relationship has no default.
+    var changed = binding
+    changed.typeAnnotation = annotation.with(\.type, TypeSyntax(stringLiteral: text))
+    changed.initializer = nil
+    changed.trailingTrivia = binding.trailingTrivia
+    return [.replacing(binding, by: changed, message)]
   }
 
   private var addCodable: FixIt {

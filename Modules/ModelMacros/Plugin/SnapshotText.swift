@@ -149,6 +149,7 @@ private struct SnapshotMember {
     switch property.kind {
     case .toMany, .orderedToMany: return nil
     case .toOne: type = "CoherenceCore.ManagedObjectID?"
+    case .attribute where property.isResolved: type = "Properties.\(property.resolvedType).Key.SnapshotValue"
     case .attribute, .codable, .composite: type = property.type.trimmedDescription
     }
     self.property = property
@@ -167,7 +168,7 @@ private struct SnapshotMember {
     let parameter = "\(identifier): \(type)"
     if property.kind == .toOne { return "\(parameter) = nil" }
     if isExported, ownDefault != nil { return "\(parameter) = Self.\(nameOfDefault)" }
-    if let value = property.initialValue { return "\(parameter) = \(value.text(in: className))" }
+    if let value = property.initialValue { return "\(parameter) = \(text(of: value))" }
     if property.shape.isOptional { return "\(parameter) = nil" }
     // The value of a derived attribute is never written.
     return property.options.contains("derived") ? "\(parameter) = \(type).attributeDefault" : parameter
@@ -176,7 +177,14 @@ private struct SnapshotMember {
   /// The text of a computed default; `nil` for a literal, and without a default.
   var ownDefault: String? {
     guard property.kind != .toOne, let value = property.initialValue, !value.isLiteral else { return nil }
-    return value.text(in: className)
+    return text(of: value)
+  }
+
+  /// The default in the type of the snapshot's member.
+  private func text(of value: DefaultValue) -> String {
+    let text = value.text(in: className)
+    guard property.isResolved, !value.isNil else { return text }
+    return "Properties.\(property.resolvedType).Key.snapshotValue(\(text))"
   }
 
   /// The name of the structure's member with the default.

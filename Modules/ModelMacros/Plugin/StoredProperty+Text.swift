@@ -5,6 +5,7 @@ extension StoredProperty {
   var key: String {
     let text = type.trimmedDescription
     switch kind {
+    case .attribute where isResolved: return "\(resolvedType).key"
     case .attribute: return "CoherenceCore.AttributeKey<\(text)>(\"\(name)\")"
     case .codable:
       let value = shape.isOptional || shape.isCollection ? nil : modelDefault
@@ -19,6 +20,7 @@ extension StoredProperty {
   /// The expression that declares the property in the model.
   var modelDeclaration: String {
     switch kind {
+    case .attribute where isResolved: resolvedDeclaration
     case .attribute: attributeDeclaration
     case .codable: codableDeclaration
     case .composite: compositeDeclaration
@@ -40,6 +42,24 @@ extension StoredProperty {
       options.argument("userInfo").map { "userInfo: \($0)" },
     ]
     return call("Attribute", ["\"\(name)\"", attributeType] + arguments)
+  }
+
+  private var resolvedDeclaration: String {
+    let key = "Properties.table.\(identifier)"
+    if mayBeRelationship {
+      return "CoherenceModelMacros.PropertyResolution.declaration(of: \(key))"
+    }
+    let options = options
+    let arguments = [
+      "of: \(key)",
+      shape.isOptional ? "optional: true" : nil,
+      modelDefault.map { "default: \($0)" },
+      options.validation(of: shape.text).map { "validation: \($0)" },
+      options.argument("formerNames").map { "formerNames: \($0)" },
+      options.argument("converting").map { "converting: \($0)" },
+      options.argument("userInfo").map { "userInfo: \($0)" },
+    ]
+    return "CoherenceModelMacros.PropertyResolution.attribute(\(arguments.compactMap { $0 }.joined(separator: ", ")))"
   }
 
   private var codableDeclaration: String {

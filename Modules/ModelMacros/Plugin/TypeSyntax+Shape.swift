@@ -38,6 +38,15 @@ struct TypeShape {
     return (name, arguments[0])
   }
 
+  /// Whether the text shows that the type is an attribute's: a type of the standard library or of Foundation.
+  var isStandard: Bool { wrapped.nominal.map { Self.standard.contains($0.name) } ?? false }
+
+  private static let standard: Set<String> = [
+    "Bool", "Data", "Date", "Decimal", "Double", "Duration", "Float", "Int", "Int16", "Int32", "Int64", "String",
+    "UUID",
+    "URL",
+  ]
+
   /// Whether the type is an array, a set or a dictionary, which are no types of attributes.
   var isCollection: Bool {
     if wrapped.is(DictionaryTypeSyntax.self) || wrapped.is(ArrayTypeSyntax.self) { return true }

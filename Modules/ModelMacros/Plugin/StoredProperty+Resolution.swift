@@ -1,0 +1,33 @@
+import SwiftSyntax
+
+/// Properties whose kind the compiler decides, because the text of the type does not show it: `Account?` is a to-one
+/// relationship for an entity's class, and an attribute for a type convertible to an attribute.
+extension StoredProperty {
+  /// Whether the compiler decides the kind.
+  var isResolved: Bool {
+    kind == .attribute && !shape.isStandard && !options.contains("transformable") && !options.contains("derived")
+  }
+
+  /// Whether the source has the attribute of an attribute.
+  var hasMarker: Bool { declaration.marker("Attribute") != nil }
+
+  /// The name of the type with the key, in the property table.
+  var resolvedType: String { "TypeOf_\(name)" }
+
+  /// Whether the property is an attribute or a relationship: it has neither options nor a default.
+  var mayBeRelationship: Bool { shape.isOptional && !hasMarker && modelDefault == nil && objectDefault == nil }
+
+  /// The declaration of the type with the key; `nil` for a property whose text shows its kind.
+  var resolution: String? {
+    guard isResolved else { return nil }
+    let resolution = "CoherenceModelMacros.PropertyResolution"
+    let label = shape.isOptional ? "optional" : "required"
+    let key = "\(resolution).key(\"\(name)\", \(label): (\(shape.text)).self)"
+    let value = mayBeRelationship || !shape.isOptional ? key : "\(resolution).attributeKey(\(key))"
+    return """
+      \(keyAccess)enum \(resolvedType): CoherenceModelMacros.ResolvedType {
+      \(keyAccess)static let key = \(value)
+      }
+      """
+  }
+}

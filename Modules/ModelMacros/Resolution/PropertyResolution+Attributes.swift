@@ -1,0 +1,16 @@
+extension PropertyResolution {
+  // MARK: - Properties with the attribute or the default of an attribute
+
+  /// Returns the key of an attribute.
+  public static func attributeKey<Value>(_ key: AttributeKey<Value>) -> AttributeKey<Value> { key }
+
+  /// Refuses the options and the default of an attribute at a relationship.
+  public static func attributeKey<Target>(
+    _ key: ToOneKey<Target>
+  ) -> UnsupportedKey<RelationshipAsAttribute, Target?> { UnsupportedKey() }
+
+  /// Returns a key that has an error already.
+  public static func attributeKey<Reason, Value>(
+    _ key: UnsupportedKey<Reason, Value>
+  ) -> UnsupportedKey<Reason, Value> { key }
+}
