@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import TestRandom
 import Testing
 
 @Suite struct QueryPatternTests {
@@ -85,11 +86,11 @@ import Testing
     #expect(try !matches("A", "[^a]", .caseInsensitive))
   }
 
-  @Test func `random patterns match the same texts as in ICU`() throws {
-    let seed = UInt64.random(in: 0 ... .max)
+  @Test(arguments: SeededRandom.seeds)
+  func `random patterns match the same texts as in ICU`(seed: UInt64) throws {
     var random = PatternGenerator(seed: seed)
     var compared = 0
-    for _ in 0..<4_000 {
+    for _ in 0..<1_000 {
       let pattern = random.pattern(depth: 3)
       guard !pattern.isEmpty, (try? NSRegularExpression(pattern: pattern)) != nil,
         let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")
@@ -98,11 +99,14 @@ import Testing
         let text = random.text()
         let range = NSRange(location: 0, length: text.utf16.count)
         let expected = expression.firstMatch(in: text, range: range) != nil
-        #expect(try matches(text, pattern) == expected, "'\(pattern)' and '\(text)', seed \(seed)")
+        guard try matches(text, pattern) == expected else {
+          Issue.record("'\(pattern)' and '\(text)', COHERENCE_SEED=\(seed)")
+          return
+        }
         compared += 1
       }
     }
-    #expect(compared > 5_000)
+    #expect(compared > 1_250)
   }
 }
 

@@ -7,7 +7,7 @@ import Testing
 /// Six writers, while their server and their links fail again and again. After each fault the store contains every
 /// acknowledged change and no change of a save with the outcome `notApplied`.
 ///
-/// `COHERENCE_FAULTS=20` injects a thousand faults.
+/// `COHERENCE_CRASHES` is the number of faults, 50 unless given; `COHERENCE_FAULTS=20` multiplies it by twenty.
 @Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
 struct CrashLoopTests {
   private static let writerCount = 6
@@ -16,9 +16,10 @@ struct CrashLoopTests {
     async throws
   {
     let seed = Effort.seed()
-    let tally = try await onOwnThread { try Self.run(faults: Effort.rounds(50), seed: seed) }
+    let faults = Effort.rounds(Effort.crashes)
+    let tally = try await onOwnThread { try Self.run(faults: faults, seed: seed) }
     // The loop must have failed saves, or the test proves nothing.
-    #expect(tally.acknowledged > Effort.rounds(50))
+    #expect(tally.acknowledged > faults)
     #expect(tally.notApplied + tally.unknown > 0)
   }
 

@@ -5,6 +5,7 @@ import Testing
 ///
 /// - `COHERENCE_FAULTS` multiplies the rounds of each test, 1 unless given; when given, processes and servers are killed
 ///   too.
+/// - `COHERENCE_CRASHES` is the number of faults of the crash loop, 50 unless given.
 /// - `COHERENCE_SEED` is the seed that all of them use, random unless given.
 enum Effort {
   private static let environment = ProcessInfo.processInfo.environment
@@ -14,6 +15,9 @@ enum Effort {
   static var onRequest: some TestTrait {
     .enabled(if: environment["COHERENCE_FAULTS"] != nil, "Set COHERENCE_FAULTS=1 to kill processes and servers.")
   }
+
+  /// The number of faults that the crash loop injects.
+  static let crashes = environment["COHERENCE_CRASHES"].flatMap(Int.init) ?? 50
 
   static func rounds(_ number: Int) -> Int {
     max(1, number * (environment["COHERENCE_FAULTS"].flatMap(Int.init) ?? 1))

@@ -1,11 +1,20 @@
+import Synchronization
 import Testing
 
 @Suite("Directions between folders")
 struct FolderDirectionTests {
   private let repository = Repository()
 
+  /// The graphs of modules, which several tests look at.
+  private static let graphs = Mutex<[String: FolderGraph]>([:])
+
   private func graph(of module: String) throws -> FolderGraph {
-    FolderGraph(module: module, files: try repository.sources(in: module))
+    try Self.graphs.withLock { graphs in
+      if let graph = graphs[module] { return graph }
+      let graph = FolderGraph(module: module, files: try repository.sources(in: module))
+      graphs[module] = graph
+      return graph
+    }
   }
 
   @Test(arguments: FolderTable.allowed.keys.sorted())
@@ -45,7 +54,7 @@ struct FolderDirectionTests {
   @Test func `every module with folders is in the table`() throws {
     for parent in ["Modules", "Backends"] {
       for module in try repository.folders(in: parent).map({ "\(parent)/\($0)" }) {
-        let folders = FolderGraph(module: module, files: try repository.sources(in: module)).folders
+        let folders = try graph(of: module).folders
         // The plugin of the macros is a target of its own.
         guard folders.count > 1, !["Modules/Macros", "Modules/ModelMacros"].contains(module) else { continue }
         #expect(FolderTable.allowed[module] != nil, "Add \(module) to the table of folders.")

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The files of the repository that the tests were built from.
 struct Repository {
@@ -34,32 +35,57 @@ struct Repository {
           at: folder, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
       else { return [SourceFile]() }
       return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
-        .map { try SourceFile($0, under: root) }
+        .map { try SourceFile.at($0, under: root) }
     }
   }
 }
 
 /// A Swift file and its lines.
-struct SourceFile {
+final class SourceFile: Sendable {
   /// Relative to the root of the repository.
   let path: String
   let lines: [String]
+  private let text: String
+  private let scannedCode = Mutex<[String]?>(nil)
 
-  init(_ url: URL, under root: URL) throws {
-    self.init(
+  /// The files that the tests have read, by their paths. Many tests look at the same files.
+  private static let known = Mutex<[String: SourceFile]>([:])
+
+  /// Returns a file, which the first call reads.
+  static func at(_ url: URL, under root: URL) throws -> SourceFile {
+    if let file = known.withLock({ $0[url.path] }) { return file }
+    let file = SourceFile(
       path: String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1)),
       text: try String(contentsOf: url, encoding: .utf8))
+    return known.withLock { files in
+      let first = files[url.path] ?? file
+      files[url.path] = first
+      return first
+    }
   }
 
   init(path: String, text: String) {
     self.path = path
+    self.text = text
     var lines = text.components(separatedBy: "\n")
     if lines.last?.isEmpty == true { lines.removeLast() }
     self.lines = lines
   }
 
   /// The lines without comments and without the contents of strings.
-  var code: [String] { CodeScanner.lines(of: lines.joined(separator: "\n")) }
+  var code: [String] {
+    scannedCode.withLock { known in
+      let code = known ?? CodeScanner.lines(of: lines.joined(separator: "\n"))
+      known = code
+      return code
+    }
+  }
+
+  /// Whether the text has any of several words, also within longer words. The comparison of bytes is many times as fast as
+  /// `contains`, which compares characters.
+  func mentions(_ words: some Sequence<String>) -> Bool {
+    text.withCString { text in words.contains { strstr(text, $0) != nil } }
+  }
 
   var name: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
 

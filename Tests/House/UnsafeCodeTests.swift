@@ -15,9 +15,7 @@ struct UnsafeCodeTests {
 
   init() throws {
     files = try Repository().sources(in: "Modules", "Backends", "Tests", "Tools/Sources", "Tools/Mutation").filter {
-      file in
-      let text = file.lines.joined(separator: "\n")
-      return Self.hints.contains { text.contains($0) }
+      $0.mentions(Self.hints)
     }
   }
 
@@ -37,7 +35,8 @@ struct UnsafeCodeTests {
     for file in files {
       let code = file.code
       let known = reasons.filter { Self.applies(reasonsOf: $0.path, $0.comment, to: file) }.map(\.comment)
-      for construct in Self.constructs where !known.contains(where: { $0.contains(construct) }) {
+      for construct in Self.constructs
+      where file.mentions([construct]) && !known.contains(where: { $0.contains(construct) }) {
         let places = code.indices.filter { line in
           Self.uses(construct, in: code[line]) && !Self.hasComment(besideLine: line, of: file)
         }

@@ -183,9 +183,12 @@ private final class IndexComparison: FetchedResultsControllerDelegate {
         Issue.record("The object at \(index) has the index \(String(describing: controller.index(for: object))).")
         return
       }
-      let path = try #require(controller.indexPath(for: object))
-      #expect(sections[path[0]].range.lowerBound + path[1] == index)
-      #expect(controller.object(at: path).objectID == snapshot[index])
+      guard let path = controller.indexPath(for: object), sections[path[0]].range.lowerBound + path[1] == index,
+        controller.object(at: path).objectID == snapshot[index]
+      else {
+        Issue.record("The object at \(index) has the path \(String(describing: controller.indexPath(for: object))).")
+        return
+      }
     }
   }
 }

@@ -6,23 +6,28 @@ import TestRandom
 import TestSupport
 
 /// Random work in several contexts: after each step, every live result equals a fresh fetch, and its changes lead there.
+///
+/// `COHERENCE_LIVE_RESULT_STEPS` is the number of steps, 80 unless given.
 @MainActor
 @Suite("Live results under random work", .timeLimit(.minutes(15)))
 struct LiveResultInvariantTests {
+  nonisolated private static let steps =
+    ProcessInfo.processInfo.environment["COHERENCE_LIVE_RESULT_STEPS"].flatMap(Int.init) ?? 80
+
   @Test(arguments: LiveStrategy.allCases, Backend.available)
   func `after each random step every live result equals a fresh fetch`(
     strategy: LiveStrategy, backend: Backend
   ) throws {
     for (seed, isFamily) in zip(SeededRandom.seeds.flatMap { [$0, $0] }, [false, true]) {
       var work = try RandomLiveWork(strategy, backend, seed: seed, isFamily: isFamily)
-      for step in 0..<80 {
+      for step in 0..<Self.steps {
         let action = try work.step()
         if let difference = try work.difference() {
           Issue.record("COHERENCE_SEED=\(seed), family: \(isFamily), step \(step) (\(action)): \(difference)")
           return
         }
       }
-      #expect(work.changeCount == 80, "COHERENCE_SEED=\(seed)")
+      #expect(work.changeCount == Self.steps, "COHERENCE_SEED=\(seed)")
     }
   }
 }

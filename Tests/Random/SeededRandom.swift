@@ -20,8 +20,12 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Whether an event of a probability happens.
   package mutating func isTrue(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
 
-  /// The seeds of a run: the seed in `COHERENCE_SEED`, which repeats a run, or four random ones.
-  package static let seeds =
-    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
+  /// The seeds of a run: the seed in `COHERENCE_SEED`, which repeats a run, or random ones. `COHERENCE_SEEDS` is their
+  /// number, 4 unless given.
+  package static let seeds = {
+    let environment = ProcessInfo.processInfo.environment
+    if let seed = environment["COHERENCE_SEED"].flatMap(UInt64.init) { return [seed] }
+    let count = environment["COHERENCE_SEEDS"].flatMap(Int.init) ?? 4
+    return (0..<max(1, count)).map { _ in UInt64.random(in: 0..<1_000_000) }
+  }()
 }

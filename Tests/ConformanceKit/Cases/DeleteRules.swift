@@ -157,10 +157,10 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
       try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
     }
-    Case("a chain of 20,000 records is deleted by its first", model: Rooms.model) { stack in
+    Case("a chain of 10,000 records is deleted by its first", model: Rooms.model) { stack in
       try stack.write { context in
         var last: ManagedObject?
-        for index in 0..<20_000 {
+        for index in 0..<10_000 {
           let link = try context.make("Chain", ["name": "\(index)"])
           try link.setObject(last, for: "previous")
           last = link

@@ -19,17 +19,18 @@ extension ConformanceSubject {
     _ sentence: String, _ predicate: @escaping @Sendable () -> FetchPredicate
   ) -> Case {
     Case(sentence) { stack in
+      let predicate = predicate()
       let context = stack.context()
       try context.performAndWait {
         try Music.fill(context)
         try expectEqual(
-          try context.names("Album", where: predicate()), ["Kind of Blue"], "what is found before the save")
+          try context.names("Album", where: predicate), ["Kind of Blue"], "what is found before the save")
         try context.save()
       }
       try stack.read { context in
-        try expectEqual(try context.names("Album", where: predicate()), ["Kind of Blue"], "what is found in the store")
-        try expectEqual(try context.number(of: "Album", where: predicate()), 1, "the count in the store")
-        let sorted = try context.names("Album", where: predicate(), sort: [SortKey("title")])
+        try expectEqual(try context.names("Album", where: predicate), ["Kind of Blue"], "what is found in the store")
+        try expectEqual(try context.number(of: "Album", where: predicate), 1, "the count in the store")
+        let sorted = try context.names("Album", where: predicate, sort: [SortKey("title")])
         try expectEqual(sorted, ["Kind of Blue"], "what is found in order")
       }
     }
