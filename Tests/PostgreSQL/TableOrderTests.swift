@@ -39,7 +39,9 @@ import Testing
         Attribute("plays", .int64, default: 0)
         Relationship("vouchers", toMany: "Voucher", inverse: "account", minimumCount: 1)
         Relationship("welcome", toOne: "Voucher", inverse: nil)
+        Relationship("notes", toMany: "Note", inverse: "account")
       }
+      Entity("Note") { Relationship("account", toOne: "Account", inverse: "notes") }
       Entity("Voucher") {
         Attribute("text", .string, optional: true)
         Relationship("account", toOne: "Account", inverse: "vouchers")
@@ -58,11 +60,19 @@ import Testing
 
   /// What a program writes.
   enum Write: String, CaseIterable, Sendable {
-    case insertedMember, countedMember, deletedMember, claim, calculation, batchDeletion
+    case insert, insertedMember, countedMember, deletedMember, claim, calculation, batchDeletion
   }
 
   private func perform(_ write: Write) throws {
     switch write {
+    case .insert:
+      // Members of notes are not counted, so that the first statement is the insert.
+      try inContext { context in
+        let account = try Self.account(context)
+        try context.insertNewObject(forEntityName: "Note").setObject(account, for: "account")
+        try account.setValue(1, for: "plays")
+        try context.save()
+      }
     case .insertedMember:
       try inContext { context in
         let account = try Self.account(context)
