@@ -35,8 +35,8 @@ struct PostgreSQLTableOrder {
   /// clears the references to the records.
   func lock(forBatchOn entity: EntityDescription) throws -> SQLFragment {
     let own = try place(of: entity)
-    let referring = schema.tables.filter { $0.refers(to: entity.root) }.map { Place(table: $0.name) }
-    return lock(([own] + referring + cleared(by: entity)).reduce(own, min).name)
+    let referring = schema.tables.filter { !$0.references(to: entity.root).isEmpty }.map { Place(table: $0.name) }
+    return lock((referring + cleared(by: entity)).reduce(own, min).name)
   }
 
   private func lock(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
@@ -72,14 +72,5 @@ struct PostgreSQLTableOrder {
   /// The tables whose left-out references to deleted records are cleared.
   private func cleared(by entity: EntityDescription) -> [Place] {
     schema.leftOutReferences(to: entity).lazy.filter { !$0.retainsTarget }.map { Place(table: $0.table) }
-  }
-}
-
-extension SQLTable {
-  fileprivate func refers(to root: EntityDescription) -> Bool {
-    columns.contains { column in
-      guard case .reference(let relationship) = column.slot else { return false }
-      return relationship.destination.root === root
-    }
   }
 }

@@ -37,6 +37,7 @@ struct PostgreSQLTransaction {
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
   private var isMarked = false
+  /// Whether the server still has to answer the lock of the first table.
   private var locksTable = false
   private static let tries = 5
 

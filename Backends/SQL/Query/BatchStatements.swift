@@ -84,10 +84,7 @@ package struct BatchStatements: Sendable {
     root: EntityDescription, statement: SQLFragment
   )] {
     schema.tables.compactMap { table in
-      let references = table.columns.filter { column in
-        guard case .reference(let relationship) = column.slot else { return false }
-        return relationship.destination.root === root
-      }
+      let references = table.references(to: root)
       guard !references.isEmpty else { return nil }
       var set = references.flatMap { reference in
         [reference, table.place(of: reference)].compactMap { $0 }.map { column -> SQLFragment in
@@ -122,6 +119,14 @@ extension StorageType {
 }
 
 extension SQLTable {
+  /// The columns of to-one relationships that lead to a hierarchy.
+  package func references(to root: EntityDescription) -> [SQLColumn] {
+    columns.filter { column in
+      guard case .reference(let relationship) = column.slot else { return false }
+      return relationship.destination.root === root
+    }
+  }
+
   /// The column for a record's place among the members of the target of a reference.
   fileprivate func place(of reference: SQLColumn) -> SQLColumn? {
     guard case .reference(let relationship) = reference.slot else { return nil }

@@ -59,8 +59,8 @@ extension ManagedObjectContext {
   /// failure of an accessor, see ``reportedErrors``. Does nothing for a deleted object and for a missing record.
   ///
   /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
-  /// deleted since the rules were applied last together. A cascade makes objects of the deleted records only if their class may
-  /// override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
+  /// deleted since the rules were applied last together. A cascade makes objects of the deleted records only if their
+  /// class may override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {

@@ -199,7 +199,8 @@ extension ManagedObject {
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
   }
 
-  /// Applies the pending delete rules if a deleted record is a member, or may be a member of a list that is not loaded.
+  /// Applies the pending delete rules if a deleted record is a member. A list that is not loaded may have each deleted
+  /// record of the members' hierarchy as a member.
   /// The rules of other deletes still wait, so that they are applied together.
   final func removeDeletedMembers(of relationship: RelationshipDescription) throws {
     guard let storage, storage.hasPendingDeleteRules, relationship.inverse != nil, let context = managedObjectContext

@@ -13,7 +13,7 @@ final class MemberList {
   /// changes the order.
   var arranged: [ManagedObjectID: Int64?]?
 
-  /// The number of the context's deletes that were compared with the members, see ``ContextStorage/deleteCount``.
+  /// The value of ``ContextStorage/deleteCount`` when deleted records were last looked up among the members.
   var comparedDeletes = 0
 
   /// The members as a set, for lookups in large lists. Made on first use.

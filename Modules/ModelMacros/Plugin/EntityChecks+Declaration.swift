@@ -64,7 +64,7 @@ extension EntityClass {
       .first { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }
   }
 
-  /// The initialisers that are no convenience initialisers, without the one of the framework.
+  /// The designated initialisers of the class, except `init(_ birth: ObjectBirth)`.
   var designatedInitializers: [InitializerDeclSyntax] {
     declaration.memberBlock.members.compactMap { member in
       guard let initializer = member.decl.as(InitializerDeclSyntax.self), !initializer.isOfFramework,

@@ -9,7 +9,7 @@ extension PropertyResolution {
     _ key: ToOneKey<Target>
   ) -> UnsupportedKey<RelationshipAsAttribute, Target?> { UnsupportedKey() }
 
-  /// Returns a key that has an error already.
+  /// Returns the key itself, whose accessors have an error already.
   public static func attributeKey<Reason, Value>(
     _ key: UnsupportedKey<Reason, Value>
   ) -> UnsupportedKey<Reason, Value> { key }

@@ -59,7 +59,7 @@ public enum PropertyResolution {
     AttributeKey(name)
   }
 
-  /// Makes the key of a target that is not optional.
+  /// Makes the key of a relationship whose type is no optional.
   public static func key<Target: ManagedObject>(
     _ name: String, required type: Target.Type
   ) -> UnsupportedKey<RequiredTarget, Target> { UnsupportedKey() }

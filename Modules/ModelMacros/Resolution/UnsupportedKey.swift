@@ -6,6 +6,9 @@
 public struct UnsupportedKey<Reason, Value>: ResolvedKey {
   init() {}
 
+  /// The value of the property. Only getters that are unavailable ask for it, so that no program compiles that does.
+  fileprivate var value: Value { fatalError("A property that does not compile has no value.") }
+
   /// Returns a stand-in.
   public static func snapshotValue(_ value: Value) -> UnsupportedValue { UnsupportedValue() }
 }
@@ -28,7 +31,7 @@ public enum WithoutCodable {}
 public enum WithoutConversion {}
 /// The type is an integer of a size or sign that the model does not have.
 public enum OtherInteger {}
-/// The type is an entity's class that is not optional.
+/// The type is the class of an entity, without the optional.
 public enum RequiredTarget {}
 /// The type is the optional of an entity's class, and the property has options or a default of an attribute.
 public enum RelationshipAsAttribute {}
@@ -42,7 +45,7 @@ extension ManagedObject {
       *, unavailable,
       message: "the type of the property is a composite; write '@Attribute(.composite)' before the property"
     )
-    get { fatalError("The property is a composite without its option.") }
+    get { key.value }
     set {}
   }
 
@@ -53,7 +56,7 @@ extension ManagedObject {
       message:
         "the type of the property is 'Codable'; write '@Attribute(.codable)' before the property to store JSON text, or declare the type with '@Composite' and write '@Attribute(.composite)' to store each part"
     )
-    get { fatalError("The property is codable without its option.") }
+    get { key.value }
     set {}
   }
 
@@ -64,7 +67,7 @@ extension ManagedObject {
       message:
         "the type of the property has raw values, but no conversion; declare it with 'CaseIterable, AttributeConvertible' to store the raw value"
     )
-    get { fatalError("The type of the property has no conversion.") }
+    get { key.value }
     set {}
   }
 
@@ -75,18 +78,18 @@ extension ManagedObject {
       message:
         "the integers of a model are 'Int', 'Int16', 'Int32' and 'Int64'; declare the property with one of these types"
     )
-    get { fatalError("The model has no integer of the property's type.") }
+    get { key.value }
     set {}
   }
 
-  /// Reports a target that is not optional.
+  /// Reports a relationship whose type is no optional.
   public final subscript<Target>(key: UnsupportedKey<RequiredTarget, Target>) -> Target {
     @available(
       *, unavailable,
       message:
         "a relationship to one object is optional in Swift, because a new object has no target yet; write '?' after the type, and '@Relationship(required: true)' before the property if a save demands a target"
     )
-    get { fatalError("The relationship is not optional.") }
+    get { key.value }
     set {}
   }
 
@@ -97,7 +100,7 @@ extension ManagedObject {
       message:
         "the property is a relationship by its type; write '@Relationship' in the place of '@Attribute', and remove the default"
     )
-    get { fatalError("The relationship has the options of an attribute.") }
+    get { key.value }
     set {}
   }
 
@@ -108,7 +111,7 @@ extension ManagedObject {
       message:
         "the model cannot store the type of the property; make the type 'Codable' and write '@Attribute(.codable)' before the property, declare the type with '@Composite' and write '@Attribute(.composite)', or leave the property out of the model with '@Transient'"
     )
-    get { fatalError("The model cannot store the type of the property.") }
+    get { key.value }
     set {}
   }
 }

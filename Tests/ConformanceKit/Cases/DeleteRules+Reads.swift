@@ -86,8 +86,7 @@ private struct DeletedPlace: CustomStringConvertible {
     "in a \(isChild ? "child context" : "context") that has read \(isLoaded ? "the relationships" : "nothing")"
   }
 
-  /// Runs a block with an album of three tracks, a genre and an artist. Afterwards the context's relationships are those
-  /// of its next fetch.
+  /// Runs a block with an album of three tracks, a genre and an artist, in the context of the place.
   func run(_ stack: ConformanceStack, _ body: (Album) throws -> Void) throws {
     try stack.write { context in
       let album = try context.make("Album", ["title": "a"])
