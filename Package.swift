@@ -38,7 +38,7 @@ let openCombine = Target.Dependency.product(
 /// Only for the macros: who does not use them never builds it.
 func syntax(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-syntax") }
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-/// SQLite's own functions, of the library that GRDB uses.
+/// SQLite's own functions. Who uses the store alone never builds GRDB's Swift module.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
 let package = Package(
@@ -178,7 +178,7 @@ let package = Package(
     .target(
       name: "CoherenceSQL", dependencies: ["CoherenceCore", logging], path: "Backends/SQL", swiftSettings: strict),
     .target(
-      name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", grdb, sqlite, logging],
+      name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", sqlite, logging],
       path: "Backends/SQLite", swiftSettings: strict),
     .systemLibrary(
       name: "CLibPQ", path: "Backends/CLibPQ", pkgConfig: "libpq",

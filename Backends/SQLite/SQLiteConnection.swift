@@ -1,16 +1,17 @@
 import CoherenceCore
 import CoherenceSQL
 import Foundation
-import GRDB
 import GRDBSQLite
 import Logging
 
 /// A connection to a store's file, with the statements prepared on it.
 final class SQLiteConnection: @unchecked Sendable {
-  // Sendable: mutable state is touched inside `use` only, which runs one block at a time on the connection's queue;
-  // `logIndex` is set before others know the connection.
+  // Sendable: mutable state is touched with `lock` only; `logIndex` is set before others know the connection.
 
-  private let queue: DatabaseQueue
+  /// Held while a block uses the connection, which SQLite does not protect itself.
+  private let lock = Lock()
+  /// SQLite's connection; `nil` after it was closed.
+  private var handle: OpaquePointer?
   private let errors: SQLiteError
   private let logger: Logger
   /// The files that the connection has open.
@@ -40,52 +41,21 @@ final class SQLiteConnection: @unchecked Sendable {
     self.files = files
     errors = SQLiteError(path: path, files: files)
     self.logger = logger
-    var configuration = Configuration()
-    configuration.readonly = role == .reader
-    // Readers keep a transaction open between two calls.
-    configuration.allowsUnsafeTransactions = true
-    configuration.busyMode = .timeout(busyTimeout)
-    configuration.foreignKeysEnabled = true
-    configuration.acceptsDoubleQuotedStringLiterals = false
-    configuration.label = "coherence.sqlite.\(role)"
-    configuration.prepareDatabase { try Self.setUp($0, role: role) }
     do {
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      handle = try SQLiteOpening(role: role, busyTimeout: busyTimeout).open(path)
     } catch {
       throw errors.translated(error)
     }
   }
 
-  private static func setUp(_ database: Database, role: Role) throws {
-    let handle = database.sqliteConnection!
-    #if os(Linux)
-      // Apple's SQLite cannot load extensions at all.
-      sqlite3_enable_load_extension(handle, 0)
-    #endif
-    guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK,
-      ArithmeticFunction.register(in: handle) == SQLITE_OK,
-      SumFunction.register(in: handle) == SQLITE_OK
-    else { throw SQLiteFailure(handle) }
-    if role == .reader { stopWhenCancelled(handle) }
-    try database.execute(sql: "PRAGMA trusted_schema = OFF")
-    // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
-    if role == .reader { try database.execute(sql: "PRAGMA cache_size = -16000") }
-  }
-
-  /// Has SQLite end a statement when the task that runs it is cancelled.
-  ///
-  /// SQLite asks on the thread of the statement, every so many of its instructions, some two milliseconds apart.
-  /// Interrupting from another thread instead could hit a later statement.
-  private static func stopWhenCancelled(_ handle: OpaquePointer) {
-    sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
-  }
+  deinit { sqlite3_close_v2(handle) }
 
   /// Finds the index of the log. To be called before others know the connection.
   func findLogIndex() {
-    logIndex = try? queue.inDatabase { database -> SQLiteLogIndex? in
+    logIndex = try? use { session -> SQLiteLogIndex? in
       // Asking has SQLite open the log, if the file has one.
-      guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else { return nil }
-      return SQLiteLogIndex(of: database.sqliteConnection)
+      guard try session.string("PRAGMA journal_mode") == "wal" else { return nil }
+      return session.logIndex
     }
   }
 
@@ -96,7 +66,10 @@ final class SQLiteConnection: @unchecked Sendable {
   /// - Throws: What the block throws; failures of SQLite as errors of the framework.
   func use<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     do {
-      return try queue.inDatabase { try body(SQLiteSession(database: $0, connection: self, logger: logger)) }
+      return try lock.withLock {
+        guard let handle else { throw SQLiteFailure(code: SQLITE_MISUSE, message: "the connection is closed") }
+        return try body(SQLiteSession(handle: handle, connection: self, logger: logger))
+      }
     } catch {
       throw errors.translated(error)
     }
@@ -104,18 +77,20 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Ends all work and closes the connection. It is not used afterwards.
   func close() {
-    try? use { session in
+    try? use { session in if session.isInTransaction { try session.execute("ROLLBACK") } }
+    lock.withLock {
       idle = [:]
       rowStatements = [:]
-      if session.isInTransaction { try session.execute("ROLLBACK") }
+      // SQLite keeps the connection until its last statement ends, should one be in use.
+      sqlite3_close_v2(handle)
+      handle = nil
     }
-    try? queue.close()
   }
 
   // MARK: Statements, within `use`
 
-  fileprivate func take(_ text: String, _ database: Database) throws -> SQLiteStatement {
-    try idle.removeValue(forKey: text) ?? SQLiteStatement(text, in: database)
+  fileprivate func take(_ text: String, _ handle: OpaquePointer) throws -> SQLiteStatement {
+    try idle.removeValue(forKey: text) ?? SQLiteStatement(text, on: handle)
   }
 
   fileprivate func give(back statement: SQLiteStatement) {
@@ -124,11 +99,11 @@ final class SQLiteConnection: @unchecked Sendable {
     idle[statement.text] = statement
   }
 
-  fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ database: Database) throws
+  fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ handle: OpaquePointer) throws
     -> SQLiteStatement
   {
     if let known = rowStatements[ObjectIdentifier(root)] { return known }
-    let statement = try SQLiteStatement(text, in: database)
+    let statement = try SQLiteStatement(text, on: handle)
     rowStatements[ObjectIdentifier(root)] = statement
     return statement
   }
@@ -136,26 +111,26 @@ final class SQLiteConnection: @unchecked Sendable {
 
 /// A connection while a block has it to itself.
 struct SQLiteSession {
-  fileprivate let database: Database
+  fileprivate let handle: OpaquePointer
   fileprivate let connection: SQLiteConnection
   fileprivate let logger: Logger
 
   /// Whether a transaction is open, which SQLite itself may have ended after an error.
-  var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Whether the transaction has read, and therefore sees one state.
-  var isReading: Bool { sqlite3_txn_state(database.sqliteConnection, "main") != SQLITE_TXN_NONE }
+  var isReading: Bool { sqlite3_txn_state(handle, "main") != SQLITE_TXN_NONE }
 
   /// The index of the log, which the connection has open.
-  var logIndex: SQLiteLogIndex? { SQLiteLogIndex(of: database.sqliteConnection) }
+  var logIndex: SQLiteLogIndex? { SQLiteLogIndex(of: handle) }
 
   /// A statement of that text, until it is given back.
-  func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, database) }
+  func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, handle) }
   func give(back statement: SQLiteStatement) { connection.give(back: statement) }
 
   /// The statement that reads a row of a hierarchy.
   func rowStatement(_ root: EntityDescription, _ text: String) throws -> SQLiteStatement {
-    try connection.rowStatement(root, text, database)
+    try connection.rowStatement(root, text, handle)
   }
 
   /// Runs a statement with a block that steps through its rows.
@@ -242,7 +217,7 @@ struct SQLiteSession {
     do {
       try execute("BEGIN IMMEDIATE")
       defer { if isInTransaction { try? execute("ROLLBACK") } }
-      if try !SQLiteLog(of: database.sqliteConnection, path: connection.files.path).hasUnseenCommit { return true }
+      if try !SQLiteLog(of: handle, path: connection.files.path).hasUnseenCommit { return true }
       let version = try integers("PRAGMA user_version").first ?? 0
       try execute("PRAGMA user_version = \(version)")
       try execute("COMMIT")
@@ -256,7 +231,7 @@ struct SQLiteSession {
   /// log, SQLite itself does not look.
   private func checkIsInPlace() throws {
     var hasMoved: CInt = 0
-    let code = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
     if code == SQLITE_OK, hasMoved != 0 {
       throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
     }

@@ -1,6 +1,5 @@
 import CoherenceCore
 import Foundation
-import GRDB
 import GRDBSQLite
 
 /// SQLite's error for a failed call. Never contains a value of a record.
@@ -27,10 +26,6 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   init(_ connection: OpaquePointer?) {
     self.init(code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)))
   }
-
-  init(_ error: DatabaseError) {
-    self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
-  }
 }
 
 /// Turns SQLite's failures into errors of the framework.
@@ -42,11 +37,8 @@ struct SQLiteError {
 
   /// The framework's error for an error of SQLite; other errors stay as they are.
   func translated(_ error: any Error) -> any Error {
-    switch error {
-    case let failure as SQLiteFailure: coherenceError(failure)
-    case let error as DatabaseError: coherenceError(SQLiteFailure(error))
-    default: error
-    }
+    guard let failure = error as? SQLiteFailure else { return error }
+    return coherenceError(failure)
   }
 
   func coherenceError(_ failure: SQLiteFailure) -> CoherenceError {

@@ -1,26 +1,28 @@
 import CoherenceCore
 import CoherenceSQL
 import Foundation
-import GRDB
 import GRDBSQLite
 
-/// A prepared statement, used on its connection's queue only.
+/// A prepared statement, used by the thread that uses its connection.
 final class SQLiteStatement {
   let text: String
-  /// GRDB's object, which keeps the prepared statement alive.
-  private let statement: Statement
   let handle: OpaquePointer
   private let connection: OpaquePointer
   /// Where texts stay while a run uses them.
   // Safety of `@exclusivity(unchecked)`: one thread at a time uses a connection and its statements.
   @exclusivity(unchecked) private var texts = TextArena()
 
-  init(_ text: String, in database: Database) throws {
+  init(_ text: String, on connection: OpaquePointer) throws {
     self.text = text
-    statement = try database.makeStatement(sql: text)
-    handle = statement.sqliteStatement
-    connection = database.sqliteConnection!
+    self.connection = connection
+    var prepared: OpaquePointer?
+    let result = sqlite3_prepare_v3(connection, text, -1, CUnsignedInt(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    guard result == SQLITE_OK else { throw SQLiteFailure(connection) }
+    guard let prepared else { throw SQLiteFailure(code: SQLITE_MISUSE, message: "the statement is empty") }
+    handle = prepared
   }
+
+  deinit { sqlite3_finalize(handle) }
 
   /// Moves to the next row; `false` at the end.
   func step() throws -> Bool {

@@ -1,0 +1,67 @@
+import CoherenceCore
+import Foundation
+import GRDBSQLite
+
+/// How a connection is opened.
+struct SQLiteOpening {
+  let role: SQLiteConnection.Role
+  /// The longest wait for other connections, in seconds.
+  let busyTimeout: TimeInterval
+
+  /// Opens a connection to a file, which must exist.
+  ///
+  /// - Returns: SQLite's connection, which the caller closes.
+  /// - Throws: ``SQLiteFailure``.
+  func open(_ path: String) throws -> OpaquePointer {
+    // A connection is used by one thread at a time, so that SQLite needs no locks of its own.
+    let access = role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    var opened: OpaquePointer?
+    let result = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
+    guard let handle = opened else { throw SQLiteFailure(code: result, message: "there is no memory for a connection") }
+    do {
+      sqlite3_extended_result_codes(handle, 1)
+      guard result == SQLITE_OK else { throw SQLiteFailure(handle) }
+      try configure(handle)
+      return handle
+    } catch {
+      sqlite3_close_v2(handle)
+      throw error
+    }
+  }
+
+  private func configure(_ handle: OpaquePointer) throws {
+    sqlite3_busy_timeout(handle, CInt(busyTimeout * 1_000))
+    _disableDoubleQuotedStringLiterals(handle)
+    #if os(Linux)
+      // Apple's SQLite cannot load extensions at all.
+      sqlite3_enable_load_extension(handle, 0)
+    #endif
+    try addFunctions(to: handle)
+    if role == .reader { stopWhenCancelled(handle) }
+    try execute("PRAGMA foreign_keys = ON", handle)
+    try execute("PRAGMA trusted_schema = OFF", handle)
+    // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
+    if role == .reader { try execute("PRAGMA cache_size = -16000", handle) }
+    // SQLite reads a file at the first statement that needs it: what is not a database is refused here.
+    try execute("SELECT 1 FROM sqlite_schema LIMIT 1", handle)
+  }
+
+  private func addFunctions(to handle: OpaquePointer) throws {
+    guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK,
+      ArithmeticFunction.register(in: handle) == SQLITE_OK,
+      SumFunction.register(in: handle) == SQLITE_OK
+    else { throw SQLiteFailure(handle) }
+  }
+
+  /// Has SQLite end a statement when the task that runs it is cancelled.
+  ///
+  /// SQLite asks on the thread of the statement, every so many of its instructions, some two milliseconds apart.
+  /// Interrupting from another thread instead could hit a later statement.
+  private func stopWhenCancelled(_ handle: OpaquePointer) {
+    sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
+  }
+
+  private func execute(_ text: String, _ handle: OpaquePointer) throws {
+    guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(handle) }
+  }
+}
