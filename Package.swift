@@ -268,6 +268,7 @@ let package = Package(
       name: "ModelMacrosTests",
       dependencies: [
         "CoherenceCore", "CoherenceModelMacros", "CoherenceModelMacrosPlugin", "CoherenceInMemory",
+        "CoherenceStrategies", "TestSupport",
         syntax("SwiftDiagnostics"), syntax("SwiftParser"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"),
         syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"),
       ],

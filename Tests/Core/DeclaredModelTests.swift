@@ -57,13 +57,74 @@ import Testing
     #expect(single.relationship(named: "cover")?.inverse?.name == "covers")
   }
 
-  @Test func `a relationship that no other names has no inverse, and the model warns`() throws {
-    let model = try ManagedObjectModel {
+  private func inverse(of name: String, in entity: String = "A", _ model: ManagedObjectModel) -> String? {
+    model.entitiesByName[entity]?.relationship(named: name)?.inverse?.name
+  }
+
+  @Test func `two relationships that lead to each other are inverses, though neither names the other`() throws {
+    let silent = try ManagedObjectModel {
       Entity("A") { Relationship("b", toOne: "B") }
-      Entity("B") { Relationship("as", toMany: "A") }
+      Entity("B") { Relationship("as", toMany: "A", ordered: true) }
+    }
+    let spelled = try ManagedObjectModel {
+      Entity("A") { Relationship("b", toOne: "B", inverse: "as") }
+      Entity("B") { Relationship("as", toMany: "A", inverse: "b", ordered: true) }
+    }
+    #expect(silent == spelled)
+    #expect(silent.warnings.isEmpty)
+  }
+
+  @Test func `a relationship without one that leads back has no inverse, and the model warns`() throws {
+    let model = try ManagedObjectModel {
+      Entity("A") {
+        Relationship("b", toOne: "B")
+        Relationship("c", toOne: "B")
+      }
+      Entity("B") { Relationship("as", toMany: "A", inverse: nil) }
     }
     #expect(model.entities.flatMap(\.relationships).allSatisfy { $0.inverse == nil })
-    #expect(model.warnings.count == 2)
+    #expect(model.warnings.count == 3)
+  }
+
+  @Test func `a parent and children of one entity are inverses`() throws {
+    let model = try ManagedObjectModel {
+      Entity("A") {
+        Relationship("parent", toOne: "A")
+        Relationship("children", toMany: "A")
+      }
+    }
+    #expect(inverse(of: "parent", model) == "children" && inverse(of: "children", model) == "parent")
+  }
+
+  @Test func `two references of an entity to itself are no inverses`() throws {
+    let model = try ManagedObjectModel {
+      Entity("A") {
+        Relationship("mother", toOne: "A")
+        Relationship("father", toOne: "A")
+      }
+    }
+    #expect(inverse(of: "mother", model) == nil && inverse(of: "father", model) == nil)
+  }
+
+  @Test func `a relationship whose inverse another one names is left out of the pairs`() throws {
+    let model = try ManagedObjectModel {
+      Entity("A") {
+        Relationship("author", toOne: "B", inverse: "as")
+        Relationship("reviewer", toOne: "B")
+      }
+      Entity("B") { Relationship("as", toMany: "A") }
+    }
+    #expect(inverse(of: "as", in: "B", model) == "author")
+    #expect(inverse(of: "reviewer", model) == nil)
+  }
+
+  @Test func `a relationship that may be the inverse of several is refused with their names`() {
+    let message = fault(
+      [Relationship("author", toOne: "B"), Relationship("reviewer", toOne: "B")], [Relationship("as", toMany: "A")])
+    #expect(
+      message.contains(
+        "The inverse of 'B.as' may be 'A.author' or 'A.reviewer'; name one of them as the inverse, or declare 'inverse: nil'."
+      ))
   }
 
   @Test func `a relationship declared with no inverse does not take the inverse that the other side names`() {

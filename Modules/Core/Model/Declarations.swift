@@ -173,8 +173,12 @@ public struct Relationship: PropertyDeclaration {
   /// A to-one relationship without an inverse keeps its reference when the target is deleted; see
   /// ``RelationshipDescription/isConstrained``.
   public var inverse: String?
-  /// Whether the model finds the inverse when ``inverse`` is `nil`: the relationship of the destination that names this
-  /// relationship as its inverse. Without such a relationship, the inverse stays `nil`.
+  /// Whether the model finds the inverse when ``inverse`` is `nil`.
+  ///
+  /// The inverse is the relationship of the destination that names this relationship, or else the only one that leads
+  /// back and whose inverse is left to the model too. A model with several such relationships is refused. Two
+  /// references of an entity to itself are no inverses unless one is to many. Without a relationship that leads back,
+  /// the inverse stays `nil`.
   public var infersInverse = false
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule

@@ -1,4 +1,7 @@
-/// Infers the inverses that only the other side of a relationship declares.
+/// Infers the inverses that a declaration leaves to the model.
+///
+/// A relationship that the other side names comes first. What then has no inverse is paired with the only relationship
+/// that leads back and has none either.
 struct InverseInference {
   /// A relationship by the names of its entity and of itself.
   private struct Side: Hashable {
@@ -9,26 +12,28 @@ struct InverseInference {
 
   /// The declarations, with the inferred inverses.
   private(set) var entities: [Entity]
-  /// A sentence for each relationship that several relationships name as their inverse.
+  /// A sentence for each relationship whose inverse may be several relationships.
   private(set) var faults: [String] = []
 
   init(_ declarations: [Entity]) {
     entities = declarations
-    let claims = Self.claims(declarations)
-    for (index, entity) in declarations.enumerated() {
-      for (place, property) in entity.properties.enumerated() {
-        guard var relationship = property as? Relationship, relationship.infersInverse, relationship.inverse == nil
-        else { continue }
-        let side = Side(entity: entity.name, name: relationship.name)
-        let claimants = claims[side, default: []].filter { $0.entity == relationship.destination }
-        guard let first = claimants.first else { continue }
-        if claimants.count > 1 {
-          let names = claimants.map(\.path).joined(separator: " and ")
-          faults.append("\(names) name the same inverse, \(side.path); a relationship can be the inverse of only one.")
-        }
-        relationship.inverse = first.name
-        entities[index].properties[place] = relationship
+    assignNamed()
+    assignPairs()
+  }
+
+  // MARK: Inverses that the other side names
+
+  private mutating func assignNamed() {
+    let claims = Self.claims(entities)
+    for open in openRelationships() {
+      let claimants = claims[open.side, default: []].filter { $0.entity == open.destination }
+      guard let first = claimants.first else { continue }
+      if claimants.count > 1 {
+        let names = claimants.map(\.path).joined(separator: " and ")
+        faults.append(
+          "\(names) name the same inverse, \(open.side.path); a relationship can be the inverse of only one.")
       }
+      assign(first.name, to: open)
     }
   }
 
@@ -43,5 +48,62 @@ struct InverseInference {
       }
     }
     return claims
+  }
+
+  // MARK: Inverses that neither side names
+
+  /// A relationship that leaves its inverse to the model and has none yet.
+  private struct OpenRelationship {
+    let side: Side
+    let destination: String
+    let isToMany: Bool
+    /// The indices of the entity and of the property.
+    let entity: Int
+    let property: Int
+
+    /// Whether the relationship connects records of one entity.
+    var isReflexive: Bool { side.entity == destination }
+  }
+
+  /// The entities that a relationship connects.
+  private struct Ends: Hashable {
+    let from: String
+    let to: String
+  }
+
+  private func openRelationships() -> [OpenRelationship] {
+    entities.enumerated().flatMap { index, entity in
+      entity.properties.enumerated().compactMap { place, property in
+        guard let relationship = property as? Relationship, relationship.infersInverse, relationship.inverse == nil
+        else { return nil }
+        return OpenRelationship(
+          side: Side(entity: entity.name, name: relationship.name), destination: relationship.destination,
+          isToMany: relationship.isToMany, entity: index, property: place)
+      }
+    }
+  }
+
+  private mutating func assign(_ inverse: String, to open: OpenRelationship) {
+    guard var relationship = entities[open.entity].properties[open.property] as? Relationship else { return }
+    relationship.inverse = inverse
+    entities[open.entity].properties[open.property] = relationship
+  }
+
+  private mutating func assignPairs() {
+    let open = openRelationships()
+    let byEnds = Dictionary(grouping: open) { Ends(from: $0.side.entity, to: $0.destination) }
+    for one in open {
+      let leadingBack = byEnds[Ends(from: one.destination, to: one.side.entity), default: []]
+      // Of two references of an entity to itself, neither need be the inverse of the other: a mother and a father.
+      let candidates = one.isReflexive ? leadingBack.filter { $0.isToMany != one.isToMany } : leadingBack
+      guard let inverse = candidates.first else { continue }
+      if candidates.count > 1 {
+        let names = candidates.map(\.side.path).joined(separator: " or ")
+        faults.append(
+          "The inverse of \(one.side.path) may be \(names); name one of them as the inverse, or declare 'inverse: nil'."
+        )
+      }
+      assign(inverse.side.name, to: one)
+    }
   }
 }

@@ -4,8 +4,8 @@ extension ManagedObjectModel {
   /// ```swift
   /// let model = try ManagedObjectModel(Track.self, Album.self, name: "Music")
   /// ```
-  /// The list includes the class of each parent and of each destination. A relationship whose inverse only the other
-  /// side names has that inverse, see ``Relationship/infersInverse``.
+  /// The list includes the class of each parent and of each destination. A declaration without an
+  /// inverse leaves it to the model, see ``Relationship/infersInverse``.
   ///
   /// - Parameters:
   ///   - configurations: For each configuration, the classes of its entities. A configuration includes the subentities

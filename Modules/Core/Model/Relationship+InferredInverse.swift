@@ -1,6 +1,5 @@
 extension Relationship {
-  /// A relationship to at most one object, whose inverse the model finds: the relationship of the destination that
-  /// names this relationship as its inverse. Without such a relationship, this relationship has no inverse.
+  /// A relationship to at most one object, whose inverse the model finds; see ``infersInverse``.
   public init(
     _ name: String, toOne destination: String, optional: Bool = true, deleteRule: DeleteRule = .nullify,
     renamingIdentifier: String? = nil, formerNames: [String] = [], userInfo: [String: String] = [:]
@@ -11,8 +10,7 @@ extension Relationship {
     infersInverse = true
   }
 
-  /// A relationship to any number of objects, whose inverse the model finds: the relationship of the destination that
-  /// names this relationship as its inverse. Without such a relationship, this relationship has no inverse.
+  /// A relationship to any number of objects, whose inverse the model finds; see ``infersInverse``.
   public init(
     _ name: String, toMany destination: String, ordered: Bool = false, minimumCount: Int = 0,
     maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,
