@@ -161,6 +161,29 @@ import Testing
   }
 
   @Test(arguments: servers)
+  func `a loop that adds a member to each fetched album looks up eight and reads the other lists together`(
+    backend: Backend
+  ) throws {
+    try filled(backend) { context, log in
+      try context.performAndWait {
+        let albums = try context.fetch(FetchRequest<Album>().sort("title"))
+        let tag = try #require(try context.fetch(FetchRequest<Tag>().sort("name").limit(1)).first)
+        log.removeAll()
+        for album in albums { album.tags.insert(tag) }
+        // Eight look-ups, a count, and the lists of all neighbours.
+        #expect(log.reads.count == 10, "\(log.reads)")
+        #expect(tag.albums.count == 21)
+        try context.save()
+        log.removeAll()
+        for album in albums { album.tags.remove(tag) }
+        #expect(log.reads.count <= 10, "\(log.reads)")
+        try context.save()
+        #expect(tag.albums.isEmpty && albums[0].tags.count == 99)
+      }
+    }
+  }
+
+  @Test(arguments: servers)
   func `the numbers of members of fetched albums are counted together`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {

@@ -91,6 +91,7 @@ extension ManagedObjectContext {
     return try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
       if let isMember = states.states[id] { return isMember }
       guard !id.isTemporaryID else { return false }
+      if try prefersList(of: relationship, owner: owner) { return nil }
       guard storage.kept.mayLookUp(of: relationship, owner: owner.recordID) else { return nil }
       let isMember = FetchPredicate.comparison(.path(.own), .equal, .value(.reference(id)))
       guard let count = try storedCount(of: relationship, owner: owner, where: isMember) else { return nil }
@@ -99,6 +100,23 @@ extension ManagedObjectContext {
       return count > 0
     }
   }
+
+  /// Whether the list of an owner is loaded in place of a look-up.
+  ///
+  /// A loop that adds a member to each of many records would send a look-up for each. After some look-ups, the lists of
+  /// neighbours are read together, if they are short.
+  private final func prefersList(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Bool {
+    guard storage.kept.hasManyLookups(of: relationship), let group = storage.groups.group(of: owner),
+      let count = try savedCount(of: relationship, owner: owner), count <= Self.longestShortList
+    else { return false }
+    let average = storage.kept.averageCount(of: relationship)
+    guard average <= Self.longestShortList else { return false }
+    group.note(members: average, of: 1, for: relationship)
+    return true
+  }
+
+  /// The greatest number of members of a list whose read costs about as much as a look-up.
+  private static let longestShortList = 32
 
   /// Runs a read of members in the unit of work, with the unsaved changes of the list.
   ///

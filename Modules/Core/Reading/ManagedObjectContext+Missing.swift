@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     guard !gone.isEmpty else { return }
     storage.withPending {
       for record in storage.records where record.hasMembers {
-        for relationship in record.members.keys { record.members[relationship]?.forget(gone) }
+        for relationship in Array(record.members.keys) { record.members[relationship]?.forget(gone) }
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }
     }

@@ -27,7 +27,7 @@ final class KeptReads {
   /// The saved members of owners, read together with a neighbour's members, until the owner's object needs them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
   /// The numbers of saved members of owners, counted together with a neighbour's members.
-  private var counts: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
+  private var counts: [RelationshipDescription: KeptCounts] = [:]
   /// The number of look-ups of single members in the store, by owner.
   private var lookups: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
   /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
@@ -195,11 +195,16 @@ final class KeptReads {
   // MARK: Numbers of members
 
   /// The number of saved members of an owner; `nil` if it was not counted.
-  func count(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Int? { counts[relationship]?[owner] }
+  func count(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Int? {
+    counts[relationship]?.byOwner[owner]
+  }
+
+  /// The average number of saved members of the counted owners, rounded down.
+  func averageCount(of relationship: RelationshipDescription) -> Int { counts[relationship]?.average ?? 0 }
 
   /// Retains the number of saved members of an owner.
   func keep(count: Int, of relationship: RelationshipDescription, owner: ManagedObjectID) {
-    counts[relationship, default: [:]][owner] = count
+    counts[relationship, default: KeptCounts()].keep(count, of: owner)
   }
 
   /// Counts a look-up of a single member.
@@ -213,8 +218,26 @@ final class KeptReads {
     return true
   }
 
-  /// The greatest number of look-ups of single members of one owner in a unit of work.
+  /// Whether single members were looked up in the lists of many owners.
+  func hasManyLookups(of relationship: RelationshipDescription) -> Bool {
+    (lookups[relationship]?.count ?? 0) >= Self.greatestLookups
+  }
+
+  /// The greatest number of look-ups of single members of one owner in a unit of work, and the number of owners after
+  /// which short lists are read for many owners together.
   private static let greatestLookups = 8
+}
+
+/// The numbers of saved members of owners.
+private struct KeptCounts {
+  private(set) var byOwner: [ManagedObjectID: Int] = [:]
+  private var total = 0
+
+  mutating func keep(_ count: Int, of owner: ManagedObjectID) {
+    total += count - (byOwner.updateValue(count, forKey: owner) ?? 0)
+  }
+
+  var average: Int { byOwner.isEmpty ? 0 : total / byOwner.count }
 }
 
 /// The members of an owner, read together with a neighbour's members.

@@ -104,7 +104,7 @@ final class PendingRecord {
   /// Makes the present base the ancestor of changes of ordered lists.
   func restartLists() {
     guard let version = base?.version else { return }
-    for relationship in members.keys where relationship.isOrdered {
+    for relationship in Array(members.keys) where relationship.isOrdered {
       members[relationship]?.move(toVersion: version, keepingMembers: false)
     }
   }
