@@ -26,7 +26,7 @@ extension InMemoryState {
   fileprivate func members(_ query: MemberQuery) throws -> [Row] {
     let members = try matchingMembers(query)
     guard !query.query.sortKeys.isEmpty else { return Array(query.query.range(of: members)) }
-    return Array(query.query.range(of: try sorted(members, for: query.query)))
+    return try sorted(members, for: query.query)
   }
 
   /// The members that satisfy a query's predicate, in the relationship's order.

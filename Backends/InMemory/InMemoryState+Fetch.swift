@@ -11,17 +11,18 @@ extension InMemoryState {
     guard !query.sortKeys.isEmpty else {
       return Array(query.range(of: matching.sorted { $0.key < $1.key }))
     }
-    return Array(query.range(of: try sorted(matching, for: query)))
+    return try sorted(matching, for: query)
   }
 
-  /// Rows in a query's order.
+  /// The rows of a query's range, in its order.
   func sorted(_ rows: [Row], for query: StoreQuery) throws -> [Row] {
     let order = try PreparedOrder(query.sortKeys, for: query.entity)
     let decorated = try rows.map { (values: try order.sortValues(of: $0, in: self), row: $0) }
-    return decorated.sorted { left, right in
+    let ordered = decorated.sorted(prefix: query.rangeEnd) { left, right in
       let difference = order.order(left.values, right.values)
       return difference == 0 ? left.row.key < right.row.key : difference < 0
-    }.map(\.row)
+    }
+    return query.range(of: ordered).map(\.row)
   }
 
   /// The number of records that a query asks for, its limit and offset applied.
@@ -74,7 +75,36 @@ extension InMemoryState {
   }
 }
 
+extension Array {
+  /// The first elements in an order; all elements without a number.
+  ///
+  /// For few of many elements, the candidates are sorted each time that they are twice as many as wanted, and the
+  /// elements behind the last wanted one are left out.
+  fileprivate func sorted(prefix length: Int?, by precedes: (Element, Element) -> Bool) -> [Element] {
+    guard let length, length < count / 4 else { return sorted(by: precedes) }
+    guard length > 0 else { return [] }
+    var candidates: [Element] = []
+    var last: Element?
+    for element in self {
+      if let last, !precedes(element, last) { continue }
+      candidates.append(element)
+      guard candidates.count == 2 * length else { continue }
+      candidates.sort(by: precedes)
+      candidates.removeLast(length)
+      last = candidates.last
+    }
+    return Array(candidates.sorted(by: precedes).prefix(length))
+  }
+}
+
 extension StoreQuery {
+  /// The index behind the last row of the range; `nil` without a limit.
+  fileprivate var rangeEnd: Int? {
+    guard let limit else { return nil }
+    let (end, overflows) = max(offset, 0).addingReportingOverflow(max(limit, 0))
+    return overflows ? nil : end
+  }
+
   /// The part of a result that offset and limit leave.
   func range<Rows: RandomAccessCollection>(of rows: Rows) -> Rows.SubSequence {
     rows.dropFirst(max(offset, 0)).prefix(limit.map { max($0, 0) } ?? Int.max)

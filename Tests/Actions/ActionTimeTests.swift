@@ -181,6 +181,16 @@ struct ActionRetryTests {
     #expect(handle.statistics.attempts == 1)
   }
 
+  @Test(arguments: [
+    CoherenceError(.partialSave, "One of two stores has committed.", isRetryable: true),
+    CoherenceError(.connectionLost, "The commit may have arrived.", outcome: .unknown, isRetryable: true),
+  ])
+  func `an action whose save may have written is not attempted again`(error: CoherenceError) async throws {
+    let handle = try connect.execute(TaskAction { throw error }, options: ActionOptions(retry: RetryPolicy()))
+    await #expect(throws: CoherenceError.self) { try await handle.value }
+    #expect(handle.statistics.attempts == 1)
+  }
+
   @Test func `a retry condition that cancels its action prevents another attempt`() async throws {
     let attempts = Attempts(failures: 9)
     let known = Mutex<AnyActionHandle?>(nil)

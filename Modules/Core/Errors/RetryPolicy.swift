@@ -57,10 +57,12 @@ public struct RetryPolicy: Sendable {
   public static let lostRaces = RetryPolicy(
     attempts: 16, initialDelay: .milliseconds(5), maximumDelay: .milliseconds(500), jitter: 1)
 
-  /// Whether an error may disappear by itself: false for a cancellation and for a ``CoherenceError`` whose
-  /// ``CoherenceError/isRetryable`` is false. Every other error counts as transient.
+  /// Whether another attempt of the whole work may succeed, and writes nothing twice: false for a cancellation, for a
+  /// ``CoherenceError`` whose ``CoherenceError/isRetryable`` is false, and after a save that may have written, such as
+  /// an ``ErrorCode/partialSave``. Every other error counts as transient.
   public static let isTransient: @Sendable (any Error) -> Bool = { error in
     if error is CancellationError { return false }
-    return (error as? CoherenceError)?.isRetryable ?? true
+    guard let error = error as? CoherenceError else { return true }
+    return error.isRetryable && error.outcome == .notApplied && error.code != .partialSave
   }
 }

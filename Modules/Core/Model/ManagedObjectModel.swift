@@ -85,7 +85,9 @@ public final class ManagedObjectModel: Sendable {
     }
     let unpaired = linked.flatMap { entity in
       entity.relationships.filter { $0.entity === entity && $0.inverse == nil }.map {
-        "Relationship '\(entity.name).\($0.name)' has no inverse: the deletion of its target leaves a dangling reference."
+        "Relationship '\(entity.name).\($0.name)' has no inverse: "
+          + ($0.isToMany
+            ? "its members have no reference back." : "the deletion of its target leaves a dangling reference.")
       }
     }
     self.warnings = notes + unpaired

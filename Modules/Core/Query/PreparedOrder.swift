@@ -72,9 +72,9 @@ public struct PreparedOrder: Sendable {
   /// The order of two records by their ``sortValues(of:in:)``: negative, zero or positive. Reads nothing. Zero for
   /// records equal by every criterion, which the caller must order otherwise.
   public func order(_ a: [AttributeValue], _ b: [AttributeValue]) -> Int {
-    for (index, key) in keys.enumerated() {
-      let order = key.order(a[index], b[index])
-      if order != 0 { return order }
+    for index in keys.indices {
+      let order = a[index].order(to: b[index])
+      if order != 0 { return keys[index].isAscending ? order : -order }
     }
     return 0
   }
