@@ -75,10 +75,18 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``BenchError`` when the number of such books is not one.
   func fetchBook(_ number: Int) throws -> BookObject {
+    guard let book = try book(number) else { throw BenchError("No book has the number \(number).") }
+    return book
+  }
+
+  /// The book with a number; `nil` without one.
+  ///
+  /// - Throws: ``BenchError`` for several such books.
+  func book(_ number: Int) throws -> BookObject? {
     var request = FetchRequest(BookObject.self)
     request.predicate = .comparison(.path(PropertyPath("number")), .equal, .value(.int(Int64(number))))
     let books = try fetch(request)
-    guard books.count == 1 else { throw BenchError("\(books.count) books have the number \(number).") }
-    return books[0]
+    guard books.count < 2 else { throw BenchError("\(books.count) books have the number \(number).") }
+    return books.first
   }
 }

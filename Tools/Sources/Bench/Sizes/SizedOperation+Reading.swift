@@ -2,7 +2,7 @@ import Coherence
 
 extension SizedOperation {
   static var reading: [SizedOperation] {
-    [fetchAll, fetchOne, fetchOneBesideUnsaved, fetchOneInChild, count, walk]
+    [fetchAll, fetchOne, fetchOneBesideUnsaved, fetchOrInsert, fetchOneInChild, count, walk]
   }
 
   private static var fetchAll: SizedOperation {
@@ -28,6 +28,16 @@ extension SizedOperation {
         for number in 0..<calls { _ = try context.fetchBook(number) }
         return unsaved
       }
+    }
+  }
+
+  private static var fetchOrInsert: SizedOperation {
+    inContext("fetch by key, insert if missing, nothing saved", books: .few) { context, _, size in
+      let cost = try SizeCost(of: size) {
+        try (0..<size).map { try context.book($0) ?? context.insertBooks($0..<$0 + 1)[0] }
+      }
+      guard context.insertedObjects.count == size - calls else { throw BenchError("A book was inserted twice.") }
+      return cost
     }
   }
 
