@@ -127,9 +127,11 @@ import Testing
     let other = try DatabaseQueue(path: place.path)
     try other.inDatabase { database in
       try database.execute(sql: "BEGIN IMMEDIATE")
+      let begin = ContinuousClock.now
       let error = #expect(throws: CoherenceError.self) {
         try store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
       }
+      #expect(ContinuousClock.now - begin >= .milliseconds(50))
       #expect(error?.code == .storeBusy)
       #expect(error?.isRetryable == true)
       #expect(error?.outcome == .notApplied)

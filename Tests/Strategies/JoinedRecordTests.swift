@@ -215,6 +215,26 @@ struct JoinedRecordTests {
     #expect(try stack.stored("colour") == [.string("blue")])
   }
 
+  @Test(arguments: Backend.available)
+  func `an insert that joins a record whose object the context has leaves the context`(backend: Backend) throws {
+    let stack = try Stack(.direct, backend)
+    let context = stack.container.newBackgroundContext()
+    context.mergePolicy = .objectTrumps
+    try context.performAndWait {
+      let known = try context.fetch(Self.tags)
+      let tag = try Self.make("Tag", "a", in: context)
+      try tag.setValue("blue", for: "colour")
+      let temporary = tag.objectID
+      try context.save()
+      #expect(tag.managedObjectContext == nil)
+      #expect(context.object(with: temporary) === known.first)
+      #expect(context.object(with: stack.tag) === known.first)
+      #expect(context.registeredObjects.filter { $0.entity.name == "Tag" }.count == 1)
+      #expect(try context.fetch(Self.tags) == known)
+      #expect(try known.first?.value(for: "colour") == .string("blue"))
+    }
+  }
+
   @Test func `the changes of objects name a joined insert by its temporary identifier`()
     async throws
   {
@@ -224,8 +244,11 @@ struct JoinedRecordTests {
     let changes = context.objectsDidChange
     let temporary = try await context.perform {
       let known = try context.fetch(Self.tags)
-      let temporary = try Self.make("Tag", "a", in: context).objectID
+      let inserted = try Self.make("Tag", "a", in: context)
+      let temporary = inserted.objectID
       try context.save()
+      // Without a deletion from the context, the wait for it below would not end.
+      try #require(inserted.managedObjectContext == nil)
       withExtendedLifetime(known) {}
       return temporary
     }
