@@ -60,6 +60,30 @@ import Testing
     #expect(try store.fetch("Thing").isEmpty)
   }
 
+  // MARK: Other programs
+
+  /// A change that reads first must not fail because of another program's commit between its read and its write.
+  @Test func `every change passes while another program commits again and again`() async throws {
+    let store = try place.open(model, options: [SQLiteOption.synchronous: "off"])
+    try OtherProgram(place.path).run("CREATE TABLE other (a)")
+    let begun = AsyncStream<Void>.makeStream()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [path = place.path] in
+        defer { begun.continuation.finish() }
+        let other = try OtherProgram(path)
+        try other.run("PRAGMA synchronous = OFF; PRAGMA busy_timeout = 60000")
+        while !Task.isCancelled {
+          try other.run("INSERT INTO other VALUES (1)")
+          begun.continuation.yield()
+        }
+      }
+      for await _ in begun.stream { break }
+      for number in 0..<300 { try store.setUserInfo(["number": "\(number)"]) }
+      group.cancelAll()
+    }
+    #expect(try store.metadata().userInfo == ["number": "299"])
+  }
+
   // MARK: Closing
 
   #if os(Linux)

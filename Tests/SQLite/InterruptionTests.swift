@@ -46,6 +46,13 @@ import Testing
     #expect(try await task.value == 60)
   }
 
+  /// SQLite asks about the task's cancellation several times in a statement of that length.
+  @Test func `a long statement of a task without a cancellation runs to its end`() throws {
+    var predicate: FetchPredicate = .path("name", .equal, .string("nobody"))
+    for _ in 0..<2 { predicate = .quantified(.any, PropertyPath("friends"), predicate) }
+    #expect(try store.fetch(StoreQuery(entity: store.entity("Person"), predicate: predicate)).isEmpty)
+  }
+
   @Test func `a fetch in perform is interrupted in the store`() async throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: store.environment.model)
     try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)
