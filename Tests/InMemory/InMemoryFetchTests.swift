@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -34,6 +35,26 @@ import Testing
     query.limit = nil
     query.offset = 9
     #expect(try music.keys(query).isEmpty)
+  }
+
+  @Test func `each page of an ordered result is the same part of the whole result`() throws {
+    let model = try ManagedObjectModel { Entity("Note") { Attribute("rank", .int64) } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      for number in 0..<100 {
+        try context.insertNewObject(forEntityName: "Note").setValue(number * 37 % 10, for: "rank")
+      }
+      try context.save()
+      let request = FetchRequest<ManagedObject>(entityName: "Note").sort("rank", .reverse)
+      let whole = try context.fetchIDs(request)
+      for offset in stride(from: 0, to: 110, by: 7) {
+        let page = try context.fetchIDs(request.limit(7, offset: offset))
+        #expect(page == Array(whole.dropFirst(offset).prefix(7)))
+      }
+      #expect(try context.fetchIDs(request.limit(.max, offset: .max)).isEmpty)
+    }
   }
 
   @Test func `counts are exact and apply limit and offset`() throws {
