@@ -13,9 +13,9 @@ struct SQLiteOpening {
   /// - Returns: SQLite's connection, which the caller closes.
   /// - Throws: ``SQLiteFailure``.
   func open(_ path: String) throws -> OpaquePointer {
-    // A connection is used by one thread at a time, so that SQLite needs no locks of its own.
     let access = role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     var opened: OpaquePointer?
+    // A connection is used by one thread at a time, so that SQLite needs no locks of its own.
     let result = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
     guard let handle = opened else { throw SQLiteFailure(code: result, message: "there is no memory for a connection") }
     do {
