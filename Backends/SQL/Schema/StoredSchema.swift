@@ -97,8 +97,14 @@ extension StoredSchema {
 
   /// The names that tables, indexes and constraints have.
   var relationNames: [String] {
-    tables.flatMap { [$0.name] + $0.indexes.map(\.name) + $0.columns.compactMap { $0.foreignKey?.name } }
-      + linkTables.flatMap { [$0.name, $0.targetIndex] }
+    var names: [String] = []
+    for table in tables {
+      names.append(table.name)
+      names += table.indexes.map(\.name)
+      names += table.columns.compactMap { $0.foreignKey?.name }
+    }
+    for table in linkTables { names += [table.name, table.targetIndex] }
+    return names
   }
 
   /// The entities by name. A name stands for one entity: a model with the entity in another hierarchy is refused.

@@ -73,10 +73,9 @@ struct CausalGraph: Sendable {
       return Run(nodes: sorted, firstGroup: EntryGroup.groups(of: sorted.map(\.facts))[0])
     }
     self.runs = runs
-    order = runs.keys.sorted {
-      let (left, right) = (runs[$0]!.head, runs[$1]!.head)
-      return (left.sequence, left.id.key) < (right.sequence, right.id.key)
-    }
+    // With the values that are compared beside each record, the sort looks up no run.
+    order = runs.map { (sequence: $1.head.sequence, key: $1.head.id.key, record: $0) }
+      .sorted { ($0.sequence, $0.key) < ($1.sequence, $1.key) }.map(\.record)
     let predecessors = Self.predecessors(runs)
     self.predecessors = predecessors
     let positions = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
