@@ -76,10 +76,10 @@ extension InMemoryState {
 }
 
 extension Array {
-  /// The first elements in an order; all elements without a number.
+  /// The first elements in an order; all elements if the length is `nil`.
   ///
-  /// For few of many elements, the candidates are sorted each time that they are twice as many as wanted, and the
-  /// elements behind the last wanted one are left out.
+  /// A short prefix is selected without a sort of all elements: the array of candidates is sorted and cut to the length
+  /// each time that it has twice the length, and an element behind its last one is no candidate.
   fileprivate func sorted(prefix length: Int?, by precedes: (Element, Element) -> Bool) -> [Element] {
     guard let length, length < count / 4 else { return sorted(by: precedes) }
     guard length > 0 else { return [] }

@@ -42,7 +42,7 @@ struct SQLiteOpening {
     try execute("PRAGMA trusted_schema = OFF", handle)
     // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
     if role == .reader { try execute("PRAGMA cache_size = -16000", handle) }
-    // SQLite reads a file at the first statement that needs it: what is not a database is refused here.
+    // SQLite reads the file with the first query, which fails for a file that is no database.
     try execute("SELECT 1 FROM sqlite_schema LIMIT 1", handle)
   }
 

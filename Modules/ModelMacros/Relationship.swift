@@ -27,7 +27,7 @@ public macro Relationship(
 /// Describes a relationship of an entity, whose inverse is named by a text.
 ///
 /// The parameters are those of the macro with a key path. Without the argument `inverse`, the inverse is
-/// the relationship that names this one, or else the only one that leads back. With `nil` there is none.
+/// the relationship that names this one, or else the only one that leads back. With `nil`, the relationship has none.
 @attached(peer)
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, required: Bool = false, minimumCount: Int = 0,

@@ -177,8 +177,8 @@ public struct Relationship: PropertyDeclaration {
   ///
   /// The inverse is the relationship of the destination that names this relationship, or else the only one that leads
   /// back and whose inverse is left to the model too. A model with several such relationships is refused. Two
-  /// references of an entity to itself are no inverses unless one is to many. Without a relationship that leads back,
-  /// the inverse stays `nil`.
+  /// relationships of an entity to itself are inverses only if one is to one and the other to many. Otherwise the
+  /// inverse stays `nil`.
   public var infersInverse = false
   /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule

@@ -50,7 +50,7 @@ struct InverseInference {
     return claims
   }
 
-  // MARK: Inverses that neither side names
+  // MARK: Relationships without an inverse so far
 
   /// A relationship that leaves its inverse to the model and has none yet.
   private struct OpenRelationship {
@@ -88,6 +88,8 @@ struct InverseInference {
     relationship.inverse = inverse
     entities[open.entity].properties[open.property] = relationship
   }
+
+  // MARK: Inverses that neither side names
 
   private mutating func assignPairs() {
     let open = openRelationships()
