@@ -62,7 +62,8 @@ final class LiveWatcher: FetchedResultsControllerDelegate {
       let kept = controller.snapshot?.ids ?? []
       if kept != fresh { return "\(name): the list has \(kept), a fetch finds \(fresh)" }
       if list != fresh { return "\(name): the changes lead to \(list), a fetch finds \(fresh)" }
-      if controller.fetchedObjects.map(\.objectID) != fresh { return "\(name): the objects are not those of the list" }
+      let objects = controller.fetchedObjects.map(\.objectID)
+      if objects != fresh { return "\(name): the objects are \(objects), a fetch finds \(fresh)" }
       guard let path = controller.sectionKeyPath else { return nil }
       let entity = try context.persistentStoreCoordinator?.managedObjectModel.entity(named: "Track")
       // Reads the values from the store, because the objects of a context without merges may have older values.

@@ -229,8 +229,7 @@ extension ManagedObjectContext {
         replaced[record.id] = permanent
         rename(object, to: permanent)
       }
-      replaceReferences(replaced, of: records)
-      postToChildren(of: replaced)
+      postToChildren(replaced, referring: replaceReferences(replaced, of: records))
     }
   }
 

@@ -1,4 +1,11 @@
 extension Row {
+  /// Returns the row with another identifier of its record.
+  func renamed(to id: ManagedObjectID) -> Row {
+    var row = self
+    row.seal(id: id, version: version)
+    return row
+  }
+
   /// Returns the next version of the row, with some values replaced.
   ///
   /// - Parameter values: The new value of each slot.

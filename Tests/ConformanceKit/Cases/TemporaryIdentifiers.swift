@@ -5,6 +5,7 @@ extension ConformanceSubject {
   static let temporaryIdentifiers = ConformanceSubject("Temporary identifiers") {
     requests
     forms
+    children
   }
 
   /// Saves two artists with an album each, and runs a block with the identifier that the first had before.
@@ -69,5 +70,142 @@ extension ConformanceSubject {
       .or([equal("title", "B"), refers("artist", to: $0)])
     }
     found("in a condition on members", ["Miles"], of: "Artist") { members(.any, "albums", refers("artist", to: $0)) }
+  }
+
+  // MARK: Children
+
+  /// Runs a block with a parent, a child of it, and the child's object of a parent's unsaved album, which has obtained its
+  /// permanent identifier after the child read it.
+  private static func renamed(
+    _ stack: ConformanceStack, editsBefore: Bool = false,
+    _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext, _ album: ManagedObject) throws -> Void
+  ) throws {
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    try parent.performAndWait {
+      let album = try parent.make("Album", ["title": "A", "year": 1959])
+      try album.setObject(try parent.make("Artist", ["name": "Miles"]), for: "artist")
+      let own = try child.performAndWait {
+        let own = try child.one("Album")
+        try expectEqual(own.label, "A")
+        if editsBefore { try own.setValue(1960, for: "year") }
+        return own
+      }
+      try parent.obtainPermanentIDs(for: Array(parent.insertedObjects))
+      try child.performAndWait { try body(parent, child, own) }
+    }
+  }
+
+  @CasesBuilder private static var children: [Case] {
+    Case("a child's edit of a record that its parent renamed reaches the store") { stack in
+      try renamed(stack) { parent, child, album in
+        try album.setValue("B", for: "title")
+        try expectEqual(try child.names("Album"), ["B"])
+        try expectEqual(try child.number(of: "Album"), 1)
+        try child.save()
+        try expectEqual(try parent.names("Album"), ["B"])
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+    }
+    Case("a child's edit from before its parent renamed the record reaches the store") { stack in
+      try renamed(stack, editsBefore: true) { parent, child, album in
+        try expectEqual(try child.names("Album", where: equal("year", 1960)), ["A"])
+        try child.save()
+        try album.setValue("B", for: "title")
+        try expectEqual(try child.names("Album"), ["B"])
+        try child.save()
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 1960)), ["B"]) }
+    }
+    Case("a child edits a record again after a rollback of an edit from before its parent renamed it") { stack in
+      try renamed(stack, editsBefore: true) { parent, child, album in
+        child.rollback()
+        try album.setValue("B", for: "title")
+        try expectEqual(try child.names("Album", where: equal("year", 1959)), ["B"])
+        try child.save()
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 1959)), ["B"]) }
+    }
+    Case("a child's object refers to the record that its parent renamed") { stack in
+      try renamed(stack) { parent, child, album in
+        let artist = try parent.one("Artist").objectID
+        try expectEqual(try album.object(for: "artist")?.objectID, artist)
+        try expectEqual(try album.object(for: "artist")?.label, "Miles")
+        try album.setValue("B", for: "title")
+        try expectEqual(try child.names("Album", where: refers("artist", to: artist)), ["B"])
+      }
+    }
+    Case("a child's edited object refers to the record that its parent renamed") { stack in
+      try renamed(stack, editsBefore: true) { parent, child, album in
+        let artist = try parent.one("Artist")
+        try expectEqual(try album.object(for: "artist")?.objectID, artist.objectID)
+        try expectEqual(try child.names("Album", where: refers("artist", to: artist.objectID)), ["A"])
+        child.rollback()
+        try expectEqual(try album.object(for: "artist")?.label, "Miles")
+      }
+    }
+    Case("a child replaces a reference to an unsaved record of its parent that the parent saves meanwhile") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        let album = try parent.make("Album", ["title": "A"])
+        try album.setObject(try parent.make("Artist", ["name": "Miles"]), for: "artist")
+        try child.performAndWait {
+          try child.one("Album").setObject(try child.make("Artist", ["name": "Nina"]), for: "artist")
+        }
+        try parent.save()
+        try child.performAndWait { try child.save() }
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.one("Album").object(for: "artist")?.label, "Nina") }
+    }
+    Case("a child's delete of a record that its parent renamed reaches the store") { stack in
+      for editsBefore in [false, true] {
+        try renamed(stack, editsBefore: editsBefore) { parent, child, album in
+          child.delete(album)
+          try expectEqual(try child.names("Album"), [])
+          try child.save()
+          try expectEqual(try parent.names("Album"), [])
+          try parent.save()
+        }
+        try stack.read { try expectEqual(try $0.names("Album"), []) }
+      }
+    }
+    Case("a child of a child follows a record that the farthest parent renamed or saved") { stack in
+      for saves in [false, true] {
+        try farthest(stack, saves: saves)
+        try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+        try stack.write { for album in try $0.all("Album") { $0.delete(album) } }
+      }
+    }
+  }
+
+  private static func farthest(_ stack: ConformanceStack, saves: Bool) throws {
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    let grandchild = ManagedObjectContext(concurrencyType: .privateQueue, parent: child)
+    try parent.performAndWait {
+      try parent.make("Album", ["title": "A"]).setObject(try parent.make("Artist", ["name": "Nina"]), for: "artist")
+    }
+    let album = try grandchild.performAndWait {
+      let album = try grandchild.one("Album")
+      try expectEqual(album.label, "A")
+      return album
+    }
+    try parent.performAndWait {
+      if saves { try parent.save() } else { try parent.obtainPermanentIDs(for: Array(parent.insertedObjects)) }
+    }
+    // The child passes the identifiers on.
+    child.performAndWait {}
+    try grandchild.performAndWait {
+      try expectEqual(try album.object(for: "artist")?.label, "Nina")
+      try album.setValue("B", for: "title")
+      try expectEqual(try grandchild.names("Album"), ["B"])
+      try grandchild.save()
+    }
+    for context in [child, parent] { try context.performAndWait { try context.save() } }
   }
 }

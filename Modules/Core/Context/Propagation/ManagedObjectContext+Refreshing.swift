@@ -181,14 +181,14 @@ extension ManagedObjectContext {
     case .nothing: break
     case .changes(let list, _):
       lease.end()
-      applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
+      applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } }, from: list)
       turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
         for changes in list { refresh(from: changes) }
       }
       forgetMembers(Set(list.flatMap(\.deleted)))
     case .everything(let overflow):
       lease.end()
-      applyPermanentIDs(overflow.permanentIDs)
+      applyPermanentIDs(overflow.permanentIDs, from: [])
       let gone = overflow.deleted ?? deletedElsewhere()
       for id in gone { removeDeletedElsewhere(id) }
       forgetMembers(gone)
@@ -300,8 +300,12 @@ extension ManagedObjectContext {
     events.noteDeleted(object)
   }
 
-  /// Gives objects the permanent identifiers of their records, which another context has saved.
-  private final func applyPermanentIDs(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  /// Gives objects the permanent identifiers of their records, which another context has saved or a parent has obtained.
+  ///
+  /// - Parameter list: The changes that name the identifiers.
+  private final func applyPermanentIDs(
+    _ permanentIDs: [ManagedObjectID: ManagedObjectID], from list: [ChangeSet]
+  ) {
     guard !permanentIDs.isEmpty else { return }
     let isParent = isParent
     for (temporary, permanent) in permanentIDs {
@@ -311,25 +315,32 @@ extension ManagedObjectContext {
         storage.permanentIDs[temporary] = permanent
       }
     }
-    replaceReferences(permanentIDs)
-    if isParent { postToChildren(of: permanentIDs) }
+    let referring = replaceReferences(permanentIDs)
+    if isParent { postToChildren(permanentIDs, referring: referring + list.flatMap { $0.insertedIDs + $0.updatedIDs }) }
   }
 
   /// Posts new permanent identifiers of unsaved records to the children.
-  final func postToChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  ///
+  /// - Parameter referring: The records that refer to these records. Rows that a child has read of them name the former
+  ///   identifiers.
+  final func postToChildren(_ permanentIDs: [ManagedObjectID: ManagedObjectID], referring: [ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
+    changes.refreshed = referring
     for child in children { child.mergeChanges(fromContextDidSave: changes) }
   }
 
-  /// Replaces identifiers in all unsaved records.
-  private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
-    replaceReferences(permanentIDs, in: storage.records)
-    storage.invalidateAllLists()
+  /// Replaces identifiers in all unsaved records. Returns the records with another value.
+  private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> [ManagedObjectID] {
+    defer { storage.invalidateAllLists() }
+    return replaceReferences(permanentIDs, in: storage.records)
   }
 
-  /// Replaces identifiers of this context's fresh records in all unsaved records.
-  final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
+  /// Replaces identifiers of this context's fresh records in all unsaved records. Returns the records with another
+  /// value.
+  final func replaceReferences(
+    _ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]
+  ) -> [ManagedObjectID] {
     let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
     // Both sides of a relationship with an inverse refer to each other. References without an inverse can only be found
     // by a search of all records.
@@ -337,23 +348,22 @@ extension ManagedObjectContext {
       return replaceReferences(permanentIDs)
     }
     let partners = renamed.flatMap(\.partners).compactMap { storage.record(for: permanentIDs[$0] ?? $0) }
-    replaceReferences(permanentIDs, in: renamed + partners)
+    return replaceReferences(permanentIDs, in: renamed + partners)
   }
 
   private final func replaceReferences(
     _ permanentIDs: [ManagedObjectID: ManagedObjectID], in records: [PendingRecord]
-  ) {
+  ) -> [ManagedObjectID] {
+    var referring: [ManagedObjectID] = []
     storage.withPending {
       for record in records {
-        for slot in record.entity.referenceSlots {
-          guard case .reference(let id) = record[slot], let permanent = permanentIDs[id] else { continue }
-          record.replace(.reference(permanent), at: slot)
-        }
+        if record.replaceReferences(permanentIDs) { referring.append(record.id) }
         guard record.hasMembers else { continue }
         record.members = record.members.mapValues { $0.mapped { permanentIDs[$0] ?? $0 } }
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }
     }
+    return referring
   }
 
   /// Gives an object another identifier. If the context already has an object with the identifier, because an inserted
@@ -366,6 +376,7 @@ extension ManagedObjectContext {
     }
     if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
+    object.row = object.row?.renamed(to: id)
     storage.registry.move([ObjectRegistry.Move(object, to: id)])
   }
 }

@@ -392,6 +392,7 @@ final class ContextStorage: @unchecked Sendable {
       indexAll()
       table.remove(record.id, ifWord: Self.word(record))
       record.id = id
+      record.base = record.base?.renamed(to: id)
       table.set(Self.word(record), for: id)
     }
   }

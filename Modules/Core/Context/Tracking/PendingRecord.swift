@@ -162,6 +162,21 @@ final class PendingRecord {
     if isIndexed { leaveIndex() }
   }
 
+  /// Replaces former identifiers of referenced records in the draft and in the base. Returns whether the draft changed.
+  func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> Bool {
+    var isReferring = false
+    for slot in entity.referenceSlots {
+      if case .reference(let id) = draft[slot], let permanent = permanentIDs[id] {
+        replace(.reference(permanent), at: slot)
+        isReferring = true
+      }
+      if case .reference(let id)? = base?[slot], let permanent = permanentIDs[id] {
+        base?.set(.reference(permanent), at: slot)
+      }
+    }
+    return isReferring
+  }
+
   /// The values as a row with a buffer of its own, at the base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
 
