@@ -19,8 +19,8 @@ struct ForwardCallPlan {
   private(set) var steps: [OutboxStep] = []
   /// The outcomes of the claimed steps that no handler can send.
   private(set) var unsendable: [ForwardOutcome] = []
-  /// Whether a step was left out because all calls were full.
-  private(set) var isFull = false
+  /// The steps that were left out because all calls were full.
+  private(set) var leftOut: [OutboxStep] = []
 
   /// - Parameter limit: The maximum number of calls.
   init(limit: Int, desk: ForwardDesk, model: ManagedObjectModel) {
@@ -52,7 +52,7 @@ struct ForwardCallPlan {
     } else if slots.count < limit {
       slots.append(Slot(name: name, route: route, heads: [step.head.id]))
     } else {
-      isFull = true
+      leftOut.append(step)
       return
     }
     steps.append(step)

@@ -47,6 +47,12 @@ extension ForwardRest {
     self.counts = counts
   }
 
+  /// Counts the first entries of claimed edits as on their way.
+  mutating func claim(_ steps: [OutboxStep]) {
+    counts?.pending -= steps.count
+    counts?.sending += steps.count
+  }
+
   /// Subtracts the entries of an accepted edit from the numbers.
   mutating func remove(_ step: OutboxStep) {
     counts?.sending -= 1

@@ -31,6 +31,8 @@ actor ForwardRunner {
   var serverValues: [ManagedObjectID: [String: AttributeValue]] = [:]
   /// Whether the next turn searches without a message, because more entries may be ready.
   var hasMore = false
+  /// The sendable records that the last search has found beyond its requests.
+  var surplus = OutboxSurplus()
   /// The entries that the last search has left to later searches.
   var rest = ForwardRest()
   /// The number of failures of the store since the last success.

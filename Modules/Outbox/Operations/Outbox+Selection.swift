@@ -32,21 +32,21 @@ extension Outbox {
       try reader.read(size)
       reader.judgeClaims(validity)
       OutboxSequence.shared.raise(to: reader.end)
-      var ready: [(store: StoreIdentifier, record: CausalGraph.Ready)] = []
-      for (store, nodes) in reader.completeNodes {
-        let graph = CausalGraph(nodes)
-        ready += graph.ready(at: date, limit: limit, longestWait: maximumDelay).lazy
-          .filter { !unread.changes($0.record) }.map { (store, $0) }
-      }
-      if ready.count >= limit || reader.isAtEnd {
-        var (selection, cancelled) = try plan(ready, through: reader.knownEnd, in: context)
-        if !reader.isAtEnd { try removeStepsBeforeInserts(from: &selection.steps, known: reader, in: context) }
-        selection.steps = Array(selection.steps.sorted { $0.head.cursor < $1.head.cursor }.prefix(limit))
+      let candidates = candidates(
+        OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count), of: reader, at: date, maximumDelay
+      ).filter { !unread.changes($0.ready.record) }
+      if candidates.count >= limit || reader.isAtEnd {
+        var surplus = OutboxSurplus(candidates, through: reader.knownEnd)
+        var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, in: context)
+        if !reader.isAtEnd {
+          try removeStepsBeforeInserts(from: &selection.steps, known: reader.records, in: context)
+        }
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
           selection.isComplete = reader.isAtEnd && unread.isEmpty
+          selection.surplus = surplus
           return selection
         }
         // Entries without an effect counted against the limit, so that the search begins again without them.
@@ -57,17 +57,59 @@ extension Outbox {
     }
   }
 
-  /// The next request of each ready record, and the entries without an effect.
+  /// Returns requests of the surplus of a former search, in the order of their first entries; none when the surplus has
+  /// no sendable record any more, so that another search is due.
+  ///
+  /// The cost grows with the limit. Otherwise as ``selection(in:at:limit:maximumDelay:validity:)``.
+  func selection(
+    from surplus: OutboxSurplus, in context: ManagedObjectContext, at date: Date, limit: Int
+  ) throws -> OutboxSelection {
+    guard limit > 0, !surplus.isEmpty else { return OutboxSelection() }
+    let unread = try UnreadLog(in: context, except: readOnlyStores)
+    var surplus = surplus
+    while !surplus.isEmpty {
+      let candidates = surplus.take(limit).filter { !unread.changes($0.ready.record) }
+      var (selection, cancelled) = try plan(candidates, through: min(surplus.end, unread.start - 1), in: context)
+      // Another process may have claimed or tried a record since the search.
+      selection.steps.removeAll { $0.head.state != .pending || $0.head.nextAttemptDate.map { $0 > date } == true }
+      let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.deferredReferences) }
+      try removeStepsBeforeInserts(from: &selection.steps, known: deferred, in: context)
+      let isChanged = try remove(cancelled, in: context)
+      if !selection.steps.isEmpty {
+        selection.surplus = surplus
+        return selection
+      }
+      // The save has ended the unit of work, in which the log was read.
+      if isChanged { break }
+    }
+    return OutboxSelection()
+  }
+
+  /// The sendable records of all stores.
+  ///
+  /// - Parameter count: The greatest number of records of each store.
+  private func candidates(
+    _ count: Int, of reader: NodeReader, at date: Date, _ maximumDelay: Duration?
+  ) -> [OutboxSurplus.Candidate] {
+    reader.completeNodes.flatMap { store, nodes in
+      CausalGraph(nodes).ready(at: date, limit: count, longestWait: maximumDelay).map {
+        OutboxSurplus.Candidate(store: store, ready: $0)
+      }
+    }
+  }
+
+  /// The next request of each ready record in the order of the first entries, and the entries without an effect.
   ///
   /// - Parameter end: The ``OutboxNode/transaction`` of the last known save. Entries of later saves are ignored.
   private func plan(
-    _ ready: [(store: StoreIdentifier, record: CausalGraph.Ready)], through end: Int64, in context: ManagedObjectContext
+    _ candidates: [OutboxSurplus.Candidate], through end: Int64, in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
     var selection = OutboxSelection()
+    selection.candidates = candidates
     var cancelled: [OutboxEntry] = []
-    for (store, group) in Dictionary(grouping: ready, by: \.store) {
-      let entries = try entries(of: group.map(\.record.record), store: store, &selection.objects, in: context)
-      for ready in group.map(\.record) {
+    for (store, group) in Dictionary(grouping: candidates, by: \.store) {
+      let entries = try entries(of: group.map(\.ready.record), store: store, &selection.objects, in: context)
+      for ready in group.map(\.ready) {
         let known = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
         let plan = OutboxPlan(entries: Array(known))
         cancelled += plan.cancelled
@@ -77,15 +119,17 @@ extension Outbox {
         selection.steps.append(step)
       }
     }
+    selection.steps.sort { $0.head.cursor < $1.head.cursor }
     return (selection, cancelled)
   }
 
   /// Removes the requests that refer to a record whose insert is stored behind the read entries. A clock set back
   /// between two runs of the program gives such an insert a greater sequence than a later entry that refers to it.
+  ///
+  /// - Parameter known: The records whose inserts do not delay a request.
   private func removeStepsBeforeInserts(
-    from steps: inout [OutboxStep], known reader: NodeReader, in context: ManagedObjectContext
+    from steps: inout [OutboxStep], known: Set<OutboxRecord>, in context: ManagedObjectContext
   ) throws {
-    let known = reader.records
     var waiting: Set<OutboxRecord> = []
     let targets = steps.reduce(into: Set<OutboxRecord>()) { $0.formUnion($1.newReferences) }.subtracting(known)
     for (rootName, group) in Dictionary(grouping: targets, by: \.rootName) {

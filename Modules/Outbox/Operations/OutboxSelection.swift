@@ -12,4 +12,8 @@ struct OutboxSelection {
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores.
   var isComplete = false
+  /// The records of the requests, and records that another process has claimed or sent.
+  var candidates: [OutboxSurplus.Candidate] = []
+  /// The sendable records from which the next requests can be made.
+  var surplus = OutboxSurplus()
 }

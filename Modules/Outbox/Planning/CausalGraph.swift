@@ -15,6 +15,8 @@ struct CausalGraph: Sendable {
   /// A record whose first request can be sent now.
   struct Ready: Sendable {
     let record: OutboxRecord
+    /// The sequence of the record's first entry.
+    let sequence: Int64
     /// The records that the request refers to although the server does not have them yet. The request leaves these
     /// references out.
     let deferred: Set<OutboxRecord>
@@ -119,7 +121,8 @@ struct CausalGraph: Sendable {
       if result.count >= limit { break }
       guard waiting(record, at: date, longestWait: longestWait) == nil else { continue }
       let unsent = (predecessors[record] ?? []).filter { runs[$0]?.isUnsentInsert == true }
-      result.append(Ready(record: record, deferred: runs[record]!.deletes ? [] : unsent))
+      let run = runs[record]!
+      result.append(Ready(record: record, sequence: run.head.sequence, deferred: run.deletes ? [] : unsent))
     }
     return result
   }

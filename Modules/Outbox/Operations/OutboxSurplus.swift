@@ -1,0 +1,58 @@
+import CoherenceCore
+
+/// The sendable records that a search has found beyond the wanted number of requests, in the order of their first
+/// entries.
+///
+/// The next requests are made from these records without another search, so that the number of read entries grows with
+/// the number of requests: a search reads at least the oldest save completely, however many entries that has. A record
+/// stays sendable until its request is sent, because later entries do not change the causal order of earlier ones. The
+/// entries of each record are read again before its request is made.
+struct OutboxSurplus: Sendable {
+  /// A sendable record and its store.
+  struct Candidate: Sendable {
+    let store: StoreIdentifier
+    let ready: CausalGraph.Ready
+  }
+
+  private var candidates: ArraySlice<Candidate> = []
+  /// The ``OutboxNode/transaction`` of the last save that the search has read. Entries of later saves wait for the next
+  /// search.
+  private(set) var end = Int64.min
+
+  /// The part of the read entries that a search returns at most as sendable records, so that few searches read the
+  /// entries of a large save, and no record waits for long until the next search.
+  private static let share = 16
+
+  /// No records.
+  init() {}
+
+  /// The records found by a search.
+  init(_ candidates: [Candidate], through end: Int64) {
+    self.candidates = candidates.sorted { $0.ready.sequence < $1.ready.sequence }[...]
+    self.end = end
+  }
+
+  var isEmpty: Bool { candidates.isEmpty }
+
+  /// The number of records that a search for some requests looks for, after it has read a number of entries.
+  static func wantedCount(limit: Int, readCount: Int) -> Int { max(limit, readCount / share) }
+
+  /// Removes and returns the first records.
+  mutating func take(_ count: Int) -> [Candidate] {
+    defer { candidates = candidates.dropFirst(count) }
+    return Array(candidates.prefix(count))
+  }
+
+  /// Puts the taken records of unsent requests back, before the others.
+  mutating func putBack(_ steps: [OutboxStep], from taken: [Candidate]) {
+    let unsent = Set(steps.map { Place(store: $0.head.id.storeIdentifier, record: $0.head.record) })
+    candidates =
+      taken.filter { unsent.contains(Place(store: $0.store, record: $0.ready.record)) } + candidates
+  }
+
+  /// A record in its store.
+  private struct Place: Hashable {
+    let store: StoreIdentifier?
+    let record: OutboxRecord
+  }
+}
