@@ -21,6 +21,8 @@ final class ForwardInbox: Sendable {
     var needsRenewal = false
     /// Whether the delay after a failure of the store has ended.
     var delayEnded = false
+    /// Whether it is time to look again for the edits of other forwarders, for which a flush waits.
+    var watchEnded = false
   }
 
   private struct Flush {
@@ -49,6 +51,7 @@ final class ForwardInbox: Sendable {
         state.news.endedCalls = []
         state.news.needsRenewal = false
         state.news.delayEnded = false
+        state.news.watchEnded = false
       }
       return state.news
     }
@@ -67,6 +70,14 @@ final class ForwardInbox: Sendable {
   func requestRenewal() { wake { $0.news.needsRenewal = true } }
   /// Ends the delay after a failure of the store.
   func endDelay() { wake { $0.news.delayEnded = true } }
+
+  /// Asks for a search on behalf of a flush that waits for other forwarders.
+  func endWatch() {
+    wake { state in
+      state.news.watchEnded = true
+      state.news.needsScan = true
+    }
+  }
 
   /// Adds the results of an ended call.
   func finish(_ call: Int, _ outcomes: [ForwardOutcome]) {
@@ -158,6 +169,9 @@ final class ForwardInbox: Sendable {
     for flush in ended { flush.continuation.resume(returning: left) }
     return true
   }
+
+  /// Whether a flush waits.
+  var hasFlushes: Bool { state.withLock { !$0.flushes.isEmpty } }
 
   /// Ends all flushes, present and later ones, with an error, because the loop has ended.
   func close() {

@@ -48,6 +48,8 @@ actor ForwardRunner {
   private var dueTimer: Task<Void, Never>?
   private var renewalTimer: Task<Void, Never>?
   private var delayTimer: Task<Void, Never>?
+  private var watchTimer: Task<Void, Never>?
+  private var watchDelay = ForwardRunner.firstWatchDelay
 
   init(outbox: Outbox, desk: ForwardDesk, options: ForwardOptions) {
     self.outbox = outbox
@@ -60,7 +62,7 @@ actor ForwardRunner {
     desk.send(.started)
     let listeners = makeListeners()
     while await turn() {}
-    for task in listeners + [dueTimer, renewalTimer, delayTimer].compactMap({ $0 }) { task.cancel() }
+    for task in listeners + [dueTimer, renewalTimer, delayTimer, watchTimer].compactMap({ $0 }) { task.cancel() }
     for call in calls.values { call.cancel() }
     desk.ended(inbox)
     inbox.close()
@@ -80,6 +82,7 @@ actor ForwardRunner {
     updatePause()
     if isPaused || news.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
     if news.delayEnded { isDelayed = false }
+    if news.watchEnded { watchTimer = nil }
     if news.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
     if !outcomes.isEmpty, !isDelayed || news.mode != .running {
       await acknowledge()
@@ -130,6 +133,7 @@ actor ForwardRunner {
       if !isIdle { desk.send(.idle) }
       isIdle = true
     }
+    setWatchTimer()
     return false
   }
 
@@ -194,6 +198,22 @@ actor ForwardRunner {
 
   /// The longest time until a waiting forwarder notices that the date of the system was set forward.
   private static let longestSleep = Duration.seconds(60)
+
+  /// Sets the timer that asks for a search while a flush waits for other forwarders, which send no signal when they
+  /// settle their edits.
+  private func setWatchTimer() {
+    guard inbox.hasFlushes, rest.nextLeaseEnd != nil else {
+      watchTimer?.cancel()
+      (watchTimer, watchDelay) = (nil, Self.firstWatchDelay)
+      return
+    }
+    guard watchTimer == nil else { return }
+    watchTimer = timer(watchDelay) { $0.endWatch() }
+    watchDelay = min(watchDelay * 2, Self.longestWatchDelay)
+  }
+
+  private static let firstWatchDelay = Duration.milliseconds(50)
+  private static let longestWatchDelay = Duration.seconds(1)
 
   /// Runs a timer that asks for renewals of the leases while edits are claimed.
   private func setRenewalTimer() {

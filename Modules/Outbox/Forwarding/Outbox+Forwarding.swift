@@ -117,8 +117,9 @@ extension Outbox {
   /// While the outbox is paused, its Connect is suspended, or the network is offline, the call returns after the end of
   /// the running handler calls.
   ///
-  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other processes have claimed. At the
-  ///   end of a lease this outbox searches again, and takes over the edit of a crashed process.
+  /// - Parameter waitsForOthers: Whether the call also waits for the edits that other processes have claimed. This
+  ///   outbox then searches again after 50 milliseconds, and later once a second. At the end of a lease it takes over
+  ///   the edit of a crashed process.
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
   ///   for such entries, and during a pause all unsent entries.
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call.

@@ -57,6 +57,29 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a flush that waits for another process ends soon after that process has sent its edits`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(1)
+    try other.outbox.start(other.options())
+    async let all = other.outbox.flush(waitsForOthers: true)
+    await stack.time.untilSleeping(for: .milliseconds(50))
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    // The lease ends later.
+    stack.time.advance(by: .milliseconds(50))
+    #expect(try await all == 0)
+    await stack.outbox.stop()
+    await other.outbox.stop()
+  }
+
+  @Test(arguments: Backend.available)
   func `two forwarders send each edit once`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()
