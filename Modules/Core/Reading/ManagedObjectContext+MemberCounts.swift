@@ -122,7 +122,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameter needsPositions: Whether the caller may use positions of the list next.
   /// - Returns: `nil` if the list must be loaded: it was read together with a neighbour's list, its positions must stay
-  ///   valid outside of `perform`, or it has too many unsaved changes for the condition of a query.
+  ///   valid outside of `perform`, it has too many unsaved changes for the condition of a query, or a parent may have
+  ///   deleted members.
   private final func loadingMembers<T>(
     of relationship: RelationshipDescription, owner: ManagedObject, needsPositions: Bool = true,
     _ body: (MemberStates) throws -> T?
@@ -133,7 +134,7 @@ extension ManagedObjectContext {
       enterUnit()
       if storage.kept.hasList(of: relationship, owner: owner.recordID) { return nil }
       let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
-      guard states.states.count <= FetchExecution.greatestExclusion else { return nil }
+      guard states.states.count <= FetchExecution.greatestExclusion, !states.mayBeDeleted else { return nil }
       return try body(states)
     }
   }

@@ -133,7 +133,8 @@ extension ManagedObjectContext {
       let limit = plan.query.limit, relationship.inverse != nil
     else { return nil }
     let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
-    guard !states.areInherited, !states.areReordered, let reader = try memberReader(of: relationship, owner: owner)
+    guard !states.areInherited, !states.areReordered, !states.mayBeDeleted,
+      let reader = try memberReader(of: relationship, owner: owner)
     else { return nil }
     let changes = owner.pending?.members[relationship]
     let removed = changes?.removed ?? []

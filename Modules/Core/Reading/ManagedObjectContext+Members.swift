@@ -261,8 +261,7 @@ extension ManagedObjectContext {
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
         result[owner] = ids
       }
-      // In a relationship with an inverse, the delete of a member has changed the list already.
-      guard relationship.inverse == nil else { continue }
+      // The delete rules that remove a deleted member from the list may not be applied yet.
       context.storage.withPending { result = result.mapValues(context.storage.withoutDeleted) }
     }
     return result

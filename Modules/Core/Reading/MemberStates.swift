@@ -7,6 +7,9 @@ struct MemberStates {
   private(set) var areInherited = false
   /// Whether a context has changed the order of the members.
   private(set) var areReordered = false
+  /// Whether a parent has deleted records that may be members. The parent's list has them until its delete rules are
+  /// applied.
+  private(set) var mayBeDeleted = false
 
   init(of relationship: RelationshipDescription, owner: ManagedObjectID, in context: ManagedObjectContext) {
     var next: ManagedObjectContext? = context
@@ -15,6 +18,9 @@ struct MemberStates {
       storage.withPending {
         // Without an inverse, no delete rule removes a deleted member from the list.
         if relationship.inverse == nil, storage.hasDeletes { addDeletes(storage, relationship) }
+        if current !== context, storage.hasDeletes, storage.hasUnsavedRecords(of: relationship.destination.root) {
+          mayBeDeleted = true
+        }
         guard let changes = storage.recordUnderLock(for: owner)?.members[relationship], !changes.isEmpty else { return }
         add(changes)
         areInherited = areInherited || current !== context
@@ -23,7 +29,7 @@ struct MemberStates {
     }
   }
 
-  var isEmpty: Bool { states.isEmpty && !areReordered }
+  var isEmpty: Bool { states.isEmpty && !areReordered && !mayBeDeleted }
   /// The number of added records.
   var memberCount: Int { states.values.count { $0 } }
   /// The added and removed records with permanent identifiers.

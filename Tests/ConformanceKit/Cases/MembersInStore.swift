@@ -107,6 +107,30 @@ extension ConformanceSubject {
         try expectEqual(try album.tracks.fetch(limit: 3, offset: 11).map(\.title), ["track 0", "parent's", "child's"])
       }
     }
+    both("a collection of a child context leaves out a member that its parent has deleted") { stack in
+      try fill(stack)
+      for isProcessed in [false, true] {
+        let parent = stack.context()
+        try parent.performAndWait {
+          for (entity, key, label) in [("Track", "title", "track 5"), ("Genre", "name", "genre 0")] {
+            parent.delete(try parent.one(entity, where: equal(key, label)))
+          }
+          parent.delete(try album(parent, 5))
+          if isProcessed { try parent.processPendingChanges() }
+          let child = ManagedObjectContext(parent: parent)
+          try child.performAndWait {
+            let (album, artist) = (try album(child), try artist(child))
+            try expectEqual(album.tracks.count, 11)
+            try expectEqual(try self.album(child, 3).genres.count, 1)
+            try expectEqual(artist.albums.count, 5)
+            try expectEqual(try album.labels(of: "tracks").count, 11)
+            try expectEqual(try album.labels(of: "genres"), ["genre 1"])
+            try expectEqual(album.genres.count, 1)
+            try expectEqual(try artist.labels(of: "albums").count, 5)
+          }
+        }
+      }
+    }
     both("members without an inverse are counted and paged, without deleted ones") { stack in
       try stack.write { context in
         let tracks = try (0..<5).map { try context.make("Track", ["title": "\($0)", "length": $0]) }

@@ -13,4 +13,9 @@ extension ContextStorage {
     generations[relationship, default: 0] += 1
     kept.invalidateLists(of: relationship)
   }
+
+  /// Returns the identifiers without those of records marked for deletion. Called under the lock.
+  func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
+    hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
+  }
 }

@@ -221,11 +221,6 @@ final class ContextStorage: @unchecked Sendable {
   /// Reverts a delete: the record gets its former kind.
   func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
-  /// Returns the identifiers without those of records marked for deletion. Called under the lock.
-  func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
-    hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
-  }
-
   /// Adds a number to the count of the record's hierarchy. Called under the lock.
   @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
     let root = record.entity.root
@@ -239,6 +234,9 @@ final class ContextStorage: @unchecked Sendable {
 
   /// The roots of the hierarchies with unsaved records.
   var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
+
+  /// Whether a hierarchy has unsaved records. Called under the lock.
+  func hasUnsavedRecords(of root: EntityDescription) -> Bool { kinds.contains { $0.root === root && $0.count > 0 } }
 
   /// Adds the missing records to the table. Called under the lock.
   private func indexAll() {
