@@ -139,6 +139,20 @@ struct ConcurrencyLimitTests {
     #expect(scripts.map(\.runCount) == [1, 1, 1, 0, 1])
   }
 
+  @Test(arguments: [0, -1])
+  func `a concurrency limit below one lets one action run at a time`(maximum: Int) async throws {
+    let stack = try ConnectStack.started()
+    let options = ActionOptions(limit: ConcurrencyLimit("host", maximum))
+    let script = MockScript(waits: true)
+    let first = try stack.connect.execute(MockGenericAction(script: script), options: options)
+    let second = try stack.connect.execute(MockGenericAction(), options: options)
+    try await stack.connect.execute(MockGenericAction()).value
+    await script.untilBegun()
+    #expect([first, second].map(\.state) == [.executing, .pending])
+    script.release()
+    for handle in [first, second] { try await handle.value }
+  }
+
   @Test func `a concurrency limit applies across queues`() async throws {
     let stack = try ConnectStack.started()
     let options = ActionOptions(limit: ConcurrencyLimit("host", 1))

@@ -63,6 +63,36 @@ struct StoppingOnMainTests {
     }
   }
 
+  @Test func `a blocking stop off the main actor waits for actions that need the main actor`() async {
+    await #expect(processExitsWith: .success) {
+      Self.endWhenStuck()
+      let stack = try ConnectStack.started()
+      let connect = stack.connect
+      let (begun, asked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let handle = try connect.execute(
+        ClosureAction(ConnectEntity1.self) { _ in
+          begun.signal()
+          asked.wait()
+          // Many waits: some begin after the stop has begun to wait.
+          for _ in 0..<1_000 { connect.viewContext.performAndWait {} }
+        })
+      let events = connect.events
+      let refusals = AsyncStream<CoherenceError?>.makeStream()
+      // A thread of its own: the stop blocks it, and the tasks may share one thread.
+      Thread.detachNewThread {
+        begun.wait()
+        refusals.continuation.yield(Self.refusal(of: connect, .drain))
+      }
+      for await case .stateChanged(.stopping) in events { break }
+      asked.signal()
+      for await refusal in refusals.stream {
+        #expect(refusal == nil)
+        break
+      }
+      #expect(handle.completionStatus == .successful && connect.state == .stopped)
+    }
+  }
+
   /// The error of a blocking stop; `nil` on success.
   private static func refusal(of connect: TestConnect, _ mode: StopMode) -> CoherenceError? {
     do {

@@ -45,6 +45,43 @@ import Testing
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
   }
 
+  @Test func `a failed save after another process began another log keeps the save of that process`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let former = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<10 { try former.save() }
+    // The last connection writes its log into the database.
+    try former.close()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    // The saves add pages to the database, which the one save of the other process does not: pages of both would not
+    // fit together.
+    for _ in 0..<10 { try ledger.save() }
+
+    await #expect(processExitsWith: .signal(SIGABRT)) { [store = directory.store as URL] in
+      for suffix in ["-wal", "-shm"] {
+        try FileManager.default.removeItem(atPath: store.path(percentEncoded: false) + suffix)
+      }
+      let other = try Ledger(type: .sqlite, at: store)
+      try other.save()
+      // Ends like a crash: the save is in the new log only.
+      abort()
+    }
+    let error = #expect(throws: CoherenceError.self) { try ledger.save() }
+    #expect(error?.code == .storeInaccessible)
+    #expect(error?.outcome == .notApplied)
+    #expect(error?.message.contains("moved or deleted") == true)
+
+    // This process has the deleted log open, so that only another process finds the new one.
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      let found = try Ledger(type: .sqlite, at: store)
+      #expect(try found.audit() == 11)
+      #expect(try found.complaints() == ["ok"])
+      try found.close()
+    }
+    withExtendedLifetime(ledger) {}
+  }
+
   @Test func `a full disk leaves no doubt about a save`() throws {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)

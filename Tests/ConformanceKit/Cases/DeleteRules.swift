@@ -52,6 +52,40 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
     }
+    Case("deny of a to-one relationship forbids the delete while the target exists", model: Rooms.model) { stack in
+      for source in ["Key", "Bolt", "Sign"] {
+        try stack.write { context in
+          let door = try context.make("Door", ["name": source])
+          try context.make(source, ["name": "first"]).setObject(door, for: "door")
+        }
+        try stack.read { context in
+          context.delete(try context.one(source))
+          let error = try expectThrows(.deleteDenied) { try context.save() }
+          try expectEqual(error.failures.map(\.propertyName), ["door"])
+        }
+        try stack.read { try expectEqual(try $0.number(of: source), 1) }
+        try stack.write { context in
+          context.delete(try context.one(source))
+          context.delete(try context.one("Door"))
+        }
+        try stack.read { try expectEqual(try $0.number(of: source), 0) }
+      }
+    }
+    Case("deny of a to-one relationship allows the delete after the target is removed", model: Rooms.model) { stack in
+      for source in ["Key", "Bolt", "Sign"] {
+        try stack.write { context in
+          let door = try context.make("Door", ["name": source])
+          try context.make(source, ["name": "first"]).setObject(door, for: "door")
+        }
+        try stack.write { context in
+          let doomed = try context.one(source)
+          try doomed.setObject(nil, for: "door")
+          context.delete(doomed)
+        }
+        try stack.read { try expectEqual(try $0.number(of: source), 0) }
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Door"), 3) }
+    }
     Case("deny holds for a member linked by another writer after the read", model: Rooms.model) { stack in
       for (index, relationship) in ["clubs", "sights"].enumerated() {
         try stack.write { context in

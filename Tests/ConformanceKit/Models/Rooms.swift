@@ -47,6 +47,23 @@ enum Rooms {
       Attribute("name", .string)
       Relationship("houses", toMany: "House", inverse: "streets")
     }
+    Entity("Key") {
+      Attribute("name", .string)
+      Relationship("door", toOne: "Door", inverse: "keys", deleteRule: .deny)
+    }
+    Entity("Bolt") {
+      Attribute("name", .string)
+      Relationship("door", toOne: "Door", inverse: "bolt", deleteRule: .deny)
+    }
+    Entity("Sign") {
+      Attribute("name", .string)
+      Relationship("door", toOne: "Door", inverse: nil, deleteRule: .deny)
+    }
+    Entity("Door") {
+      Attribute("name", .string)
+      Relationship("keys", toMany: "Key", inverse: "door")
+      Relationship("bolt", toOne: "Bolt", inverse: "door")
+    }
     Entity("Chain") {
       Attribute("name", .string)
       Relationship("next", toOne: "Chain", inverse: "previous", deleteRule: .cascade)
