@@ -138,6 +138,34 @@ import Testing
     #expect(try stack.storedGraph() == before)
   }
 
+  @Test(arguments: [false, true])
+  func `an undo of a delete by a child context gives the object its members again`(isSaved: Bool) throws {
+    try stack.change { context in
+      let album = try UndoLibrary.insert("Album", 1, in: context)
+      let tracks = try (2...3).map { try UndoLibrary.insert("Track", $0, in: context) }
+      try album.setObjects(tracks, for: "tracks")
+      let tags = try (4...5).map { try UndoLibrary.insert("Tag", $0, in: context) }
+      try tracks[0].setObjects(tags, for: "tags")
+      try tags[0].setObjects([tags[1]], for: "related")
+      try album.setObject(try UndoLibrary.insert("Artist", 6, in: context), for: "artist")
+    }
+    try stack.save()
+    let before = try stack.graph()
+    for (entity, number) in [("Track", 2), ("Tag", 4), ("Artist", 6), ("Album", 1)] {
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+      try child.performAndWait {
+        child.delete(try #require(try UndoLibrary.object(entity, number, in: child)))
+        try child.save()
+      }
+      if isSaved { try stack.save() }
+      #expect(try stack.graph().lines != before.lines)
+      try stack.undo()
+      #expect(try stack.graph().lines == before.lines, "\(entity)")
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == before)
+  }
+
   @Test @MainActor func `the changes of a turn of the main queue are one group`() async throws {
     let view = stack.container.viewContext
     let history = UndoHistory()

@@ -71,6 +71,26 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.number(of: source), 0) }
       }
     }
+    Case("deny of a to-one relationship holds for a record deleted by a cascade", model: Rooms.model) { stack in
+      for source in ["Key", "Bolt", "Sign"] {
+        try stack.write { context in
+          let part = try context.make(source, ["name": "first"])
+          try part.setObject(try context.make("Door", ["name": source]), for: "door")
+          try part.setObject(try context.make("Frame", ["name": source]), for: "frame")
+        }
+        try stack.read { context in
+          context.delete(try context.one("Frame"))
+          let error = try expectThrows(.deleteDenied) { try context.save() }
+          try expectEqual(error.failures.map(\.propertyName), ["door"])
+        }
+        try stack.read { try expectEqual(try $0.number(of: source), 1) }
+        try stack.write { context in
+          context.delete(try context.one("Frame"))
+          context.delete(try context.one("Door"))
+        }
+        try stack.read { try expectEqual(try $0.number(of: source), 0) }
+      }
+    }
     Case("deny of a to-one relationship allows the delete after the target is removed", model: Rooms.model) { stack in
       for source in ["Key", "Bolt", "Sign"] {
         try stack.write { context in
@@ -257,6 +277,25 @@ extension ConformanceSubject {
       try stack.read {
         try expectEqual(try $0.one("Genre", where: equal("name", "genre of 30")).objects(for: "albums"), [])
       }
+    }
+    Case("the changes by entity report a record that lost its link to a deleted record", model: Rooms.model) { stack in
+      let house = try stack.write { context in
+        let house = try context.make("House", ["name": "house"])
+        try house.setObjects([try context.make("Street", ["name": "street"])], for: "streets")
+        try context.save()
+        return house.objectID
+      }
+      var changes = try stack.coordinator.entityChanges(of: "House").makeAsyncIterator()
+      try stack.write { context in context.delete(try context.one("Street")) }
+      // The insert ends the wait also of a stream without the first change.
+      let other = try stack.write { context in
+        let other = try context.make("House", ["name": "other"])
+        try context.save()
+        return other.objectID
+      }
+      let report = await changes.next()
+      try expectEqual(report?.updated, [house])
+      try expectEqual(report?.inserted, [other])
     }
   }
 }

@@ -227,6 +227,17 @@ extension ConformanceSubject {
         }
       }
     }
+    lockCases("an object that its lock loads is awakened before the block", model: Journals.model) { stack in
+      try stack.write { try $0.make("Page", ["name": "a"]) }
+      try HookLog.recording { log in
+        try stack.read { context in
+          var request = FetchRequest<ManagedObject>(entityName: "Page")
+          request.returnsObjectsAsFaults = true
+          let page = try context.fetch(request)[0]
+          try context.withLock(on: [page]) { try expectEqual(log.take(), ["awakeFromFetch a"]) }
+        }
+      }
+    }
     lockCases("the block of a lock reads the present members of its objects") { stack in
       try fillAlbums(stack, "A")
       let other = try stack.anotherCoordinator()

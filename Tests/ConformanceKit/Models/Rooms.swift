@@ -47,17 +47,26 @@ enum Rooms {
       Attribute("name", .string)
       Relationship("houses", toMany: "House", inverse: "streets")
     }
+    Entity("Frame") {
+      Attribute("name", .string)
+      Relationship("keys", toMany: "Key", inverse: "frame", deleteRule: .cascade)
+      Relationship("bolts", toMany: "Bolt", inverse: "frame", deleteRule: .cascade)
+      Relationship("signs", toMany: "Sign", inverse: "frame", deleteRule: .cascade)
+    }
     Entity("Key") {
       Attribute("name", .string)
       Relationship("door", toOne: "Door", inverse: "keys", deleteRule: .deny)
+      Relationship("frame", toOne: "Frame", inverse: "keys")
     }
     Entity("Bolt") {
       Attribute("name", .string)
       Relationship("door", toOne: "Door", inverse: "bolt", deleteRule: .deny)
+      Relationship("frame", toOne: "Frame", inverse: "bolts")
     }
     Entity("Sign") {
       Attribute("name", .string)
       Relationship("door", toOne: "Door", inverse: nil, deleteRule: .deny)
+      Relationship("frame", toOne: "Frame", inverse: "signs")
     }
     Entity("Door") {
       Attribute("name", .string)
