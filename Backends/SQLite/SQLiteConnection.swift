@@ -82,10 +82,15 @@ final class SQLiteConnection: @unchecked Sendable {
       idle = [:]
       rowStatements = [:]
       // SQLite keeps the connection until its last statement ends, should one be in use.
-      sqlite3_close_v2(handle)
+      if !isCloseHarmful { sqlite3_close_v2(handle) }
       handle = nil
     }
   }
+
+  /// Whether another process has begun another log in the place of a deleted one. The close of the last connection
+  /// would write the deleted log over the pages that the other process reads, and delete the other log. The connection
+  /// then stays open until the end of this process, which writes nothing.
+  private var isCloseHarmful: Bool { files.missingLog != nil && files.hasOtherLog }
 
   // MARK: Statements, within `use`
 

@@ -45,9 +45,10 @@ import Testing
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
   }
 
-  @Test func `a failed save after another process began another log keeps the save of that process`()
-    async throws
-  {
+  @Test(arguments: [false, true])
+  func `a failed save after another process began another log keeps the save of that process, and so does a close`(
+    isClosed: Bool
+  ) async throws {
     let directory = try TemporaryDirectory()
     let former = try Ledger(type: .sqlite, at: directory.store)
     for _ in 0..<10 { try former.save() }
@@ -71,6 +72,8 @@ import Testing
     #expect(error?.code == .storeInaccessible)
     #expect(error?.outcome == .notApplied)
     #expect(error?.message.contains("moved or deleted") == true)
+
+    if isClosed { try ledger.close() }
 
     // This process has the deleted log open, so that only another process finds the new one.
     await #expect(processExitsWith: .success) { [store = directory.store as URL] in
