@@ -19,9 +19,9 @@ struct OutboxSurplus: Sendable {
   /// search.
   private(set) var end = Int64.min
 
-  /// The part of the read entries that a search returns at most as sendable records, so that few searches read the
-  /// entries of a large save, and no record waits for long until the next search.
-  private static let share = 16
+  /// The number of read entries for each sendable record that a search returns at most. A smaller number lets fewer
+  /// searches read the entries of a large save, a greater one lets retried edits wait for less time.
+  private static let entriesPerRecord = 16
 
   /// No records.
   init() {}
@@ -35,7 +35,7 @@ struct OutboxSurplus: Sendable {
   var isEmpty: Bool { candidates.isEmpty }
 
   /// The number of records that a search for some requests looks for, after it has read a number of entries.
-  static func wantedCount(limit: Int, readCount: Int) -> Int { max(limit, readCount / share) }
+  static func wantedCount(limit: Int, readCount: Int) -> Int { max(limit, readCount / entriesPerRecord) }
 
   /// Removes and returns the first records.
   mutating func take(_ count: Int) -> [Candidate] {

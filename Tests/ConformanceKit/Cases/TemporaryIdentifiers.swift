@@ -74,9 +74,9 @@ extension ConformanceSubject {
 
   // MARK: Children
 
-  /// Runs a block with a parent, a child of it, and the child's object of a parent's unsaved album, which has obtained its
-  /// permanent identifier after the child read it.
-  private static func renamed(
+  /// Runs a block with a parent, a child of it, and the child's object of an unsaved album of the parent. The parent
+  /// obtained the album's permanent identifier after the child had read the album.
+  private static func identified(
     _ stack: ConformanceStack, editsBefore: Bool = false,
     _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext, _ album: ManagedObject) throws -> Void
   ) throws {
@@ -97,8 +97,8 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var children: [Case] {
-    Case("a child's edit of a record that its parent renamed reaches the store") { stack in
-      try renamed(stack) { parent, child, album in
+    Case("a child's edit of a record that got its permanent identifier from the parent reaches the store") { stack in
+      try identified(stack) { parent, child, album in
         try album.setValue("B", for: "title")
         try expectEqual(try child.names("Album"), ["B"])
         try expectEqual(try child.number(of: "Album"), 1)
@@ -108,8 +108,8 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
     }
-    Case("a child's edit from before its parent renamed the record reaches the store") { stack in
-      try renamed(stack, editsBefore: true) { parent, child, album in
+    Case("a child's edit from before its parent obtained the permanent identifier reaches the store") { stack in
+      try identified(stack, editsBefore: true) { parent, child, album in
         try expectEqual(try child.names("Album", where: equal("year", 1960)), ["A"])
         try child.save()
         try album.setValue("B", for: "title")
@@ -119,8 +119,8 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 1960)), ["B"]) }
     }
-    Case("a child edits a record again after a rollback of an edit from before its parent renamed it") { stack in
-      try renamed(stack, editsBefore: true) { parent, child, album in
+    Case("a child edits a record again after a rollback of an edit from before its permanent identifier") { stack in
+      try identified(stack, editsBefore: true) { parent, child, album in
         child.rollback()
         try album.setValue("B", for: "title")
         try expectEqual(try child.names("Album", where: equal("year", 1959)), ["B"])
@@ -129,8 +129,8 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 1959)), ["B"]) }
     }
-    Case("a child's object refers to the record that its parent renamed") { stack in
-      try renamed(stack) { parent, child, album in
+    Case("a child's object refers to a record by the permanent identifier that its parent obtained") { stack in
+      try identified(stack) { parent, child, album in
         let artist = try parent.one("Artist").objectID
         try expectEqual(try album.object(for: "artist")?.objectID, artist)
         try expectEqual(try album.object(for: "artist")?.label, "Miles")
@@ -138,8 +138,8 @@ extension ConformanceSubject {
         try expectEqual(try child.names("Album", where: refers("artist", to: artist)), ["B"])
       }
     }
-    Case("a child's edited object refers to the record that its parent renamed") { stack in
-      try renamed(stack, editsBefore: true) { parent, child, album in
+    Case("a child's edited object refers to a record by the permanent identifier that its parent obtained") { stack in
+      try identified(stack, editsBefore: true) { parent, child, album in
         let artist = try parent.one("Artist")
         try expectEqual(try album.object(for: "artist")?.objectID, artist.objectID)
         try expectEqual(try child.names("Album", where: refers("artist", to: artist.objectID)), ["A"])
@@ -162,9 +162,9 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Album").object(for: "artist")?.label, "Nina") }
     }
-    Case("a child's delete of a record that its parent renamed reaches the store") { stack in
+    Case("a child's delete of a record that got its permanent identifier from the parent reaches the store") { stack in
       for editsBefore in [false, true] {
-        try renamed(stack, editsBefore: editsBefore) { parent, child, album in
+        try identified(stack, editsBefore: editsBefore) { parent, child, album in
           child.delete(album)
           try expectEqual(try child.names("Album"), [])
           try child.save()
@@ -174,7 +174,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), []) }
       }
     }
-    Case("a child of a child follows a record that the farthest parent renamed or saved") { stack in
+    Case("a child of a child follows the permanent identifiers that the farthest parent obtains or saves") { stack in
       for saves in [false, true] {
         try farthest(stack, saves: saves)
         try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }

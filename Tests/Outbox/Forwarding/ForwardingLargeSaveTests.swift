@@ -21,7 +21,7 @@ struct ForwardingLargeSaveTests {
       for number in 0..<Self.noteCount {
         let note = try Note(context: context)
         (note.id, note.title) = ("local-\(number)", "\(number)")
-        // Every second note can be sent before any folder.
+        // The other notes have no folder, and can be sent before any.
         if number.isMultiple(of: 2) { note.folder = folders[number % Self.folderCount] }
       }
     }

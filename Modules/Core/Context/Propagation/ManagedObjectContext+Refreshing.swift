@@ -321,8 +321,8 @@ extension ManagedObjectContext {
 
   /// Posts new permanent identifiers of unsaved records to the children.
   ///
-  /// - Parameter referring: The records that refer to these records. Rows that a child has read of them name the former
-  ///   identifiers.
+  /// - Parameter referring: The records that may refer to these records. A child may have read rows of them with the
+  ///   former identifiers, and reads them again.
   final func postToChildren(_ permanentIDs: [ManagedObjectID: ManagedObjectID], referring: [ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
