@@ -18,7 +18,7 @@ struct LiveResultInvariantTests {
   func `after each random step every live result equals a fresh fetch`(
     strategy: LiveStrategy, backend: Backend
   ) throws {
-    for (seed, isFamily) in zip(SeededRandom.seeds.flatMap { [$0, $0] }, [false, true]) {
+    for (seed, isFamily) in SeededRandom.seeds.flatMap({ [($0, false), ($0, true)] }) {
       var work = try RandomLiveWork(strategy, backend, seed: seed, isFamily: isFamily)
       for step in 0..<Self.steps {
         let action = try work.step()

@@ -48,15 +48,20 @@ extension ManagedObjectContext {
       let record = try object.changeable()
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
       storage.markDeleted(record)
-      storage.pendingDeletes.append(object)
-      storage.deleteCount += 1
-      // The next read of a reference to the record applies the rules.
-      storage.kept.forget(object)
+      awaitDeleteRules(of: object)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // The record is deleted in the store already.
     } catch {
       object.becomeUnavailable(error, losesChange: true)
     }
+  }
+
+  /// Has the delete rules of an object follow before the next fetch, save, or read of a reference to the object.
+  final func awaitDeleteRules(of object: ManagedObject) {
+    storage.pendingDeletes.append(object)
+    storage.deleteCount += 1
+    // The next read of a reference to the record applies the rules.
+    storage.kept.forget(object)
   }
 
   /// Calls `prepareForDeletion` of the target of a cascade while the target's relationships are still complete.

@@ -30,6 +30,52 @@ extension ConformanceSubject {
         try expectEqual(try child.number(of: "Album", where: equal("title", "X")), 1)
       }
     }
+    Case("a child sees unsaved changes of its parent after a save of another property through the parent") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      try nested(stack) { parent, child in
+        child.savesThroughParent = true
+        try parent.one("Album").setValue("parent's", for: "title")
+        let album = try child.one("Album")
+        try album.setValue(2, for: "year")
+        try child.save()
+        try expectEqual(try album.label, "parent's")
+        try expectEqual(try child.names("Album", where: equal("title", "parent's")), ["parent's"])
+        try expectEqual(try stack.read { try $0.names("Album", where: equal("year", 2)) }, ["A"])
+        try album.setValue(3, for: "year")
+        try child.save()
+        try expectEqual(try stack.read { try $0.names("Album", where: equal("year", 3)) }, ["A"])
+        parent.rollback()
+        child.refreshAll()
+        try expectEqual(try album.label, "A")
+      }
+    }
+    Case("a child sees unsaved changes of its parent after another writer's save of another property") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let writer = stack.context()
+      let parent = stack.context()
+      parent.follow(writer)
+      let child = child(of: parent)
+      child.follow(writer)
+      let album = try parent.performAndWait {
+        try parent.one("Album").setValue("parent's", for: "title")
+        return try child.performAndWait { try child.one("Album") }
+      }
+      try writer.performAndWait {
+        try writer.one("Album").setValue(2, for: "year")
+        try writer.save()
+      }
+      try child.performAndWait {
+        try expectEqual(try album.label, "parent's")
+        try expectEqual(try album.value(for: "year", as: Int.self), 2)
+      }
+      try parent.performAndWait {
+        parent.rollback()
+        try child.performAndWait {
+          child.refreshAll()
+          try expectEqual(try album.label, "A")
+        }
+      }
+    }
     Case("a child does not see objects that its parent deleted") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try nested(stack) { parent, child in

@@ -54,6 +54,7 @@ public actor CatalogService {
     do {
       return try await url(of: server, outcomes: outcomes, outcome: outcome)
     } catch {
+      task.cancel()
       running = nil
       throw error
     }
@@ -77,7 +78,8 @@ public actor CatalogService {
   ) async throws -> URL {
     let listening = Task {
       do {
-        try await server.waitUntilListening()
+        // A start that fails is reported by `run()`; the limit is only for a machine that is too busy to start it.
+        try await server.waitUntilListening(timeout: 60)
         outcome.yield(nil)
       } catch {
         outcome.yield(error)

@@ -265,9 +265,9 @@ extension ManagedObjectContext {
         storage.touch(record.id)
         storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
       } else if let known = object.row {
-        if known.version < row.version { object.row = row }
+        if known.version < row.version { object.row = throughParents(row) }
       } else {
-        object.fill(with: row)
+        object.fill(with: throughParents(row))
       }
       isNew ? events.noteInserted(object) : events.noteRefreshed(object)
     } else if let record = bareDelete(of: row.id) {
@@ -276,7 +276,7 @@ extension ManagedObjectContext {
       storage.touch(record.id)
       storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
     } else if isNew {
-      events.noteInserted(object(for: row))
+      events.noteInserted(object(for: throughParents(row)))
     }
   }
 

@@ -112,6 +112,11 @@ final class PendingRecord {
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { !members.isEmpty }
 
+  /// Whether targets or members of relationships were set, added or removed.
+  var hasRelatedEdits: Bool {
+    hasMembers || entity.referenceSlots.contains { base == nil ? draft[$0] != .null : changed.contains($0) }
+  }
+
   /// The targets of references and the added members.
   var partners: [ManagedObjectID] {
     let targets = entity.referenceSlots.compactMap { slot -> ManagedObjectID? in

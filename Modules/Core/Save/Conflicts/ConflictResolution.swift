@@ -120,7 +120,7 @@ struct ConflictResolution {
   /// Rebuilds the unit from resolved changes, with the positions in lists and the links that the changes add and
   /// remove.
   mutating func rebuild(from resolved: [RecordChange]) throws {
-    let changes = lists.positioned(resolved) { addition($0, $1, $2) }
+    let changes = try RecordChange.releasing(lists.positioned(resolved) { addition($0, $1, $2) })
     var unit = UnitOfWork(of: unit.keeper)
     for change in changes { unit.append(change) }
     let gatherer = LinkGatherer(

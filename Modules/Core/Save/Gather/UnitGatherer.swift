@@ -87,6 +87,7 @@ struct UnitGatherer {
     var row = stored.row
     var changed = record.changed
     for slot in changed { row.set(record[slot], at: slot) }
+    try release(&row, changing: &changed, of: record)
     derivedValues.derive(
       &row, changing: &changed, over: stored.row, movesOnly: record.changesPositionsOnly)
     row.seal(id: id, version: RecordChange.version(after: stored.row))
@@ -94,6 +95,22 @@ struct UnitGatherer {
     return RecordChange(
       record, kind: record.kind, base: stored.row, row: row, changed: changed,
       baseVersion: stored.version(for: record), overtaken: stored.overtaken)
+  }
+
+  /// Clears stored references to deleted records. A parent has replaced them without a save, so that the delete rules
+  /// did not find them.
+  private func release(_ row: inout Row, changing changed: inout SlotSet, of record: PendingRecord) throws {
+    guard storage.hasDeletes else { return }
+    for slot in record.entity.referenceSlots where !changed.contains(slot) {
+      guard case .reference(let target) = row[slot], storage.record(for: target)?.kind == .deleted,
+        case .reference(let relationship) = record.entity.slots[slot], relationship.isConstrained
+      else { continue }
+      guard relationship.isOptional else { throw CoherenceError.lateReference(relationship, of: record.id, to: target) }
+      for cleared in relationship.slotsInRow {
+        row.set(.null, at: cleared)
+        changed.insert(cleared)
+      }
+    }
   }
 
   /// Replaces the temporary identifiers in a row's references.

@@ -145,7 +145,12 @@ extension ManagedObjectContext {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
     if storage.recordsUndo { recordUndo(ofDeleting: object, own) }
-    if own.base == nil, !isParentsInsert(own) { return detachDeleted(object) }
+    if own.hasRelatedEdits {
+      // The child has not seen targets and members that this context added later. The rules find no others.
+      awaitDeleteRules(of: object)
+    } else if own.base == nil, !isParentsInsert(own) {
+      return detachDeleted(object)
+    }
     storage.withPending { own.noteOvertaken(of: record, current: present) }
     storage.markDeleted(own)
   }

@@ -1,20 +1,42 @@
 extension ManagedObjectContext {
   /// The parents' unsaved edits of a record, the nearest parent first.
   final func parentEdits(of id: ManagedObjectID) -> [ParentEdits] {
-    var result: [ParentEdits] = []
-    var ancestor = parent
-    while let context = ancestor {
+    ancestors.compactMap { context in
       let storage = context.storage
-      if let edits = storage.withPending({ storage.recordUnderLock(for: id).flatMap { ParentEdits($0) } }) {
-        result.append(edits)
-      }
-      ancestor = context.parent
+      return storage.withPending { storage.recordUnderLock(for: id).flatMap { ParentEdits($0) } }
     }
-    return result
   }
 
   /// The slots of a record that parents have edited.
   final func slotsEditedByParents(of id: ManagedObjectID) -> SlotSet {
     parentEdits(of: id).reduce(SlotSet()) { $0.union($1.slots) }
+  }
+
+  /// A record's row as this context sees it: a stored row with the unsaved edits of parents on top.
+  final func throughParents(_ row: Row) -> Row {
+    var values: [AttributeValue]?
+    for context in ancestors.reversed() {
+      let storage = context.storage
+      storage.withPending {
+        guard let record = storage.recordUnderLock(for: row.id), record.kind == .updated else { return }
+        for slot in record.changed where slot < row.count {
+          values = values ?? row.values
+          values?[slot] = record[slot]
+        }
+      }
+    }
+    guard let values else { return row }
+    return Row.make(id: row.id, entity: row.entity, version: row.version, values: values)
+  }
+
+  /// The parents, the nearest first.
+  final var ancestors: [ManagedObjectContext] {
+    var result: [ManagedObjectContext] = []
+    var ancestor = parent
+    while let context = ancestor {
+      result.append(context)
+      ancestor = context.parent
+    }
+    return result
   }
 }

@@ -92,7 +92,7 @@ extension ManagedObjectContext {
       }
     }
     object.pending = nil
-    object.row = change.row
+    object.row = parent == nil ? change.row : change.row.map(throughParents)
   }
 
   /// Makes the lists with the saved changes the object's stored lists.

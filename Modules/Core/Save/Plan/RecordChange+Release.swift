@@ -1,0 +1,62 @@
+extension RecordChange {
+  /// The changes without references to records that they delete.
+  ///
+  /// A context applies its delete rules to the members that it knows. The row below a change may have a later reference
+  /// to a deleted record: another writer's, or one that a parent has replaced without a save. The rule
+  /// ``DeleteRule/nullify`` clears such a reference, as it does for the members that the context knows.
+  ///
+  /// - Throws: ``ErrorCode/danglingReference`` when a rule other than ``DeleteRule/nullify`` decides about the record,
+  ///   or the record needs the reference.
+  static func releasing(_ changes: [RecordChange]) throws -> [RecordChange] {
+    let deleted = Set(changes.lazy.filter { $0.kind == .deleted }.map(\.id))
+    guard !deleted.isEmpty else { return changes }
+    return try changes.map { try $0.released(from: deleted) }
+  }
+
+  /// The change without references to deleted records.
+  private func released(from deleted: Set<ManagedObjectID>) throws -> RecordChange {
+    guard kind != .deleted, entity.hasReferences, let row = row ?? base else { return self }
+    var values: [AttributeValue]?
+    var changed = changed
+    for slot in entity.referenceSlots {
+      guard case .reference(let target) = row[slot], deleted.contains(target),
+        case .reference(let relationship) = entity.slots[slot], relationship.isConstrained
+      else { continue }
+      guard relationship.inverse?.deleteRule == .nullify, relationship.isOptional else {
+        throw CoherenceError.lateReference(relationship, of: id, to: target)
+      }
+      values = values ?? row.values
+      for cleared in relationship.slotsInRow {
+        values?[cleared] = .null
+        if base?[cleared] == .null { changed.remove(cleared) } else { changed.insert(cleared) }
+      }
+    }
+    guard let values else { return self }
+    let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
+    let isWritten = kind == .inserted || !changed.isEmpty || changesLists
+    return rewritten(row: isWritten ? written : nil, changed: changed)
+  }
+}
+
+extension CoherenceError {
+  /// The error of a save that deletes the target of a stored reference, which the delete rules did not find.
+  static func lateReference(
+    _ relationship: RelationshipDescription, of id: ManagedObjectID, to target: ManagedObjectID
+  ) -> CoherenceError {
+    var error = CoherenceError(
+      .danglingReference,
+      "'\(relationship.entity.name).\(relationship.name)' of a stored record leads to a record that the save deletes, "
+        + "because another context changed it. Refresh both objects, delete again, and save.")
+    error.objectIDs = [id, target]
+    return error
+  }
+}
+
+extension RelationshipDescription {
+  /// The slots of a to-one relationship: the reference, and its position in an ordered inverse.
+  var slotsInRow: [Int] {
+    guard let slot else { return [] }
+    guard slot + 1 < entity.slots.count, case .position = entity.slots[slot + 1] else { return [slot] }
+    return [slot, slot + 1]
+  }
+}
