@@ -22,14 +22,15 @@ extension ConformanceSubject {
     try context.one("House", where: equal("name", name))
   }
 
-  /// Renames the member of the house "old", has another context give the member to "new", and deletes "new".
+  /// Renames the member of the house "old" and deletes "new". Another context then gives the member to "new".
   private static func deleteLateOwner(
     _ stack: ConformanceStack, _ member: String = "Guest", in context: ManagedObjectContext
   ) throws -> ManagedObject {
     let object = try context.one(member)
     try object.setValue("renamed", for: "name")
-    try stack.write { try $0.one(member).setObject(try house("new", in: $0), for: "house") }
     context.delete(try house("new", in: context))
+    try context.processPendingChanges()
+    try stack.write { try $0.one(member).setObject(try house("new", in: $0), for: "house") }
     return object
   }
 
@@ -74,11 +75,12 @@ extension ConformanceSubject {
         context.mergePolicy = .objectTrumps
         let seat = try context.one("Seat", where: equal("name", "b"))
         try seat.setValue("renamed", for: "name")
+        context.delete(try context.one("Venue", where: equal("name", "new")))
+        try context.processPendingChanges()
         try stack.write { other in
           let seats = try other.all("Seat", sort: [SortKey("name")])
           try other.one("Venue", where: equal("name", "new")).setObjects([seats[1]], for: "seats")
         }
-        context.delete(try context.one("Venue", where: equal("name", "new")))
         try context.save()
         try expectEqual(try seat.object(for: "venue"), nil)
       }

@@ -258,10 +258,7 @@ private struct JoinRound {
     var (values, changed) = (row.values, change.changed)
     values[slot] = .null
     if change.base?[slot] == .null { changed.remove(slot) } else { changed.insert(slot) }
-    let isWritten = change.kind == .inserted || !changed.isEmpty || change.changesLists
-    let written = Row.make(
-      id: id, entity: change.entity, version: RecordChange.version(after: change.base), values: values)
-    put(change.rewritten(row: isWritten ? written : nil, changed: changed))
+    put(change.writing(values, changed: changed))
   }
 
   // MARK: Refusals

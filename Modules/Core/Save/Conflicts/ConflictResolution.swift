@@ -150,8 +150,9 @@ struct ConflictResolution {
     let base = row ?? change.base
     var values = values
     change.entity.derive(&values, mine: change.row, over: row, changesLists: changesLists)
+    let version = row == nil ? base.map(RecordChange.version(restoring:)) : nil
     let written = Row.make(
-      id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
+      id: change.id, entity: change.entity, version: version ?? RecordChange.version(after: base), values: values)
     guard let row else {
       return RecordChange(
         change.record, kind: .inserted, base: base, row: written, changed: change.changed, join: change.join)

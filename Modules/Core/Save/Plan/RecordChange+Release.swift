@@ -32,9 +32,7 @@ extension RecordChange {
       }
     }
     guard let values else { return self }
-    let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
-    let isWritten = kind == .inserted || !changed.isEmpty || changesLists
-    return rewritten(row: isWritten ? written : nil, changed: changed)
+    return writing(values, changed: changed)
   }
 }
 

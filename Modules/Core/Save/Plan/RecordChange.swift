@@ -122,11 +122,7 @@ struct RecordChange {
     if base?[slot] == value { changed.remove(slot) } else { changed.insert(slot) }
     guard var values = (row ?? base)?.values else { return self }
     values[slot] = value
-    let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
-    let isWritten = kind == .inserted || !changed.isEmpty || changesLists
-    return RecordChange(
-      record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion,
-      overtaken: overtaken, join: join)
+    return writing(values, changed: changed)
   }
 
   /// The change with other values, for the same record.
@@ -159,6 +155,27 @@ struct RecordChange {
   /// Releases the record's object. Called after the save, when the object is clean.
   func retire() { unmanaged._withUnsafeGuaranteedRef { $0.object = nil } }
 
+  /// The version of the row that a save of the change writes.
+  private var writtenVersion: Int64 { (isWritten ? row?.version : nil) ?? Self.version(after: base) }
+
   /// The version of the row to write.
   static func version(after base: Row?) -> Int64 { (base?.version ?? 0) + 1 }
+
+  /// The version of a deleted record that a save restores.
+  ///
+  /// Other writers may have saved versions after the base before the delete, and contexts may still have rows of them. An
+  /// equal version of other values would be taken for such a row.
+  static func version(restoring base: Row) -> Int64 {
+    max(base.version, base.id.space.rows.row(base.key)?.version ?? 0) + restoringDistance
+  }
+
+  /// More versions than other writers save between the base of an edit and the delete of its record. Much less than the
+  /// number of versions of an owner for which ``ListPositions`` has positions.
+  private static let restoringDistance: Int64 = 1 << 16
+
+  /// The change with other values of the row to write.
+  func writing(_ values: [AttributeValue], changed: SlotSet) -> RecordChange {
+    let written = Row.make(id: id, entity: entity, version: writtenVersion, values: values)
+    return rewritten(row: kind == .inserted || !changed.isEmpty || changesLists ? written : nil, changed: changed)
+  }
 }
