@@ -30,9 +30,11 @@ extension ManagedObjectContext {
     while let context = ancestor {
       ancestor = context.parent
       let storage = context.storage
-      if let record = storage.withPending({ storage.recordUnderLock(for: id).map(InheritedRecord.init) }) {
-        return marked(record, from: context)
+      // A record that was changed and changed back is the stored record, as it is for a fetch.
+      let record = storage.withPending {
+        storage.recordUnderLock(for: id).flatMap { $0.isUnchanged ? nil : InheritedRecord($0) }
       }
+      if let record { return marked(record, from: context) }
     }
     return nil
   }

@@ -76,6 +76,34 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("a record that a parent has changed and changed back is the stored record in a child") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 1]) } }
+      let parent = stack.context()
+      let (child, other) = (child(of: parent), child(of: parent))
+      let ids = try parent.performAndWait {
+        let albums = try parent.all("Album", sort: [SortKey("title")])
+        for (album, title) in zip(albums, ["A", "B"]) {
+          try album.setValue("X", for: "title")
+          try album.setValue(title, for: "title")
+        }
+        return albums.map(\.objectID)
+      }
+      let list = FetchedResultsController(
+        fetchRequest: FetchRequest<ManagedObject>(entityName: "Album").sort("title"), managedObjectContext: child)
+      try child.performAndWait { try list.performFetch() }
+      try stack.write { context in
+        context.delete(try context.one("Album", where: equal("title", "A")))
+        try context.one("Album", where: equal("title", "B")).setValue(2, for: "year")
+      }
+      try child.performAndWait {
+        try expectEqual(try list.fetchedObjects.map { try $0.label }, ["B"])
+        try expectEqual(try child.names("Album"), ["B"])
+      }
+      try other.performAndWait {
+        try expectEqual(try other.existing(ids[1]).value(for: "year", as: Int.self), 2)
+        try expectThrows(.objectNotFound) { _ = try other.existing(ids[0]) }
+      }
+    }
     Case("a child does not see objects that its parent deleted") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try nested(stack) { parent, child in
