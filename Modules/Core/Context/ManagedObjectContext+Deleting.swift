@@ -48,7 +48,7 @@ extension ManagedObjectContext {
       let record = try object.changeable()
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
       storage.markDeleted(record)
-      awaitDeleteRules(of: object)
+      scheduleDeleteRules(of: object)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // The record is deleted in the store already.
     } catch {
@@ -56,8 +56,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has the delete rules of an object follow before the next fetch, save, or read of a reference to the object.
-  final func awaitDeleteRules(of object: ManagedObject) {
+  /// Schedules the delete rules of a deleted object: the next fetch, save, or read of a reference to the object applies
+  /// them.
+  final func scheduleDeleteRules(of object: ManagedObject) {
     storage.pendingDeletes.append(object)
     storage.deleteCount += 1
     // The next read of a reference to the record applies the rules.

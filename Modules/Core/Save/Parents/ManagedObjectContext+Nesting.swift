@@ -147,7 +147,7 @@ extension ManagedObjectContext {
     if storage.recordsUndo { recordUndo(ofDeleting: object, own) }
     if own.hasRelatedEdits {
       // The child has not seen targets and members that this context added later. The rules find no others.
-      awaitDeleteRules(of: object)
+      scheduleDeleteRules(of: object)
     } else if own.base == nil, !isParentsInsert(own) {
       return detachDeleted(object)
     }

@@ -1,9 +1,9 @@
 extension RecordChange {
   /// The changes without references to records that they delete.
   ///
-  /// A context applies its delete rules to the members that it knows. The row below a change may have a later reference
-  /// to a deleted record: another writer's, or one that a parent has replaced without a save. The rule
-  /// ``DeleteRule/nullify`` clears such a reference, as it does for the members that the context knows.
+  /// A context applies its delete rules to the members that it knows. A change rebased onto a row of another writer may
+  /// have a later reference to a deleted record. The rule ``DeleteRule/nullify`` clears such a reference, as it does for
+  /// the members that the context knows.
   ///
   /// - Throws: ``ErrorCode/danglingReference`` when a rule other than ``DeleteRule/nullify`` decides about the record,
   ///   or the record needs the reference.
