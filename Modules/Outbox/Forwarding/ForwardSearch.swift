@@ -1,0 +1,101 @@
+import CoherenceCore
+import Foundation
+
+/// A search for ready entries, in one unit of work: reads entries, claims the requests of free calls, and reads their
+/// contents. A value, with the runner's state at the beginning of the search.
+struct ForwardSearch: Sendable {
+  /// The result of a search.
+  struct Selection: Sendable {
+    var calls: [ForwardCall] = []
+    /// The claimed edits that no handler can send, with their errors.
+    var unsendable: [ForwardOutcome] = []
+    /// Whether another search may find more ready entries.
+    var hasMore = false
+    var rest = ForwardRest()
+    var surplus = OutboxSurplus()
+  }
+
+  let outbox: Outbox
+  let desk: ForwardDesk
+  let options: ForwardOptions
+  let claimant: String
+  /// The greatest number of calls to start.
+  let callLimit: Int
+  /// The values that the server has sent for edits, by the first entries of the edits.
+  let serverValues: [ManagedObjectID: [String: AttributeValue]]
+  /// The claimed edits, by their first entries.
+  let flights: [ManagedObjectID: ForwardFlight]
+  let rest: ForwardRest
+  let surplus: OutboxSurplus
+
+  /// The greatest number of requests to select.
+  private var limit: Int { callLimit * desk.largestBatch }
+
+  /// Searches and claims. To be called inside the context.
+  func run(in context: ManagedObjectContext) throws -> Selection {
+    let now = outbox.options.now()
+    if limit > 0 { try outbox.makeEntries() }
+    var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
+    let readsEntries = found.steps.isEmpty
+    if readsEntries { found = try readEntries(at: now, in: context) }
+    var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
+    for step in found.steps { plan.add(step.ascertainingInsert) }
+    let claimed = try claim(plan.steps, found, at: now, in: context)
+    try fill(&plan, with: claimed, found, in: context)
+    // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.
+    let hasLostClaims = claimed.count < plan.steps.count
+    var selection = Selection(calls: plan.calls, unsendable: plan.unsendable)
+    selection.hasMore = hasLostClaims || !readsEntries || !found.isComplete || !found.surplus.isEmpty
+    if !hasLostClaims {
+      selection.surplus = found.surplus
+      selection.surplus.putBack(plan.leftOut, from: found.candidates)
+    }
+    if !readsEntries {
+      selection.rest = rest
+      selection.rest.claim(claimed)
+    } else if found.isComplete {
+      selection.rest = remainder(of: found, besides: claimed, at: now)
+      let isFull = !plan.leftOut.isEmpty || found.steps.count == limit
+      if isFull, selection.rest.hasWaitingEntries { selection.hasMore = true }
+    }
+    return selection
+  }
+
+  private func readEntries(at now: Date, in context: ManagedObjectContext) throws -> OutboxSelection {
+    try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
+      guard node.claimant == claimant else { return .untilLeaseEnds }
+      // A claim without an edit: the store has applied it although its save reported a failure.
+      return flights[node.id] == nil ? .abandoned : .held
+    }
+  }
+
+  private func claim(
+    _ steps: [OutboxStep], _ found: OutboxSelection, at now: Date, in context: ManagedObjectContext
+  ) throws -> [OutboxStep] {
+    let lease = now.addingTimeInterval(options.leaseDuration / .seconds(1))
+    return try ForwardClaim(outbox: outbox, claimant: claimant).take(steps, found.objects, until: lease, in: context)
+  }
+
+  /// Gives the calls of a plan the contents of the claimed requests.
+  private func fill(
+    _ plan: inout ForwardCallPlan, with claimed: [OutboxStep], _ found: OutboxSelection,
+    in context: ManagedObjectContext
+  ) throws {
+    let loaded = try claimed.map { try outbox.loaded($0, in: context) }
+    let contents = try ForwardContents(of: loaded, besides: found, outbox: outbox, context: context)
+    for step in loaded {
+      var content = contents.content(of: step)
+      if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
+      plan.fill(ForwardFlight(step: step, content: content))
+    }
+  }
+
+  /// The entries that a complete search leaves.
+  private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardRest {
+    var rest = ForwardRest(
+      of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
+    // A read-only store may have logged changes without entries.
+    if outbox.hasReadOnlyStores { rest.counts = nil }
+    return rest
+  }
+}
