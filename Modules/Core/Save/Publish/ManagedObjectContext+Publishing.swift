@@ -58,6 +58,7 @@ extension ManagedObjectContext {
   ) {
     let count = 256
     let isParent = isParent
+    let isChild = parent != nil
     for start in stride(from: 0, to: saved.count, by: count) {
       if start < rows.count { Row.enter(rows[start..<min(start + count, rows.count)]) }
       let part = saved[start..<min(start + count, saved.count)]
@@ -65,6 +66,7 @@ extension ManagedObjectContext {
       for change in part {
         guard let object = change.object else { continue }
         markClean(object, change, permanentIDs)
+        if isChild { object.row = object.row.map(throughParents) }
         guard object.recordID != change.id else { continue }
         let former = object.recordID
         moves.append(ObjectRegistry.Move(object, to: change.id))
@@ -92,7 +94,7 @@ extension ManagedObjectContext {
       }
     }
     object.pending = nil
-    object.row = parent == nil ? change.row : change.row.map(throughParents)
+    object.row = change.row
   }
 
   /// Makes the lists with the saved changes the object's stored lists.
