@@ -12,14 +12,19 @@ extension ManagedObjectContext {
     parentEdits(of: id).reduce(SlotSet()) { $0.union($1.slots) }
   }
 
-  /// A record's row as this context sees it: a stored row with the unsaved edits of parents on top.
-  final func throughParents(_ row: Row) -> Row {
+  /// A record's row as this context sees it: a stored row with the unsaved edits of parents on top. A stored value that a
+  /// save has changed since the parent's edit stays.
+  ///
+  /// - Parameter written: The slots that this context has saved itself.
+  final func throughParents(_ row: Row, except written: SlotSet = SlotSet()) -> Row {
     var values: [AttributeValue]?
     for context in ancestors.reversed() {
       let storage = context.storage
       storage.withPending {
         guard let record = storage.recordUnderLock(for: row.id), record.kind == .updated else { return }
-        for slot in record.changed where slot < row.count {
+        for slot in record.changed where slot < row.count && !written.contains(slot) {
+          let origin = record.overtaken?[slot] ?? record.base?[slot]
+          guard origin == values?[slot] ?? row[slot] else { continue }
           values = values ?? row.values
           values?[slot] = record[slot]
         }

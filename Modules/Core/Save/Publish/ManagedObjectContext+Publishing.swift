@@ -66,7 +66,7 @@ extension ManagedObjectContext {
       for change in part {
         guard let object = change.object else { continue }
         markClean(object, change, permanentIDs)
-        if isChild { object.row = object.row.map(throughParents) }
+        if isChild { object.row = object.row.map { throughParents($0, except: change.changed) } }
         guard object.recordID != change.id else { continue }
         let former = object.recordID
         moves.append(ObjectRegistry.Move(object, to: change.id))
