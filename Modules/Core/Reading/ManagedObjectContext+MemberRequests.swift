@@ -48,7 +48,10 @@ extension ManagedObjectContext {
         case .condition(let scope): return try count(of: try plan(request, within: scope))
         case .store(let reader):
           let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.unorderedQuery)
-          if let count = try reader.countMembers(query) { return asked.range.part(of: 0..<count).count }
+          if let count = try reader.countMembers(query) {
+            if count == 0 { try requireOwner(owner, of: relationship) }
+            return asked.range.part(of: 0..<count).count
+          }
         case .list: break
         }
         return try count(of: try plan(request, within: membership(in: owner.memberIDs(of: relationship))))
@@ -92,6 +95,7 @@ extension ManagedObjectContext {
     enterUnit()
     let asked = try plan(request)
     if let page = try page(of: relationship, owner: owner, asked) {
+      if page.isEmpty { try requireOwner(owner, of: relationship) }
       try prefetch(asked.prefetches, of: page)
       return page
     }
@@ -101,6 +105,7 @@ extension ManagedObjectContext {
       let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.query)
       if let fetch = try reader.fetchMembers(query) {
         let objects = try objects(of: fetch)
+        if objects.isEmpty { try requireOwner(owner, of: relationship) }
         try prefetch(asked.prefetches, of: objects)
         return objects
       }
@@ -159,6 +164,14 @@ extension ManagedObjectContext {
     storage.groups.enter(group)
     for id in added where range.includesNext() { result.append(try owner.member(id, of: relationship)) }
     return result
+  }
+
+  /// Makes sure that the owner of an ordered list without members exists. An ordered list is a value of its owner, and a
+  /// store that reads members itself finds none for a missing owner.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound``, as the accessor of the list does.
+  private final func requireOwner(_ owner: ManagedObject, of relationship: RelationshipDescription) throws {
+    if relationship.isOrdered { try owner.loadRow() }
   }
 
   // MARK: Lists
