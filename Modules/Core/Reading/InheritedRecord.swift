@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     while let context = ancestor {
       ancestor = context.parent
       let storage = context.storage
-      // A record that was changed and changed back is the stored record, as it is for a fetch.
+      // Changes that were taken back leave the stored record, for this read as for a fetch.
       let record = storage.withPending {
         storage.recordUnderLock(for: id).flatMap { $0.isUnchanged ? nil : InheritedRecord($0) }
       }

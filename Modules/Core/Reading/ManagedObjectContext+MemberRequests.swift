@@ -166,8 +166,8 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Makes sure that the owner of an ordered list without members exists. An ordered list is a value of its owner, and a
-  /// store that reads members itself finds none for a missing owner.
+  /// Checks that the owner of an empty ordered list exists. A store that reads members itself finds none for a missing
+  /// owner.
   ///
   /// - Throws: ``ErrorCode/objectNotFound``, as the accessor of the list does.
   private final func requireOwner(_ owner: ManagedObject, of relationship: RelationshipDescription) throws {

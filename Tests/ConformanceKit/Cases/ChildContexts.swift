@@ -53,6 +53,27 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "child's")
       }
     }
+    Case("a child saves through a parent with an unsaved target, after its own save and another writer's") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      try nested(stack) { parent, child in
+        (child.savesThroughParent, child.mergePolicy) = (true, .objectTrumps)
+        try parent.one("Album").setObject(try parent.make("Artist", ["name": "M"]), for: "artist")
+        let album = try child.one("Album")
+        try album.setValue(2, for: "year")
+        try child.save()
+        try expectEqual(try album.object(for: "artist")?.label, "M")
+        try stack.write { try $0.one("Album").setValue("B", for: "title") }
+        try album.setValue(3, for: "year")
+        try child.save()
+        try stack.read { context in
+          try expectEqual(try context.names("Album", where: equal("year", 3)), ["B"])
+          try expectEqual(try context.one("Album").object(for: "artist"), nil)
+        }
+        parent.mergePolicy = .objectTrumps
+        try parent.save()
+        try stack.read { try expectEqual(try $0.one("Album").object(for: "artist")?.label, "M") }
+      }
+    }
     Case("a child sees unsaved changes of its parent after another writer's save of another property") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let writer = stack.context()

@@ -136,6 +136,26 @@ extension ConformanceSubject {
     }
   }
 
+  /// Runs the body in a child that saves through its parent, after the parent has moved the guest to the house "new"
+  /// without a save. The parent saves the move afterwards.
+  private static func saveBelowMove(
+    _ stack: ConformanceStack, _ body: (_ child: ManagedObjectContext) throws -> Void
+  ) throws {
+    try fill(stack)
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    child.savesThroughParent = true
+    try parent.performAndWait {
+      try parent.one("Guest").setObject(try house("new", in: parent), for: "house")
+      try child.performAndWait { try body(child) }
+      // The move is in conflict with the rule, as an edit of any other context is.
+      try expectThrows(.versionConflict) { try parent.save() }
+      parent.mergePolicy = .objectTrumps
+      try parent.save()
+    }
+    try stack.read { try expectEqual(try $0.one("Guest").object(for: "house")?.label, "new") }
+  }
+
   @CasesBuilder private static var ofParents: [Case] {
     Case("a rule nullify reaches a member that a parent has added without a save", model: Rooms.model) { stack in
       try deleteBelowParent(stack) { parent, child in
@@ -187,43 +207,21 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.one("Tenant").object(for: "house")?.label, "old") }
     }
     Case("a save through a parent nullifies the stored member that the parent has moved", model: Rooms.model) { stack in
-      try fill(stack)
-      let parent = stack.context()
-      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-      child.savesThroughParent = true
-      try parent.performAndWait {
-        try parent.one("Guest").setObject(try house("new", in: parent), for: "house")
-        try child.performAndWait {
-          try child.one("Guest").setValue("renamed", for: "name")
-          child.delete(try house("old", in: child))
-          try child.save()
-          try stack.read { try expectEqual(try $0.names("Guest", where: equal("house", nil)), ["renamed"]) }
-        }
-        // The parent's edit is in conflict with the rule, as an edit of any other context is.
-        try expectThrows(.versionConflict) { try parent.save() }
-        parent.mergePolicy = .objectTrumps
-        try parent.save()
+      try saveBelowMove(stack) { child in
+        try child.one("Guest").setValue("renamed", for: "name")
+        child.delete(try house("old", in: child))
+        try child.save()
+        try stack.read { try expectEqual(try $0.names("Guest", where: equal("house", nil)), ["renamed"]) }
       }
-      try stack.read { try expectEqual(try $0.one("Guest").object(for: "house")?.label, "new") }
     }
     Case("a save through a parent deletes the owner of a stored member that the parent has moved", model: Rooms.model) {
       stack in
-      try fill(stack)
-      let parent = stack.context()
-      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-      child.savesThroughParent = true
-      try parent.performAndWait {
-        try parent.one("Guest").setObject(try house("new", in: parent), for: "house")
-        try child.performAndWait {
-          child.delete(try house("old", in: child))
-          try child.save()
-          try stack.read { try expectEqual(try $0.names("Guest", where: equal("house", nil)), ["m"]) }
-          try expectEqual(try child.one("Guest").object(for: "house")?.label, "new")
-        }
-        parent.mergePolicy = .objectTrumps
-        try parent.save()
+      try saveBelowMove(stack) { child in
+        child.delete(try house("old", in: child))
+        try child.save()
+        try stack.read { try expectEqual(try $0.names("Guest", where: equal("house", nil)), ["m"]) }
+        try expectEqual(try child.one("Guest").object(for: "house")?.label, "new")
       }
-      try stack.read { try expectEqual(try $0.one("Guest").object(for: "house")?.label, "new") }
     }
   }
 }

@@ -107,6 +107,18 @@ extension ConformanceSubject {
         try expectEqual(try album.tracks.fetch(limit: 3, offset: 11).map(\.title), ["track 0", "parent's", "child's"])
       }
     }
+    both("a request for members of a missing owner's ordered list throws") { stack in
+      try fill(stack)
+      let context = stack.context()
+      let album = try context.performAndWait { try self.album(context, 5) }
+      try stack.write { $0.delete(try self.album($0, 5)) }
+      try context.performAndWait {
+        context.refreshAll()
+        _ = try expectThrows(.objectNotFound) { try album.tracks.fetch(limit: 3) }
+        let short = album.tracks.request.filter(compare("length", .less, 1))
+        _ = try expectThrows(.objectNotFound) { try short.fetch() }
+      }
+    }
     both("a collection of a child context leaves out a member that its parent has deleted") { stack in
       try fill(stack)
       for isProcessed in [false, true] {

@@ -78,7 +78,7 @@ public actor CatalogService {
   ) async throws -> URL {
     let listening = Task {
       do {
-        // A start that fails is reported by `run()`; the limit is only for a machine that is too busy to start it.
+        // `run()` reports a start that fails. The limit is for a start on a busy machine.
         try await server.waitUntilListening(timeout: 60)
         outcome.yield(nil)
       } catch {

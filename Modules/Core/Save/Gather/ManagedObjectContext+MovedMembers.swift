@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         else { continue }
         guard inverse.isOptional else { throw CoherenceError.lateReference(inverse, of: id, to: owner.id) }
         let member = moved[id] ?? PendingRecord(changing: base)
-        for cleared in inverse.slotsInRow { member.set(.null, at: cleared) }
+        for cleared in inverse.slotsWithPosition { member.set(.null, at: cleared) }
         moved[id] = member
       }
     }

@@ -101,12 +101,9 @@ struct UnitGatherer {
   /// did not find them.
   private func release(_ row: inout Row, changing changed: inout SlotSet, of record: PendingRecord) throws {
     guard storage.hasDeletes else { return }
-    for slot in record.entity.referenceSlots where !changed.contains(slot) {
-      guard case .reference(let target) = row[slot], storage.record(for: target)?.kind == .deleted,
-        case .reference(let relationship) = record.entity.slots[slot], relationship.isConstrained
-      else { continue }
+    for (relationship, target) in row.constrainedReferences where storage.record(for: target)?.kind == .deleted {
       guard relationship.isOptional else { throw CoherenceError.lateReference(relationship, of: record.id, to: target) }
-      for cleared in relationship.slotsInRow {
+      for cleared in relationship.slotsWithPosition {
         row.set(.null, at: cleared)
         changed.insert(cleared)
       }

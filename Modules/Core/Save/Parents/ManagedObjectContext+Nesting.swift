@@ -206,10 +206,11 @@ extension ManagedObjectContext {
     return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
-  /// The stored row of a record whose base contains unsaved changes of a parent that the parent has discarded since.
+  /// The stored row of a record whose base contains unsaved changes of a parent: changes that the parent has discarded
+  /// since, or changes on top of a later row than the parent has seen.
   private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
     guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
-      let stored = try committedRow(base.id), stored.version == base.version
+      let stored = try committedRow(base.id), stored.version >= base.version
     else { return nil }
     return stored
   }

@@ -18,15 +18,12 @@ extension RecordChange {
     guard kind != .deleted, entity.hasReferences, let row = row ?? base else { return self }
     var values: [AttributeValue]?
     var changed = changed
-    for slot in entity.referenceSlots {
-      guard case .reference(let target) = row[slot], deleted.contains(target),
-        case .reference(let relationship) = entity.slots[slot], relationship.isConstrained
-      else { continue }
+    for (relationship, target) in row.constrainedReferences where deleted.contains(target) {
       guard relationship.inverse?.deleteRule == .nullify, relationship.isOptional else {
         throw CoherenceError.lateReference(relationship, of: id, to: target)
       }
       values = values ?? row.values
-      for cleared in relationship.slotsInRow {
+      for cleared in relationship.slotsWithPosition {
         values?[cleared] = .null
         if base?[cleared] == .null { changed.remove(cleared) } else { changed.insert(cleared) }
       }
@@ -50,11 +47,14 @@ extension CoherenceError {
   }
 }
 
-extension RelationshipDescription {
-  /// The slots of a to-one relationship: the reference, and its position in an ordered inverse.
-  var slotsInRow: [Int] {
-    guard let slot else { return [] }
-    guard slot + 1 < entity.slots.count, case .position = entity.slots[slot + 1] else { return [slot] }
-    return [slot, slot + 1]
+extension Row {
+  /// The references whose targets the store requires to exist.
+  var constrainedReferences: [(relationship: RelationshipDescription, target: ManagedObjectID)] {
+    entity.constrainedSlots.compactMap { slot in
+      guard case .reference(let target) = self[slot], case .reference(let relationship) = entity.slots[slot] else {
+        return nil
+      }
+      return (relationship, target)
+    }
   }
 }

@@ -224,7 +224,7 @@ extension PropertyDescription {
 
 extension EntityDescription {
   /// The slots whose references the store checks against existing records. Other references may dangle, and stay.
-  fileprivate var constrainedSlots: [Int] {
+  var constrainedSlots: [Int] {
     referenceSlots.filter { slot in
       guard case .reference(let relationship) = slots[slot] else { return false }
       return relationship.isConstrained
