@@ -27,8 +27,7 @@ extension ManagedObjectContext {
       }
     }
     withExtendedLifetime(kept) {}
-    // Relationships with an inverse have lost the members already, through the inverse.
-    if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
+    try forgetNeverSaved(forgotten)
   }
 
   /// Marks an object for deletion, after its hook.
@@ -115,12 +114,6 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Whether a relationship without an inverse may have the records as members.
-  private final func hasListsWithoutInverse(of ids: Set<ManagedObjectID>) -> Bool {
-    let roots = Set(ids.map { ObjectIdentifier($0.entity.root) })
-    return persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) == true
-  }
-
   private final func targets(
     of relationship: RelationshipDescription, from object: ManagedObject
   ) throws -> [ManagedObject] {
@@ -142,14 +135,8 @@ extension ManagedObjectContext {
   final func release(
     _ target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription
   ) throws {
-    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.detached) else {
-      return
-    }
-    do {
-      try target.removeRelated(owner, of: inverse)
-    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-      // Another context deleted the target, and the link with it.
-    }
+    guard let inverse = relationship.inverse, !target.flags.contains(.detached) else { return }
+    try target.removeRelated(owner, of: inverse)
   }
 
   /// Detaches a deleted object from the context.

@@ -74,9 +74,19 @@ extension ManagedObjectModel {
       entity.relationships.contains { $0.inverse == nil && roots.contains(ObjectIdentifier($0.destination.root)) }
     }
   }
+
+  /// Whether a relationship into one of some hierarchies, given by their roots, keeps deleted records: no delete rule
+  /// finds the owner.
+  func mayKeepDeleted(_ roots: Set<ObjectIdentifier>) -> Bool {
+    entities.contains { entity in
+      entity.relationships.contains { $0.keepsDeleted && roots.contains(ObjectIdentifier($0.destination.root)) }
+    }
+  }
 }
 
 extension RelationshipDescription {
+  fileprivate var keepsDeleted: Bool { isToMany ? inverse == nil : !isConstrained }
+
   /// Whether the model bounds the number of members.
   package var isBounded: Bool { isToMany && (minimumCount > 0 || maximumCount != nil) }
 }

@@ -119,7 +119,7 @@ extension ManagedObject {
       case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != recordID,
       let rival = try? object.member(rivalID, of: inverse)
     {
-      try rival.write(.null, at: slot)
+      try rival.removeRelated(object, of: relationship)
     }
     try write(new, at: slot)
     try clearPosition(after: slot)
@@ -145,14 +145,15 @@ extension ManagedObject {
   }
 
   /// Removes a record from this side of a relationship. The caller has cleared the record's own side, or deletes the
-  /// record.
+  /// record. An object whose own record does not exist any more has no side to change.
   final func removeRelated(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws {
-    if let slot = relationship.slot {
-      guard try loadedValue(at: slot) == .reference(id) else { return }
-      return try write(.null, at: slot)
-    }
     guard pending?.kind != .deleted else { return }
-    try changeMembers(of: relationship, .remove(id))
+    do {
+      guard let slot = relationship.slot else { return try changeMembers(of: relationship, .remove(id)) }
+      if try loadedValue(at: slot) == .reference(id) { try write(.null, at: slot) }
+    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+      // Another writer deleted the record, and its links with it; or the reference was dangling.
+    }
   }
 
   /// Checks whether an object may become a target or member of a relationship of this object.

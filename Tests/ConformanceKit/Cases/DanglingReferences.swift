@@ -20,6 +20,26 @@ extension ConformanceSubject {
         try expectThrows(.objectNotFound) { try house.value(for: "name", as: String.self) }
       }
     }
+    Case("a dangling reference with an inverse is cleared, or given another target", model: Rooms.model) { stack in
+      try stack.write { context in
+        for name in ["g", "h"] {
+          try context.make("House", ["name": "old"]).setObjects(
+            [try context.make("Ghost", ["name": name])], for: "ghosts")
+        }
+        try context.make("House", ["name": "new"])
+      }
+      try stack.write { for house in try $0.all("House", where: equal("name", "old")) { $0.delete(house) } }
+      try stack.reopen()
+      try stack.write { context in
+        try context.one("Ghost", where: equal("name", "g")).setObject(nil, for: "house")
+        try context.one("Ghost", where: equal("name", "h")).setObject(try context.one("House"), for: "house")
+      }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try context.names("Ghost", where: equal("house", nil)), ["g"])
+        try expectEqual(try context.one("House").objects(for: "ghosts").map { try $0.label }, ["h"])
+      }
+    }
   }
 
   /// Saves three playlists, of which "dangling" refers to a record deleted since, "none" to no record, and "present" to

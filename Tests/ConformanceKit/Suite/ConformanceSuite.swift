@@ -30,7 +30,7 @@ public enum ConformanceSuite {
     .unsavedValues, .batchRequests, .batchCalculations, .batchInserts, .batchUpserts, .batchReferences,
     .unitsOfReading, .readValues, .snapshots, .recordStreams, .pinnedSnapshots, .objectLists, .explanations, .cursors,
     .temporaryIdentifiers,
-    .deletedTargets, .danglingReferences, .lateReferences, .restoredRecords, .fetchedProperties,
+    .deletedTargets, .danglingReferences, .neverSavedTargets, .lateReferences, .restoredRecords, .fetchedProperties,
     .everyInput,
     .batchArguments,
     .requestArguments, .storeReaders,

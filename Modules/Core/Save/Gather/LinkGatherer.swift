@@ -71,6 +71,7 @@ struct LinkGatherer {
   private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
     if !deleted.isEmpty, deleted.contains(member) { return }
     guard let home = member.storeIdentifier else {
+      if context.wasNeverSaved(member) { return }
       throw CoherenceError(
         .danglingReference, "'\(table.forward.name)' has a member that a parent context has not saved; save it first.")
     }

@@ -116,7 +116,10 @@ struct UnitGatherer {
       guard case .reference(let target) = row[slot] else { continue }
       let permanent = permanentIDs[target]
       if permanent != target { row.set(.reference(permanent), at: slot) }
-      guard let home = permanent.storeIdentifier else { throw unsavedReference(from: record) }
+      guard let home = permanent.storeIdentifier else {
+        try clear(slot, of: record, in: &row, target)
+        continue
+      }
       guard home == store else {
         throw CoherenceError(
           .relationshipCrossesStores,
@@ -126,12 +129,40 @@ struct UnitGatherer {
     }
   }
 
+  /// Clears a reference to a record that was never saved, as far as no rule protects it.
+  private func clear(
+    _ slot: Int, of record: PendingRecord, in row: inout Row, _ target: ManagedObjectID
+  ) throws {
+    guard context.wasNeverSaved(target), case .reference(let relationship) = record.entity.slots[slot] else {
+      throw unsavedReference(from: record)
+    }
+    guard relationship.isOptional, !relationship.isConstrained else {
+      throw CoherenceError.neverSaved(relationship, of: record.id)
+    }
+    for cleared in relationship.slotsWithPosition { row.set(.null, at: cleared) }
+  }
+
   private func unsavedReference(from record: PendingRecord) -> CoherenceError {
     var error = CoherenceError(
       .danglingReference,
-      "An object of '\(record.entity.name)' refers to an object that a parent context has not saved; save the parent "
-        + "first.")
+      "An object of '\(record.entity.name)' refers to an object that a parent context has not saved. Save the parent "
+        + "first, then this context in a new block. If the parent has discarded the object, set the relationship to nil."
+    )
     error.objectIDs = [record.id]
+    return error
+  }
+}
+
+extension CoherenceError {
+  /// The error of a reference to an object that was discarded before its first save.
+  fileprivate static func neverSaved(
+    _ relationship: RelationshipDescription, of id: ManagedObjectID
+  ) -> CoherenceError {
+    var error = CoherenceError(
+      .danglingReference,
+      "'\(relationship.entity.name).\(relationship.name)' leads to an object that was discarded before its first save; "
+        + "choose another target, or set the relationship to nil, and save again.")
+    error.objectIDs = [id]
     return error
   }
 }

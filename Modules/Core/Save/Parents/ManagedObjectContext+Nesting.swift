@@ -53,10 +53,13 @@ extension ManagedObjectContext {
       targets[record.id] = object
     }
     for record in records where isNew(record) { absorbInsert(record) }
+    var neverSaved: Set<ManagedObjectID> = []
     for record in records {
       guard let object = targets[record.id] else { continue }
       record.kind == .deleted ? try absorbDelete(record, of: object) : try absorbUpdate(record, of: object)
+      if object.flags.contains(.detached) { neverSaved.insert(object.recordID) }
     }
+    try forgetNeverSaved(neverSaved)
     absorbBareDeletes(bare, bareRows)
   }
 
