@@ -33,9 +33,10 @@ struct ConfirmedEdits {
         id
     }
     let confirmed = Confirmations.shared.since(requestedAt) { $0.kind != .delete && subjects[$0.subject] != nil }
+    let indices = Dictionary(zip(edits.map(\.recordID), edits.indices), uniquingKeysWith: { first, _ in first })
     for (subject, confirmations) in Dictionary(grouping: confirmed, by: \.subject) {
       guard let id = subjects[subject], let store = coordinator.persistentStore(with: subject.store) else { continue }
-      let known = edits.firstIndex { $0.recordID == id }
+      let known = indices[id]
       var edit = known.map { edits[$0] } ?? PendingEdit(of: id, .update, isConfirmed: true)
       edit.isBeingSent = true
       for confirmation in confirmations { edit.add(confirmation, in: store) }

@@ -1,0 +1,108 @@
+import CoherenceCore
+import Foundation
+
+/// The properties of an entry that a merge needs without the entry's values.
+struct EntryHead {
+  let id: ManagedObjectID
+  let record: OutboxRecord
+  /// The name of the record's own entity when the entry was recorded.
+  let entityName: String
+  let kind: OutboxEntryKind
+  let state: OutboxEntryState
+  let isRejected: Bool
+  let groupEnd: Int64?
+
+  /// Makes the head of a logged change, whose entry is not made yet. The head has the identifier of the log's record.
+  init(_ change: LogChange, _ save: LoggedSave, _ names: RecordedNames) {
+    id = save.id
+    record = names.record(change.record)
+    entityName = change.entityName
+    kind = change.kind
+    state = .pending
+    isRejected = false
+    groupEnd = nil
+  }
+
+  /// Whether the server may have applied the entry.
+  var isBeingSent: Bool { state == .sending || (groupEnd != nil && !isRejected) }
+}
+
+extension EntryHead {
+  /// The slots of an entry's record from which ``init(_:_:)`` makes a head.
+  static func slots(in model: ManagedObjectModel) throws -> [Int] {
+    let table = OutboxEntryRecord.Properties.table
+    let names = [
+      table.rootName.name, table.recordKey.name, table.kind.name, table.state.name, table.isRejected.name,
+      table.groupEnd.name, table.entityName.name,
+    ]
+    let entity = try model.entity(named: OutboxEntryRecord.entityName)
+    return [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
+  }
+
+  /// Makes the head of a stored entry; `nil` for values without an identifier.
+  ///
+  /// - Parameter values: The values of ``slots(in:)``.
+  init?(_ values: UnsafeMutablePointer<AttributeValue>, _ names: RecordedNames) {
+    guard case .reference(let id) = values[0] else { return nil }
+    func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
+    self.id = id
+    record = names.record(OutboxRecord(rootName: value(1), key: value(2)))
+    kind = value(3)
+    state = value(4)
+    isRejected = value(5)
+    groupEnd = value(6)
+    entityName = value(7)
+  }
+}
+
+/// Collects the heads of entries.
+final class EntryHeadSink: ValueSink {
+  let slots: [Int]
+  private let names: RecordedNames
+  private(set) var heads: [EntryHead] = []
+  private(set) var count = 0
+
+  init(_ names: RecordedNames) throws {
+    self.names = names
+    slots = try EntryHead.slots(in: names.model)
+  }
+
+  /// Adds the head of a logged change.
+  func add(_ head: EntryHead) { heads.append(head) }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    count += 1
+    if let head = EntryHead(values, names) { heads.append(head) }
+  }
+}
+
+/// Collects the heads and the payloads of entries.
+final class EntryPayloadSink: ValueSink {
+  struct Entry {
+    let head: EntryHead
+    let payload: Data
+  }
+
+  let slots: [Int]
+  private let names: RecordedNames
+  private(set) var entries: [Entry] = []
+  private(set) var count = 0
+
+  init(_ names: RecordedNames) throws {
+    self.names = names
+    let entity = try names.model.entity(named: OutboxEntryRecord.entityName)
+    let payload = entity.attribute(named: OutboxEntryRecord.Properties.table.payload.name)?.slot
+    slots = try EntryHead.slots(in: names.model) + (payload.map { [$0] } ?? [])
+  }
+
+  /// Adds a logged change.
+  func add(_ head: EntryHead, payload: Data) { entries.append(Entry(head: head, payload: payload)) }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    count += 1
+    guard case .data(let payload) = values[slots.count - 1], let head = EntryHead(values, names) else { return }
+    entries.append(Entry(head: head, payload: payload))
+  }
+}

@@ -1,0 +1,61 @@
+import CoherenceCore
+
+/// The present records, entities and stores of the names in entries. Keeps the last answers, because the entries of a
+/// read mostly have the names of the entry before. Used inside of a context.
+final class RecordedNames {
+  let model: ManagedObjectModel
+  private let context: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+  private var lastRoot: (recorded: String, present: String)?
+  private var lastEntity: (name: String, entity: EntityDescription?)?
+  private var lastStore: (entry: ManagedObjectID, store: (any PersistentStore)?)?
+  private var lastSpace: (entry: ManagedObjectID, rootName: String, space: IDSpace?)?
+
+  init(in context: ManagedObjectContext, of coordinator: PersistentStoreCoordinator) {
+    self.context = context
+    self.coordinator = coordinator
+    model = coordinator.managedObjectModel
+  }
+
+  /// The record by the present name of its hierarchy.
+  func record(_ record: OutboxRecord) -> OutboxRecord {
+    if let lastRoot, lastRoot.recorded == record.rootName {
+      return OutboxRecord(rootName: lastRoot.present, key: record.key)
+    }
+    let renamed = record.renamed(in: model)
+    lastRoot = (record.rootName, renamed.rootName)
+    return renamed
+  }
+
+  /// The entity with a name, or with the former name.
+  func entity(_ name: String) -> EntityDescription? {
+    if let lastEntity, lastEntity.name == name { return lastEntity.entity }
+    let entity = model.entity(recordedAs: name)
+    lastEntity = (name, entity)
+    return entity
+  }
+
+  /// The store of an entry, or the store that will receive an unsaved entry of the context; `nil` for a detached store.
+  func store(of entry: ManagedObjectID) -> (any PersistentStore)? {
+    if let lastStore, lastStore.entry.isNeighbour(of: entry), !entry.isTemporaryID { return lastStore.store }
+    let store = storeIdentifier(of: entry).flatMap { coordinator.persistentStore(with: $0) }
+    lastStore = (entry, store)
+    return store
+  }
+
+  func storeIdentifier(of entry: ManagedObjectID) -> StoreIdentifier? {
+    entry.storeIdentifier ?? (context.registeredObject(with: entry) as? OutboxEntryRecord)?.storeIdentifier
+  }
+
+  /// The identifier of a record that an entry names, by the present name of its hierarchy.
+  func objectID(of record: OutboxRecord, in entry: ManagedObjectID) -> ManagedObjectID? {
+    if let lastSpace, lastSpace.rootName == record.rootName, lastSpace.entry.isNeighbour(of: entry),
+      !entry.isTemporaryID
+    {
+      return lastSpace.space.map { ManagedObjectID(space: $0, key: record.key) }
+    }
+    let id = store(of: entry).flatMap { record.objectID(in: $0) }
+    lastSpace = (entry, record.rootName, id?.space)
+    return id
+  }
+}
