@@ -1,5 +1,4 @@
 import CoherenceCore
-import Foundation
 
 /// The properties of an entry that a merge needs without the entry's values.
 struct EntryHead {
@@ -81,7 +80,7 @@ final class EntryHeadSink: ValueSink {
 final class EntryPayloadSink: ValueSink {
   struct Entry {
     let head: EntryHead
-    let payload: Data
+    let payload: EntryBytes
   }
 
   let slots: [Int]
@@ -97,12 +96,12 @@ final class EntryPayloadSink: ValueSink {
   }
 
   /// Adds a logged change.
-  func add(_ head: EntryHead, payload: Data) { entries.append(Entry(head: head, payload: payload)) }
+  func add(_ head: EntryHead, payload: EntryBytes) { entries.append(Entry(head: head, payload: payload)) }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
     defer { values.deinitialize(count: slots.count) }
     count += 1
     guard case .data(let payload) = values[slots.count - 1], let head = EntryHead(values, names) else { return }
-    entries.append(Entry(head: head, payload: payload))
+    entries.append(Entry(head: head, payload: EntryBytes(payload)))
   }
 }

@@ -70,7 +70,7 @@ struct PendingEntryReader {
     let known = Set(keys)
     try context.forEachLoggedChange { change, save in
       guard known.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
-      sink.add(EntryHead(change, save, names), payload: change.payload)
+      sink.add(EntryHead(change, save, names), payload: change.payloadBytes)
     }
     return sink.entries
   }
@@ -91,12 +91,12 @@ struct PendingEntryReader {
       return edit
     }
     for field in payload.0 {
-      guard let name = entity.property(recordedAs: field.name)?.name else { continue }
+      guard let name = names.property(field.name, of: entity) else { continue }
       edit.changed.insert(name)
       edit.base[name] = field.base?.attributeValue(in: store)
     }
     for change in payload.1 {
-      guard let name = entity.property(recordedAs: change.name)?.name else { continue }
+      guard let name = names.property(change.name, of: entity) else { continue }
       edit.changed.insert(name)
       edit.members[name] = PendingMembers(
         added: Set(change.added.compactMap { $0.objectID(in: store) }),

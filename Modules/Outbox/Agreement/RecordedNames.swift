@@ -8,6 +8,7 @@ final class RecordedNames {
   private let coordinator: PersistentStoreCoordinator
   private var lastRoot: (recorded: String, present: String)?
   private var lastEntity: (name: String, entity: EntityDescription?)?
+  private var lastProperty: (recorded: String, entity: EntityDescription, present: String?)?
   private var lastStore: (entry: ManagedObjectID, store: (any PersistentStore)?)?
   private var lastSpace: (entry: ManagedObjectID, rootName: String, space: IDSpace?)?
 
@@ -33,6 +34,14 @@ final class RecordedNames {
     let entity = model.entity(recordedAs: name)
     lastEntity = (name, entity)
     return entity
+  }
+
+  /// The present name of an entity's property.
+  func property(_ name: String, of entity: EntityDescription) -> String? {
+    if let lastProperty, lastProperty.recorded == name, lastProperty.entity === entity { return lastProperty.present }
+    let present = entity.property(recordedAs: name)?.name
+    lastProperty = (name, entity, present)
+    return present
   }
 
   /// The store of an entry, or the store that will receive an unsaved entry of the context; `nil` for a detached store.

@@ -5,19 +5,29 @@ import Foundation
 /// allocation.
 struct EntryReader {
   let bytes: [UInt8]
-  private(set) var position = 0
+  private(set) var position: Int
+  private let end: Int
   private var rootNames: [String] = []
 
   /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data outside of the format. The other
   ///   functions throw the same error.
-  init(_ data: Data) throws(CoherenceError) {
-    bytes = [UInt8](data)
-    guard bytes.first == EntryFormat.version else { throw Self.unreadable }
-    position = 1
+  init(_ data: EntryBytes) throws(CoherenceError) {
+    bytes = data.bytes
+    position = data.range.lowerBound
+    end = data.range.upperBound
+    guard try byte() == EntryFormat.version else { throw Self.unreadable }
   }
+
+  /// - Throws: As ``init(_:)-(EntryBytes)``.
+  init(_ data: Data) throws(CoherenceError) { try self.init(EntryBytes(data)) }
 
   /// Reads the changes of an entry.
   static func payload(_ data: Data) throws(CoherenceError) -> ([EntryFormat.Field], [EntryFormat.Members]) {
+    try payload(EntryBytes(data))
+  }
+
+  /// Reads the changes of an entry.
+  static func payload(_ data: EntryBytes) throws(CoherenceError) -> ([EntryFormat.Field], [EntryFormat.Members]) {
     var reader = try EntryReader(data)
     let fields = try reader.fields()
     let members = try reader.members()
@@ -53,7 +63,7 @@ struct EntryReader {
   }
 
   /// Whether all bytes were read.
-  var isAtEnd: Bool { position == bytes.count }
+  var isAtEnd: Bool { position == end }
 
   private func finish() throws(CoherenceError) {
     guard isAtEnd else { throw Self.unreadable }
@@ -133,7 +143,7 @@ struct EntryReader {
 
   /// Reads a number of elements. The rest of the data limits the number, because each element takes at least a byte:
   /// damaged data never asks for more memory than its own size.
-  mutating func count() throws(CoherenceError) -> Int { try count(in: bytes.count - position + 1) }
+  mutating func count() throws(CoherenceError) -> Int { try count(in: end - position + 1) }
 
   /// Reads a number below a limit.
   mutating func count(in limit: Int) throws(CoherenceError) -> Int {
@@ -168,14 +178,27 @@ struct EntryReader {
   }
 
   mutating func byte() throws(CoherenceError) -> UInt8 {
-    guard position < bytes.count else { throw Self.unreadable }
+    guard position < end else { throw Self.unreadable }
     defer { position += 1 }
     return bytes[position]
   }
 
   mutating func slice(_ count: Int) throws(CoherenceError) -> ArraySlice<UInt8> {
-    guard count <= bytes.count - position else { throw Self.unreadable }
+    guard count <= end - position else { throw Self.unreadable }
     defer { position += count }
     return bytes[position..<(position + count)]
   }
+}
+
+/// A part of a buffer that has data in the ``EntryFormat``. The log shares one buffer among the changes of a save.
+struct EntryBytes {
+  let bytes: [UInt8]
+  let range: Range<Int>
+
+  init(_ bytes: [UInt8], in range: Range<Int>) {
+    self.bytes = bytes
+    self.range = range
+  }
+
+  init(_ data: Data) { self.init([UInt8](data), in: 0..<data.count) }
 }

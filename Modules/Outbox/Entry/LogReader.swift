@@ -44,6 +44,8 @@ struct LogChange {
   var identity: Data? { data(parts.identity) }
   var references: Data? { data(parts.references) }
   var payload: Data { Data(bytes[parts.payload]) }
+  /// The payload, without a copy.
+  var payloadBytes: EntryBytes { EntryBytes(bytes, in: parts.payload) }
   /// The payload with the values over 32 KB; `nil` without such values.
   var whole: Data? { data(parts.whole) }
 

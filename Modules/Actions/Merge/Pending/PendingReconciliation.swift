@@ -12,12 +12,6 @@ final class PendingReconciliation {
     let id: ManagedObjectID
   }
 
-  /// A value of an input record that differs from the value of its row.
-  struct Difference {
-    let slot: Int
-    let value: AttributeValue
-  }
-
   let source: any PendingEdits
   let policy: MergeOptions.PendingEditsPolicy
   let context: ActionContext
@@ -36,8 +30,7 @@ final class PendingReconciliation {
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
   /// The input records whose rows are pending inserts.
   private(set) var matches: [Match] = []
-  /// The values of input records that differ from the values of their rows, by slot.
-  private(set) var differences: [Int: [Difference]] = [:]
+  private(set) var differences = InputDifferences()
   /// The decisions over pending edits, in the order of the plan.
   private(set) var decisions: [PendingDecision] = []
   /// The number of records whose pending edits the merge keeps against its input.
@@ -114,25 +107,15 @@ final class PendingReconciliation {
   /// Forgets the matches and the differences of input records.
   func forget(_ indexes: Set<Int>) {
     matches.removeAll { indexes.contains($0.index) }
-    for index in indexes { differences[index] = nil }
+    differences.remove(indexes)
   }
 
   // MARK: Differences
 
-  /// The greatest number of differences that are noted for an input record. A pending edit rarely has more properties.
-  private static let notedDifferences = 4
-
   /// Notes the differences of an input record from its row, so that the record of an edit needs no second reading of the
   /// input.
   func noteDifferences(_ index: Int, of row: Row, from values: ArraySlice<AttributeValue?>) {
-    guard isCovered else { return }
-    var noted: [Difference] = []
-    for (slot, value) in zip(values.indices, values) {
-      guard let value, row[slot] != value else { continue }
-      guard noted.count < Self.notedDifferences else { return }
-      noted.append(Difference(slot: slot, value: value))
-    }
-    differences[index] = noted
+    if isCovered { differences.note(index, of: row, from: values) }
   }
 
   // MARK: Decisions
