@@ -45,11 +45,10 @@ struct PendingEntryReader {
     edits.reserveCapacity(ids.count)
     for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
       let rootNames = [root.name] + root.formerNames
-      let entries = try payloads(ofKeys: group.map(\.key), rootNames)
       // The number of entries for each key. Records of two stores may share a key; the identifiers below distinguish
       // them.
-      var counts: [Int64: Int] = Dictionary(minimumCapacity: entries.count)
-      for entry in entries { counts[entry.head.record.key, default: 0] += 1 }
+      var counts = Dictionary(group.lazy.map { ($0.key, 0) }, uniquingKeysWith: { first, _ in first })
+      let entries = try payloads(rootNames, counting: &counts)
       var others: Set<Int64> = []
       for entry in entries {
         guard entry.head.kind == .update, counts[entry.head.record.key] == 1 else {
@@ -64,12 +63,20 @@ struct PendingEntryReader {
     return edits
   }
 
-  private func payloads(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [EntryPayloadSink.Entry] {
+  /// Reads the entries of some records of a hierarchy.
+  ///
+  /// - Parameter counts: Receives the number of entries for each of its keys, the keys of the records.
+  private func payloads(
+    _ rootNames: [String], counting counts: inout [Int64: Int]
+  ) throws -> [EntryPayloadSink.Entry] {
     let sink = try EntryPayloadSink(names)
-    try context.forEachEntryRequest(ofKeys: keys, rootNames: rootNames) { try context.read($0, into: sink) }
-    let known = Set(keys)
+    try context.forEachEntryRequest(ofKeys: Array(counts.keys), rootNames: rootNames) {
+      try context.read($0, into: sink)
+    }
+    for entry in sink.entries { counts[entry.head.record.key, default: 0] += 1 }
     try context.forEachLoggedChange { change, save in
-      guard known.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
+      guard rootNames.contains(change.record.rootName), let count = counts[change.record.key] else { return }
+      counts[change.record.key] = count + 1
       sink.add(EntryHead(change, save, names), payload: change.payloadBytes)
     }
     return sink.entries

@@ -19,8 +19,8 @@ struct InputDifferences {
   /// Notes the differences of an input record, unless they are too many.
   mutating func note(_ index: Int, of row: Row, from values: ArraySlice<AttributeValue?>) {
     let start = all.count
-    for (slot, value) in zip(values.indices, values) {
-      guard let value, row[slot] != value else { continue }
+    for slot in values.indices {
+      guard let value = values[slot], row[slot] != value else { continue }
       guard all.count - start < Self.maximum else {
         all.removeSubrange(start...)
         return

@@ -70,7 +70,9 @@ final class PendingReconciliation {
   func edits(of ids: [ManagedObjectID], _ entity: EntityDescription) throws -> [ManagedObjectID: PendingEdit] {
     guard !ids.isEmpty, source.covers(entity) else { return [:] }
     let edits = try self.edits(.records(ids), entity)
-    return Dictionary(edits.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+    var result: [ManagedObjectID: PendingEdit] = Dictionary(minimumCapacity: edits.count)
+    for edit in edits { result[edit.recordID] = edit }
+    return result
   }
 
   /// Returns the key of a deleted record, with the values in the order of `names`; `nil` without a complete key.
