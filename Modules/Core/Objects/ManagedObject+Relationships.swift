@@ -277,6 +277,7 @@ extension ManagedObject {
   final func changeMembers(of relationship: RelationshipDescription, _ edit: MemberEdit) throws {
     let record = try changeable()
     let isOrdered = relationship.isOrdered
+    let isStored = try isStoredMember(revertedBy: edit, of: relationship)
     if let storage, storage.recordsUndo { try recordUndo(of: edit, relationship) }
     collections?[relationship]?.effective = nil
     guard let storage else {
@@ -286,7 +287,7 @@ extension ManagedObject {
     storage.withPending {
       if isOrdered { storage.noteListChange() }
       if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
-      record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered)
+      record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered, isStored: isStored)
     }
   }
 

@@ -50,17 +50,22 @@ struct MemberChanges {
 
   /// Adds a member.
   ///
-  /// - Parameter comesLast: Whether a removed member added again follows all other members, as in an ordered list,
-  ///   instead of returning to its former position.
-  mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
+  /// - Parameters:
+  ///   - comesLast: Whether a removed member added again follows all other members, as in an ordered list, instead of
+  ///     returning to its former position.
+  ///   - isStored: Whether a removed member still is a member below the changes.
+  mutating func add(_ id: ManagedObjectID, comesLast: Bool, isStored: Bool = true) {
     arrangement?.append(id)
-    if !comesLast, removed.remove(id) != nil { return }
+    if !comesLast, removed.remove(id) != nil, isStored { return }
     additions.append(id)
   }
 
-  mutating func remove(_ id: ManagedObjectID) {
+  /// Removes a member.
+  ///
+  /// - Parameter isStored: Whether an added member is a member below the changes too.
+  mutating func remove(_ id: ManagedObjectID, isStored: Bool = false) {
     _ = arrangement?.remove(id)
-    if !additions.remove(id) { removed.insert(id) }
+    if !additions.remove(id) || isStored { removed.insert(id) }
   }
 
   /// The members after the changes.

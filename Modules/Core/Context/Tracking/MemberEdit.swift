@@ -11,11 +11,14 @@ enum MemberEdit {
 extension MemberChanges {
   /// Adds an edit to the changes.
   ///
-  /// - Parameter isOrdered: Whether the relationship is ordered.
-  mutating func apply(_ edit: MemberEdit, isOrdered: Bool) {
+  /// - Parameters:
+  ///   - isOrdered: Whether the relationship is ordered.
+  ///   - isStored: Whether the record of an edit that reverts another is a member below the changes; `nil` if the
+  ///     state below is as it was before the other edit.
+  mutating func apply(_ edit: MemberEdit, isOrdered: Bool, isStored: Bool? = nil) {
     switch edit {
-    case .add(let id): add(id, comesLast: isOrdered)
-    case .remove(let id): remove(id)
+    case .add(let id): add(id, comesLast: isOrdered, isStored: isStored ?? true)
+    case .remove(let id): remove(id, isStored: isStored ?? false)
     case .order(let order): self.order = order
     case .replace(let former, let members): replace(former, by: members)
     }

@@ -1,0 +1,29 @@
+// Edits of members that revert an earlier unsaved edit. Another writer may have saved the same edit in between.
+
+extension ManagedObject {
+  /// Whether the state below this context has a member whose unsaved edit a second edit reverts. The pair of edits is no
+  /// change only if that state is as it was before the first.
+  ///
+  /// Reads the list if another save may have changed it, and the list is not loaded.
+  ///
+  /// - Returns: `nil` for an edit that reverts no other, and if no other save has changed such lists.
+  final func isStoredMember(revertedBy edit: MemberEdit, of relationship: RelationshipDescription) throws -> Bool? {
+    guard let pending, pending.base != nil, let changes = pending.members[relationship] else { return nil }
+    switch edit {
+    case .add(let id) where changes.removed.contains(id): return try isStoredMember(id, of: relationship)
+    case .remove(let id) where changes.contains(id) == true: return try isStoredMember(id, of: relationship)
+    default: return nil
+    }
+  }
+
+  private final func isStoredMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool? {
+    if case .inverseColumn(let inverse, _) = relationship.storage {
+      guard let slot = inverse.slot, let member = storage?.registry.object(for: id) else { return nil }
+      if let record = member.pending { return record.base.map { $0[slot] == .reference(recordID) } ?? false }
+      return member.row.map { $0[slot] == .reference(recordID) }
+    }
+    if let list = loadedList(of: relationship) { return list.contains(id) }
+    guard let storage, storage.generation(of: relationship) != 0 else { return nil }
+    return try memberList(of: relationship).contains(id)
+  }
+}

@@ -1,0 +1,110 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  /// Edits of members that the context takes back after another writer has saved the same edit.
+  static let revertedMembers = ConformanceSubject("Reverted edits of members") {
+    Case("an added member that another writer has added too is removed") { stack in
+      try expectReverted(stack, .genres, first: true)
+    }
+    Case("a removed member that another writer has removed too is added") { stack in
+      try expectReverted(stack, .genres, first: false)
+    }
+    Case("a member that another writer has moved to the same owner leaves the owner's list") { stack in
+      try expectReverted(stack, .albums, first: true)
+    }
+    Case("a member that another writer has taken from the same owner returns to the owner's list") { stack in
+      try expectReverted(stack, .albums, first: false)
+    }
+    Case("an owner that gives a member away matches no condition on its members") { stack in
+      try stack.write { context in
+        try context.make("Album", ["title": "t"])
+        for name in ["A", "B"] { try context.make("Artist", ["name": name]) }
+      }
+      let (context, other) = (stack.context(), stack.context())
+      context.follow(other)
+      let objects = try context.performAndWait {
+        let objects = try [context.one("Album")] + context.all("Artist", sort: [SortKey("name")])
+        try objects[0].setObject(objects[1], for: "artist")
+        return objects
+      }
+      try other.performAndWait {
+        try other.one("Album").setObject(try other.one("Artist", where: equal("name", "A")), for: "artist")
+        try other.save()
+      }
+      try context.performAndWait {
+        try objects[0].setObject(objects[2], for: "artist")
+        let hasAlbum = compare("albums.@count", .greater, 0)
+        try expectEqual(try context.names("Artist", where: hasAlbum), ["B"])
+        try context.save()
+        try expectEqual(try context.names("Artist", where: hasAlbum), ["B"])
+        try expectEqual(try objects[1].objects(for: "albums").count, 0)
+      }
+    }
+  }
+
+  /// A list and its other side.
+  private struct List {
+    let owner: String
+    let ownerName: String
+    let relationship: String
+    let member: String
+    let memberName: String
+    let inverse: String
+
+    static let genres = List(
+      owner: "Album", ownerName: "title", relationship: "genres", member: "Genre", memberName: "name", inverse: "albums"
+    )
+    static let albums = List(
+      owner: "Artist", ownerName: "name", relationship: "albums", member: "Album", memberName: "title",
+      inverse: "artist")
+
+    /// Adds or removes the member with a name.
+    ///
+    /// - Parameter isLoaded: Whether the list is changed itself, and read. Otherwise the other side is changed.
+    func edit(_ name: String, adds: Bool, in context: ManagedObjectContext, isLoaded: Bool) throws {
+      let owner = try context.one(owner, where: equal(ownerName, name))
+      let object = try context.one(member, where: equal(memberName, name))
+      if isLoaded {
+        try owner.setObjects(adds ? [object] : [], for: relationship)
+      } else if member == "Album" {
+        try object.setObject(adds ? owner : nil, for: inverse)
+      } else {
+        try object.setObjects(adds ? [owner] : [], for: inverse)
+      }
+    }
+  }
+
+  /// Edits a list, lets another writer save the same edit, reverts the edit, and saves.
+  ///
+  /// - Parameter first: Whether the first edit adds the member.
+  private static func expectReverted(_ stack: ConformanceStack, _ list: List, first isAdded: Bool) throws {
+    for isLoaded in [false, true] {
+      let name = "\(isLoaded)"
+      try stack.write { context in
+        try context.make(list.owner, [list.ownerName: name])
+        try context.make(list.member, [list.memberName: name])
+        if !isAdded { try list.edit(name, adds: true, in: context, isLoaded: true) }
+      }
+      let (context, other) = (stack.context(), stack.context())
+      context.follow(other)
+      let owner = try context.performAndWait {
+        try list.edit(name, adds: isAdded, in: context, isLoaded: isLoaded)
+        return try context.one(list.owner, where: equal(list.ownerName, name))
+      }
+      try other.performAndWait {
+        try list.edit(name, adds: isAdded, in: other, isLoaded: true)
+        try other.save()
+      }
+      try context.performAndWait {
+        try list.edit(name, adds: !isAdded, in: context, isLoaded: isLoaded)
+        try expectEqual(try owner.objects(for: list.relationship).count, isAdded ? 0 : 1)
+        try context.save()
+        try expectEqual(try owner.objects(for: list.relationship).count, isAdded ? 0 : 1)
+      }
+      try stack.read { context in
+        let stored = try context.one(list.owner, where: equal(list.ownerName, name))
+        try expectEqual(try stored.objects(for: list.relationship).count, isAdded ? 0 : 1)
+      }
+    }
+  }
+}
