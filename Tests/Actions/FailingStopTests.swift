@@ -2,41 +2,21 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
-import Logging
 import Synchronization
 import TestSupport
 import Testing
 
 @Suite("Stops that cannot detach a store")
 struct FailingStopTests {
-  /// Removes the remaining stores behind the Connect's back as soon as its stop has detached the first one.
+  /// Removes the remaining stores from the coordinator, without the Connect, once a stop has detached the first one.
   private final class Intruder: Sendable {
     private let coordinator = Mutex<PersistentStoreCoordinator?>(nil)
 
     func watch(_ coordinator: PersistentStoreCoordinator) { self.coordinator.withLock { $0 = coordinator } }
 
-    var logger: Logger { Logger(label: "intruder") { _ in Handler(intruder: self) } }
-
-    private func intrude() {
+    func intrude() {
       guard let coordinator = coordinator.withLock({ $0.take() }) else { return }
       for store in coordinator.persistentStores { try? coordinator.remove(store) }
-    }
-
-    private struct Handler: LogHandler {
-      let intruder: Intruder
-      var metadata: Logger.Metadata = [:]
-      var logLevel = Logger.Level.info
-
-      init(intruder: Intruder) { self.intruder = intruder }
-
-      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-      }
-
-      func log(event: LogEvent) {
-        if "\(event.message)" == "Detached a store." { intruder.intrude() }
-      }
     }
   }
 
@@ -44,7 +24,8 @@ struct FailingStopTests {
   private let connect: TestConnect
 
   init() throws {
-    connect = TestConnect(name: "Failing", managedObjectModel: ConnectModels.main, logger: intruder.logger)
+    let log = MessageLog { [intruder] in if $0 == "Detached a store." { intruder.intrude() } }
+    connect = TestConnect(name: "Failing", managedObjectModel: ConnectModels.main, logger: log.logger)
     for _ in 0..<2 { try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory)) }
     try connect.start()
     intruder.watch(connect.persistentStoreCoordinator)

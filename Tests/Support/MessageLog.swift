@@ -5,7 +5,10 @@ import Synchronization
 package final class MessageLog: Sendable {
   private let entries = Mutex<[(level: Logger.Level, text: String)]>([])
 
-  package init() {}
+  private let observer: @Sendable (String) -> Void
+
+  /// - Parameter observer: Called with each message, on the thread that logs the message.
+  package init(observer: @escaping @Sendable (String) -> Void = { _ in }) { self.observer = observer }
 
   package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
@@ -34,6 +37,7 @@ package final class MessageLog: Sendable {
     }
 
     func log(event: LogEvent) {
+      log.observer("\(event.message)")
       log.entries.withLock {
         $0.append((event.level, "\(event.message) \(event.metadata ?? [:]) \(event.error.map { "\($0)" } ?? "")"))
       }

@@ -1,5 +1,5 @@
-// References to records deleted before their first save. A store never has such a record, so that no reference to the
-// record is kept, whatever the delete rule.
+// References to records deleted before their first save. No store has such a record, so that every reference to the
+// record is cleared, whatever the delete rule says.
 
 extension ManagedObjectContext {
   /// Removes never saved, deleted records from the unsaved lists and references whose owners no delete rule finds.

@@ -85,6 +85,7 @@ extension ManagedObjectModel {
 }
 
 extension RelationshipDescription {
+  /// Whether no delete rule removes a deleted record from the relationship.
   fileprivate var keepsDeleted: Bool { isToMany ? inverse == nil : !isConstrained }
 
   /// Whether the model bounds the number of members.

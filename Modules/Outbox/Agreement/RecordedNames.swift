@@ -1,7 +1,7 @@
 import CoherenceCore
 
-/// The present records, entities and stores of the names in entries. Keeps the last answers, because the entries of a
-/// read mostly have the names of the entry before. Used inside of a context.
+/// Looks up the records, entities, properties and stores that entries name. The last results are kept, because most
+/// entries of a read have the names of the entry before. Used inside of a context.
 final class RecordedNames {
   let model: ManagedObjectModel
   private let context: ManagedObjectContext

@@ -189,16 +189,3 @@ struct EntryReader {
     return bytes[position..<(position + count)]
   }
 }
-
-/// A part of a buffer that has data in the ``EntryFormat``. The log shares one buffer among the changes of a save.
-struct EntryBytes {
-  let bytes: [UInt8]
-  let range: Range<Int>
-
-  init(_ bytes: [UInt8], in range: Range<Int>) {
-    self.bytes = bytes
-    self.range = range
-  }
-
-  init(_ data: Data) { self.init([UInt8](data), in: 0..<data.count) }
-}

@@ -129,7 +129,10 @@ struct UnitGatherer {
     }
   }
 
-  /// Clears a reference to a record that was never saved, as far as no rule protects it.
+  /// Clears a reference to a record that was never saved.
+  ///
+  /// - Throws: ``ErrorCode/danglingReference`` if the relationship is required or constrained, and if the record may
+  ///   still be saved by a parent.
   private func clear(
     _ slot: Int, of record: PendingRecord, in row: inout Row, _ target: ManagedObjectID
   ) throws {
