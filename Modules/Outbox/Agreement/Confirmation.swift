@@ -23,14 +23,23 @@ struct Confirmation: Sendable {
   /// A time after the reply of the server and before the save of the acknowledgement.
   var time = ContinuousClock.now
 
+  init(
+    of subject: Subject, entityName: String, _ kind: OutboxEntryKind, _ members: [OutboxMembers],
+    _ identity: [String: AttributeValue]
+  ) {
+    self.subject = subject
+    self.entityName = entityName
+    self.kind = kind
+    self.members = members
+    self.identity = identity
+  }
+
   /// Makes the confirmation of an edit; `nil` for entries without a store.
   init?(of step: OutboxStep) {
     guard let store = step.head.id.storeIdentifier else { return nil }
-    subject = Subject(store: store, record: step.record)
-    entityName = step.head.entityName
-    kind = step.kind
-    members = step.members
-    identity = step.identity
+    self.init(
+      of: Subject(store: store, record: step.record), entityName: step.head.entityName, step.kind, step.members,
+      step.identity)
     // Only updates have outdated values: a page with the inserted record is newer than the insert, and a deletion is
     // kept whole.
     guard kind == .update else { return }

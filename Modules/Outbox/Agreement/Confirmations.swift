@@ -1,11 +1,14 @@
+import CoherenceCore
+import Foundation
 import Synchronization
 
 /// The edits that servers have confirmed lately, of all outboxes of the process.
 ///
 /// The acknowledgement of an edit deletes its entries, but a page requested before the acknowledgement may still be
-/// merged. Confirmations protect the edit from such a page. They live as long as the process, because its requests do
-/// too. Their number and age are limited; the page of a request from before the oldest confirmation is merged without
-/// this protection.
+/// merged. Confirmations protect the edit from such a page. Those of the process itself are in memory, with times of a
+/// clock that nobody can set, and live as long as the process, because its requests do too; ``SharedConfirmations`` has
+/// those of other processes. Their number and age are limited; the page of a request from before the oldest
+/// confirmation is merged without this protection.
 final class Confirmations: Sendable {
   private struct State {
     /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
@@ -21,6 +24,9 @@ final class Confirmations: Sendable {
   }
 
   static let shared = Confirmations()
+
+  /// The process in the ``SharedConfirmations``.
+  let process = UUID.random()
 
   /// The time for which a confirmation is kept: longer than requests take.
   private static let duration = Duration.seconds(300)

@@ -1,38 +1,62 @@
 import CoherenceActions
 import CoherenceCore
+import Foundation
 
 /// Adds the edits that the server has confirmed since the request of a page to the pending edits of the page's merge.
 ///
 /// A confirmed edit counts as being sent, because the page may be older than the confirmation. The merge ignores only
 /// the values that the server had before the edit, so that the values of a newer page are merged.
 struct ConfirmedEdits {
-  let coordinator: PersistentStoreCoordinator
-  let requestedAt: ContinuousClock.Instant
+  private let coordinator: PersistentStoreCoordinator
+  private let requestedAt: ContinuousClock.Instant
+  private let own: Confirmations
+  private let shared: SharedConfirmations
+  private let names: RecordedNames
+
+  /// - Returns: `nil` for a context without a coordinator.
+  init?(
+    since requestedAt: ContinuousClock.Instant, in context: ManagedObjectContext, _ own: Confirmations,
+    now: @escaping @Sendable () -> Date
+  ) {
+    guard let coordinator = context.persistentStoreCoordinator else { return nil }
+    self.coordinator = coordinator
+    self.requestedAt = requestedAt
+    self.own = own
+    shared = SharedConfirmations(in: context, besides: own, now: now)
+    names = RecordedNames(in: context, of: coordinator)
+  }
 
   /// Adds the confirmed deletions of an entity to its pending inserts and deletions.
-  func addDeletions(of entity: EntityDescription, to edits: inout [PendingEdit]) {
-    let names = Set(entity.hierarchy.map(\.name))
-    let confirmed = Confirmations.shared.since(requestedAt) { $0.kind == .delete && names.contains($0.entityName) }
+  func addDeletions(of entity: EntityDescription, to edits: inout [PendingEdit]) throws {
+    let entityNames = Set(entity.hierarchy.map(\.name))
+    func isWanted(_ confirmation: Confirmation) -> Bool {
+      confirmation.kind == .delete && entityNames.contains(confirmation.entityName)
+    }
+    let confirmed = own.since(requestedAt, where: isWanted) + (try shared.since(requestedAt, names).filter(isWanted))
     guard !confirmed.isEmpty else { return }
-    let known = Set(edits.map(\.recordID))
+    var known = Set(edits.map(\.recordID))
     for confirmation in confirmed {
       guard let store = coordinator.persistentStore(with: confirmation.subject.store),
-        let id = confirmation.subject.record.objectID(in: store), !known.contains(id)
+        let id = confirmation.subject.record.objectID(in: store), known.insert(id).inserted
       else { continue }
       edits.append(PendingEdit(of: id, .delete, base: confirmation.identity, isBeingSent: true, isConfirmed: true))
     }
   }
 
   /// Adds confirmed inserts and updates to the pending edits of some records.
-  func addEdits(of ids: [ManagedObjectID], to edits: inout [PendingEdit]) {
-    guard Confirmations.shared.hasAny(since: requestedAt) else { return }
+  func addEdits(of ids: [ManagedObjectID], to edits: inout [PendingEdit]) throws {
+    let others = try shared.since(requestedAt, names)
+    guard !others.isEmpty || own.hasAny(since: requestedAt) else { return }
     var subjects: [Confirmation.Subject: ManagedObjectID] = [:]
     for id in ids {
       guard let store = id.storeIdentifier else { continue }
       subjects[Confirmation.Subject(store: store, record: OutboxRecord(rootName: id.entity.root.name, key: id.key))] =
         id
     }
-    let confirmed = Confirmations.shared.since(requestedAt) { $0.kind != .delete && subjects[$0.subject] != nil }
+    func isWanted(_ confirmation: Confirmation) -> Bool {
+      confirmation.kind != .delete && subjects[confirmation.subject] != nil
+    }
+    let confirmed = own.since(requestedAt, where: isWanted) + others.filter(isWanted)
     let indices = Dictionary(zip(edits.map(\.recordID), edits.indices), uniquingKeysWith: { first, _ in first })
     for (subject, confirmations) in Dictionary(grouping: confirmed, by: \.subject) {
       guard let id = subjects[subject], let store = coordinator.persistentStore(with: subject.store) else { continue }

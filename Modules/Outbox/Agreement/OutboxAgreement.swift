@@ -10,10 +10,16 @@ import Foundation
 public final class OutboxAgreement: PendingEdits {
   /// The names of the forwarded entities, subentities included.
   private let entityNames: Set<String>
+  private let confirmations: Confirmations
   private let now: @Sendable () -> Date
 
-  init(forwarding entityNames: Set<String>, now: @escaping @Sendable () -> Date) {
+  /// - Parameters:
+  ///   - entityNames: The names of the forwarded entities, subentities included.
+  ///   - confirmations: The edits of this process that the server has confirmed.
+  ///   - now: The clock of this process.
+  init(forwarding entityNames: Set<String>, _ confirmations: Confirmations, now: @escaping @Sendable () -> Date) {
     self.entityNames = entityNames
+    self.confirmations = confirmations
     self.now = now
   }
 
@@ -38,17 +44,15 @@ public final class OutboxAgreement: PendingEdits {
     guard let reader = PendingEntryReader(in: context) else { return [] }
     // The entries are read before the confirmations: a forwarder keeps the confirmation of an edit before it deletes
     // the entries, so that no edit is missed.
-    let confirmed = query.requestedAt.flatMap { time in
-      context.persistentStoreCoordinator.map { ConfirmedEdits(coordinator: $0, requestedAt: time) }
-    }
+    let confirmed = query.requestedAt.flatMap { ConfirmedEdits(since: $0, in: context, confirmations, now: now) }
     var edits: [PendingEdit]
     switch query.selection {
     case .insertsAndDeletions:
       edits = try reader.insertsAndDeletions(of: query.entity)
-      confirmed?.addDeletions(of: query.entity, to: &edits)
+      try confirmed?.addDeletions(of: query.entity, to: &edits)
     case .records(let ids):
       edits = try reader.edits(of: ids)
-      confirmed?.addEdits(of: ids, to: &edits)
+      try confirmed?.addEdits(of: ids, to: &edits)
     }
     return edits
   }

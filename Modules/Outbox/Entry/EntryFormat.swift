@@ -16,10 +16,13 @@
 /// log        = version key change*                              key: the 16 bytes of a UUID
 /// change     = kind offset entity root signed-key signed-version identity references payload whole
 /// entity     = name-index [name]                                a name follows its first index; so does that of a root
+/// confirmed  = version count (kind name record identity former members)*
+///                                                               identity and former are fields
 /// ```
 /// In a log, the offset of a change is its sequence minus the sequence of the first change. Each of the four parts of a
 /// change (identity, references, payload, whole) begins with 4 bytes, the lowest first, that count the bytes of the
-/// part; zero stands for a missing part.
+/// part; zero stands for a missing part. The fields of a confirmation have one value each: the values
+/// of the identity are new, and the former values are bases.
 ///
 /// A release that changes the format raises the version and still reads the earlier versions.
 enum EntryFormat {

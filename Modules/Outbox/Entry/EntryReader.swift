@@ -65,11 +65,11 @@ struct EntryReader {
   /// Whether all bytes were read.
   var isAtEnd: Bool { position == end }
 
-  private func finish() throws(CoherenceError) {
+  func finish() throws(CoherenceError) {
     guard isAtEnd else { throw Self.unreadable }
   }
 
-  private mutating func fields() throws(CoherenceError) -> [EntryFormat.Field] {
+  mutating func fields() throws(CoherenceError) -> [EntryFormat.Field] {
     var result: [EntryFormat.Field] = []
     for _ in 0..<(try count()) {
       let name = try text()
@@ -81,7 +81,7 @@ struct EntryReader {
     return result
   }
 
-  private mutating func members() throws(CoherenceError) -> [EntryFormat.Members] {
+  mutating func members() throws(CoherenceError) -> [EntryFormat.Members] {
     var result: [EntryFormat.Members] = []
     for _ in 0..<(try count()) {
       let name = try text()

@@ -69,16 +69,30 @@ extension ForwardRunner {
     let writer = ForwardSettlementWriter(outbox: outbox)
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     let isEnding = inbox.mode != .running
-    return try await outbox.newContext().perform { context in
+    let deletesConfirmations = isPruningDue()
+    return try await outbox.newContext().perform { [options = outbox.options] context in
+      let shared = SharedConfirmations(in: context, besides: options.confirmations, now: options.now)
+      if deletesConfirmations { try shared.deleteExpired() }
       let entries = try SettledEntries(of: settlements, claim, in: context)
       // This forwarder stops, so that other forwarders have to send the entries that become ready now.
       if isEnding { context.signalOnSave(OutboxChannel.entries) }
       var confirmations: [Confirmation] = []
       let settled = try settlements.map { try writer.write($0, entries, &confirmations, in: context) }
-      Confirmations.shared.add(confirmations)
+      options.confirmations.add(confirmations)
+      try shared.add(confirmations)
       if context.hasChanges { try context.save() }
       return settled
     }
+  }
+
+  /// Counts a transaction of settlements.
+  ///
+  /// - Returns: Whether it deletes expired confirmations: the first transaction does, and each after another 256.
+  private func isPruningDue() -> Bool {
+    settlementsUntilPruning -= 1
+    guard settlementsUntilPruning < 0 else { return false }
+    settlementsUntilPruning = 256
+    return true
   }
 
   /// Updates the counts and sends the events of settlements, after their transaction.

@@ -41,6 +41,8 @@ actor ForwardRunner {
   var isDelayed = false
   /// Whether the numbers of entries may have changed since the last report of them.
   var needsMeasurement = true
+  /// The number of transactions of settlements until the next one that deletes expired confirmations first.
+  var settlementsUntilPruning = 0
   var lastMeasurement: ContinuousClock.Instant?
 
   private(set) var isPaused = false

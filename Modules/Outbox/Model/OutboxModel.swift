@@ -1,11 +1,13 @@
 public import CoherenceCore
 
-/// The entities of the records that an outbox keeps: entries, large contents, conflicts and the log.
+/// The entities of the records that an outbox keeps: entries, large contents, conflicts, the log, and
+/// confirmations.
 enum OutboxModel {
   static var entities: [Entity] {
     [
       OutboxEntryRecord.entityDeclaration, OutboxContentRecord.entityDeclaration,
       OutboxConflictRecord.entityDeclaration, OutboxLogRecord.entityDeclaration,
+      OutboxConfirmationRecord.entityDeclaration,
     ]
   }
 

@@ -65,7 +65,8 @@ public final class Outbox: Sendable {
       try OutboxRecorder(forwarding: names, in: model, sequence: .shared, now: options.now)
     }
     coordinator.addSaveParticipant(recorder)
-    OutboxAgreement.register(OutboxAgreement(forwarding: names, now: options.now), with: container)
+    OutboxAgreement.register(
+      OutboxAgreement(forwarding: names, options.confirmations, now: options.now), with: container)
   }
 
   /// Makes an outbox for the entities of classes and their subentities; see ``init(_:entities:options:)``.

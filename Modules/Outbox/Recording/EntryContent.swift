@@ -73,7 +73,7 @@ extension OutboxValue {
   }
 
   /// The value without its bytes if it is large.
-  fileprivate var withoutLargeValue: OutboxValue {
+  var withoutLargeValue: OutboxValue {
     let count = byteCount
     return count > EntryFormat.largestInlineValue ? .omitted(byteCount: count) : self
   }

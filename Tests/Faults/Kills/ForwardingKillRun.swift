@@ -8,12 +8,13 @@ final class ForwardingKillRun {
     var acknowledged = 0
     var applied = 0
     var repetitions = 0
+    var pages = 0
     var complaints: [String] = []
     var duration = Duration.zero
 
     var description: String {
-      "\(kills) kills, \(acknowledged) acknowledged saves, \(applied) requests applied, \(repetitions) repeated, in "
-        + "\(duration)"
+      "\(kills) kills, \(acknowledged) acknowledged saves, \(applied) requests applied, \(repetitions) repeated, "
+        + "\(pages) pages, in \(duration)"
     }
   }
 
@@ -71,20 +72,28 @@ final class ForwardingKillRun {
       kill = KillStage.Kill(
         index: 0, delay: .microseconds(random.number(0...60_000)), followsMessage: random.chance(60))
     }
-    let hasCompanion = random.chance(15)
+    let hasCompanion = random.chance(25)
     if hasCompanion {
       // The second client may send the edits first, so that the first client never reaches the step of its kill.
       (command.step, trap) = (nil, nil)
       kill = KillStage.Kill(index: 0, delay: .microseconds(random.number(0...60_000)))
     }
     try stage.start(command, on: 0)
-    if hasCompanion { try stage.start(self.command(.forward), on: 1) }
+    if hasCompanion { try stage.start(companion(of: command), on: 1) }
     var ended = try stage.serve(killing: kill, treat)
     if hasCompanion {
       stage.kill(1 - ended.index)
       ended = check(ended) ? try stage.serve(treat) : ended
     }
     _ = check(ended)
+  }
+
+  /// A second client that forwards edits or merges pages. The clock of the merges is that of the edits.
+  private func companion(of editor: KillCommand) -> KillCommand {
+    guard random.chance(60) else { return command(.forward) }
+    var command = command(.merge)
+    command.date = editor.date
+    return command
   }
 
   /// Counts a kill.
@@ -106,11 +115,17 @@ final class ForwardingKillRun {
     guard ended.end == .exited(0), let contents else {
       return summary.complaints.append("The last client ended: \(ended.end)")
     }
-    if contents.entries > 0 { summary.complaints.append("\(contents.entries) entries are left") }
-    if contents.records != server.records {
-      summary.complaints.append("The store has \(contents.records), and the server \(server.records)")
+    summary.complaints += contents.entries.map { "An entry is left: \($0)" }
+    let ids = Set(contents.records.keys).union(server.records.keys)
+    for id in ids.sorted() where contents.records[id] != server.records[id] {
+      let (local, remote) = (contents.records[id], server.records[id])
+      summary.complaints.append("The store has \(text(local)) for \(id), and the server \(text(remote))")
     }
     summary.complaints += expectation.complaints(about: contents.records.values)
+  }
+
+  private func text(_ record: KillRecord?) -> String {
+    record.map { "\($0.tag), rank \($0.rank), folder '\($0.folder)'" } ?? "no record"
   }
 
   private func treat(_ message: KillMessage) -> KillStage.Treatment {
@@ -126,6 +141,9 @@ final class ForwardingKillRun {
       if trap.rest > 0 { return .answer(server.receive(request)) }
       if trap.afterwards { _ = server.receive(request) }
       return .kill
+    case .page:
+      summary.pages += 1
+      return .answer(KillAnswer(page: server.records))
     case .effect, .begin, .checkpoint: break
     }
     return .answer(KillAnswer())

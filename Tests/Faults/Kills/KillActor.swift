@@ -1,3 +1,4 @@
+import CoherenceActions
 @testable import CoherenceConformance
 import CoherenceCore
 import CoherencePersistedActions
@@ -185,7 +186,7 @@ struct ActionExpectation {
       if message.number > 0 { resumed += 1 }
     case .checkpoint: checkpoints[message.text] = message.number
     case .failure: complaints.append(message.text)
-    case .request, .contents: break
+    case .request, .page, .contents: break
     }
   }
 

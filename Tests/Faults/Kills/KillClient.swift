@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
@@ -13,7 +14,7 @@ import Logging
 
 /// A program with a store, in a process that the test kills.
 struct KillClient: Sendable {
-  typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+  typealias Container = GenericConnect<ContextStrategy.Mixed>
 
   let command: KillCommand
 
@@ -24,7 +25,7 @@ struct KillClient: Sendable {
     Task.detached {
       do {
         switch command.work {
-        case .edit, .forward, .settle: try await KillEditor(self).run()
+        case .edit, .forward, .merge, .settle: try await KillEditor(self).run()
         case .act, .settleActions: try await KillActor(self).run()
         }
         _exit(0)

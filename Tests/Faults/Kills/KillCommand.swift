@@ -11,6 +11,8 @@ struct KillCommand: Codable, Sendable {
     case edit
     /// Forwards the edits of others, until it is killed.
     case forward
+    /// Merges pages of the server that are older than its latest state, until it is killed.
+    case merge
     /// Forwards all edits, and sends the records of the store to the test.
     case settle
     /// Enqueues actions and runs them, until it is killed.
@@ -54,6 +56,8 @@ struct KillMessage: Codable, Sendable {
     case didSave
     /// An edit arrives at the server.
     case request
+    /// A page of all records is requested of the server.
+    case page
     /// An action has an effect outside of the store.
     case effect
     /// An action begins at a checkpoint.
@@ -106,8 +110,8 @@ struct KillRecord: Codable, Sendable, Hashable {
 struct KillContents: Codable, Sendable {
   /// The records by identifier.
   var records: [String: KillRecord] = [:]
-  /// The number of remaining entries.
-  var entries = 0
+  /// The remaining entries, as texts.
+  var entries: [String] = []
   /// The number of records with each name of an effect.
   var effects: [String: Int] = [:]
   /// The number of actions in each state.
@@ -116,6 +120,8 @@ struct KillContents: Codable, Sendable {
 
 /// The reply of the test.
 struct KillAnswer: Codable, Sendable {
+  /// The records of the server by identifier.
+  var page: [String: KillRecord]?
   /// The identifier that the server has assigned.
   var id: String?
   /// The reason of a refusal.

@@ -36,6 +36,11 @@ final class KillEditor: Sendable {
   }
 
   func run() async throws {
+    if command.work == .merge {
+      try await container.start()
+      let merger = try KillMerger(client, container)
+      while true { try merger.merge() }
+    }
     if command.work == .edit {
       // The forwarding of earlier edits may run beside the edits.
       if random.withLock({ $0.chance(50) }) { try start() }
@@ -46,8 +51,9 @@ final class KillEditor: Sendable {
       try await outbox.flush()
       if command.work == .edit { try edit() }
     }
-    let rest = try await outbox.flush()
+    try await outbox.flush()
     await outbox.stop()
+    let rest = try await outbox.entries().map { "\($0.kind) \($0.record), \($0.state) \($0.lastError ?? "")" }
     let records = try records()
     try client.tell(.contents) { $0.contents = KillContents(records: records, entries: rest) }
   }

@@ -8,18 +8,35 @@ import Testing
 /// Merges of pages whose requests began before the server confirmed an edit.
 @Suite("Pages older than an acknowledgement")
 struct OldPageTests {
+  /// The process that merges the pages.
+  enum Merging: CaseIterable {
+    /// The process that has sent the edits.
+    case inSameProcess
+    case inAnotherProcess
+  }
+
   /// A started Connect whose notes the server already has.
   private struct Stage {
     let stack: NoteStack
+    /// The stack that merges pages.
+    private let other: NoteStack
     private let note: EntityDescription
 
-    init(_ backend: Backend, _ titles: String...) async throws {
+    init(_ backend: Backend, _ merging: Merging, _ titles: String...) async throws {
       stack = try NoteStack(backend)
-      note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+      other = merging == .inSameProcess ? stack : try stack.other()
+      note = try other.connect.managedObjectModel.entity(named: Note.entityName)
       try await stack.connect.start()
+      if merging == .inAnotherProcess { try await other.connect.start() }
       for title in titles { try stack.insertNote(title) }
       #expect(try await stack.forwardAll() == 0)
+      passTime()
     }
+
+    /// Lets more time pass than the clocks of two processes may differ.
+    func passTime() { stack.time.advance(by: .seconds(3)) }
+
+    func newActionContext() -> ActionContext { other.connect.newActionContext() }
 
     /// The titles of the notes by identifier.
     func titles() throws -> [String: String] {
@@ -42,21 +59,21 @@ struct OldPageTests {
       _ mode: MergeOptions.Mode = .replace, requestedAt: ContinuousClock.Instant?
     ) throws -> MergeResult {
       let options = MergeOptions(mode: mode, maximumDeletedShare: 1, pendingEdits: policy, requestedAt: requestedAt)
-      return try stack.connect.newActionContext().merge(records: page, for: note, options: options)
+      return try newActionContext().merge(records: page, for: note, options: options)
     }
 
     func merge(_ page: DeltaPage, requestedAt: ContinuousClock.Instant) throws -> MergeResult {
       let options = MergeOptions(maximumDeletedShare: 1, requestedAt: requestedAt)
-      return try stack.connect.newActionContext().merge(page, for: note, options: options)
+      return try newActionContext().merge(page, for: note, options: options)
     }
   }
 
-  @Test(arguments: Backend.available)
+  @Test(arguments: Backend.available, Merging.allCases)
   func `a page older than an acknowledgement restores no value, and deletes or inserts no record`(
-    _ backend: Backend
+    _ backend: Backend, _ merging: Merging
   ) async throws {
     for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
-      let stage = try await Stage(backend, "A", "B")
+      let stage = try await Stage(backend, merging, "A", "B")
       let requestedAt = ContinuousClock.now
       let old = await stage.page()
       try stage.stack.change("A") { $0.title = "A1" }
@@ -71,15 +88,18 @@ struct OldPageTests {
       #expect(try stage.titles() == titles)
       #expect(try await stage.stack.outbox.counts().total == 0)
       // A page requested after the acknowledgements is merged without protection.
+      stage.passTime()
       #expect(try stage.merge(old, policy, requestedAt: .now).deleted == 1)
       #expect(try stage.titles() == ["s1": "A", "s2": "B"])
     }
   }
 
-  @Test(arguments: Backend.available)
-  func `a merge dates the request of its page by the creation of its context`(_ backend: Backend) async throws {
-    let stage = try await Stage(backend, "A")
-    let context = stage.stack.connect.newActionContext()
+  @Test(arguments: Backend.available, Merging.allCases)
+  func `a merge dates the request of its page by the creation of its context`(
+    _ backend: Backend, _ merging: Merging
+  ) async throws {
+    let stage = try await Stage(backend, merging, "A")
+    let context = stage.newActionContext()
     let old = await stage.page()
     try stage.stack.change("A") { $0.title = "A1" }
     #expect(try await stage.stack.forwardAll() == 0)
@@ -87,15 +107,16 @@ struct OldPageTests {
     func merge(in context: ActionContext) throws -> Int { try context.merge(records: old, for: entity).keptEdits }
     #expect(try merge(in: context) == 1)
     #expect(try stage.titles() == ["s1": "A1"])
-    #expect(try merge(in: stage.stack.connect.newActionContext()) == 0)
+    stage.passTime()
+    #expect(try merge(in: stage.newActionContext()) == 0)
     #expect(try stage.titles() == ["s1": "A"])
   }
 
-  @Test(arguments: Backend.available)
+  @Test(arguments: Backend.available, Merging.allCases)
   func `an old page with a value of another client replaces a confirmed edit`(
-    _ backend: Backend
+    _ backend: Backend, _ merging: Merging
   ) async throws {
-    let stage = try await Stage(backend, "A")
+    let stage = try await Stage(backend, merging, "A")
     let requestedAt = ContinuousClock.now
     try stage.stack.change("A") { $0.title = "A1" }
     #expect(try await stage.stack.forwardAll() == 0)
@@ -105,11 +126,11 @@ struct OldPageTests {
     #expect(try stage.titles() == ["s1": "of another client"])
   }
 
-  @Test(arguments: Backend.available)
+  @Test(arguments: Backend.available, Merging.allCases)
   func `an old page neither replaces a pending edit based on a confirmed edit, nor conflicts with it`(
-    _ backend: Backend
+    _ backend: Backend, _ merging: Merging
   ) async throws {
-    let stage = try await Stage(backend, "A")
+    let stage = try await Stage(backend, merging, "A")
     let requestedAt = ContinuousClock.now
     let old = await stage.page()
     try stage.stack.change("A") { $0.title = "A1" }
@@ -125,9 +146,11 @@ struct OldPageTests {
     #expect(await stage.stack.server.records["s1"]?.values["title"] == .string("A2"))
   }
 
-  @Test(arguments: Backend.available)
-  func `a tombstone deletes a record whose edit was confirmed after the request`(_ backend: Backend) async throws {
-    let stage = try await Stage(backend, "A", "B")
+  @Test(arguments: Backend.available, Merging.allCases)
+  func `a tombstone deletes a record whose edit was confirmed after the request`(
+    _ backend: Backend, _ merging: Merging
+  ) async throws {
+    let stage = try await Stage(backend, merging, "A", "B")
     let requestedAt = ContinuousClock.now
     try stage.stack.change("A") { $0.title = "A1" }
     #expect(try await stage.stack.forwardAll() == 0)
@@ -136,9 +159,11 @@ struct OldPageTests {
     #expect(try stage.titles() == ["s2": "B"])
   }
 
-  @Test(arguments: Backend.available)
-  func `an old page does not replace a value from the server's reply`(_ backend: Backend) async throws {
-    let stage = try await Stage(backend, "A")
+  @Test(arguments: Backend.available, Merging.allCases)
+  func `an old page does not replace a value from the server's reply`(
+    _ backend: Backend, _ merging: Merging
+  ) async throws {
+    let stage = try await Stage(backend, merging, "A")
     let requestedAt = ContinuousClock.now
     try stage.stack.change("A") { $0.title = "A1" }
     await stage.stack.server.script(.answer(.accepted(["rank": Int64(7)])))
@@ -149,11 +174,11 @@ struct OldPageTests {
     #expect(ranks == [["A1", "7"]])
   }
 
-  @Test(arguments: Backend.available)
+  @Test(arguments: Backend.available, Merging.allCases)
   func `a moved note stays in its new folder when an old page has the former folder`(
-    _ backend: Backend
+    _ backend: Backend, _ merging: Merging
   ) async throws {
-    let stage = try await Stage(backend)
+    let stage = try await Stage(backend, merging)
     try stage.stack.edit { context in
       for name in ["F", "G"] {
         let folder = try NoteFolder(context: context)
@@ -176,6 +201,7 @@ struct OldPageTests {
     #expect(try folder() == "G")
     #expect(try stage.merge(formerPage, .server, .upsertOnly, requestedAt: requestedAt).keptEdits == 1)
     #expect(try folder() == "G")
+    stage.passTime()
     _ = try stage.merge(formerPage, .server, .upsertOnly, requestedAt: .now)
     #expect(try folder() == "F")
   }

@@ -1,9 +1,10 @@
 import CoherenceActions
 import CoherenceCore
-import CoherenceOutbox
 import CoherenceStrategies
 import Foundation
 import TestSupport
+
+@testable import CoherenceOutbox
 
 typealias NoteConnect = GenericConnect<ContextStrategy.Mixed>
 
@@ -23,11 +24,12 @@ final class NoteStack: Sendable {
   convenience init(_ backend: Backend = .inMemory, server: NoteServer = NoteServer()) throws {
     try self.init(
       backend, name: UUID().uuidString.filter(\.isHexDigit), directory: TemporaryDirectory(), server: server,
-      time: ManualClock(date: Date(timeIntervalSince1970: 1_700_000_000)))
+      time: ManualClock(date: Date(timeIntervalSince1970: 1_700_000_000)), confirmations: .shared)
   }
 
   private init(
-    _ backend: Backend, name: String, directory: TemporaryDirectory, server: NoteServer, time: ManualClock
+    _ backend: Backend, name: String, directory: TemporaryDirectory, server: NoteServer, time: ManualClock,
+    confirmations: Confirmations
   ) throws {
     self.backend = backend
     self.name = name
@@ -36,14 +38,18 @@ final class NoteStack: Sendable {
     self.time = time
     connect = try NoteConnect(name: "Notes", managedObjectModel: Self.model.get(), storeLocation: directory.url)
     try connect.attachPersistentStore(for: backend.configuration(named: name))
-    outbox = try Outbox(
-      connect, forwarding: NoteFolder.self, Note.self, options: OutboxOptions(now: { time.date }))
+    var options = OutboxOptions(now: { time.date })
+    options.confirmations = confirmations
+    outbox = try Outbox(connect, forwarding: NoteFolder.self, Note.self, options: options)
     try registerHandlers()
   }
 
   /// A second stack with the same store and server, in the place of another process.
-  func other() throws -> NoteStack {
-    try NoteStack(backend, name: name, directory: directory, server: server, time: time)
+  ///
+  /// - Parameter confirmations: The edits that the other process knows to be confirmed.
+  func other(_ confirmations: Confirmations = Confirmations()) throws -> NoteStack {
+    try NoteStack(
+      backend, name: name, directory: directory, server: server, time: time, confirmations: confirmations)
   }
 
   private func registerHandlers() throws {

@@ -1,0 +1,111 @@
+import CoherenceCore
+import Foundation
+
+/// The confirmations that the processes with a store share: records of the store, which a merge of any other process
+/// reads. Used inside of a context.
+///
+/// A forwarder adds the confirmations of its edits to the transaction that deletes their entries. A merge reads the
+/// entries first, so that it sees the entries of an edit, its confirmation, or both.
+///
+/// The times are those of the processes' clocks. A record is kept as long as a request may take, and the number of
+/// records is limited.
+struct SharedConfirmations {
+  private let context: ManagedObjectContext
+  private let own: Confirmations
+  private let now: @Sendable () -> Date
+
+  /// The time for which a record is kept.
+  private static let duration: TimeInterval = 300
+  /// The greatest difference between the clocks of two machines for which a confirmation protects its edit from every
+  /// older page. A page requested within this time after the confirmation counts as older, too.
+  private static let tolerance: TimeInterval = 2
+  /// The number of records that are kept; the latest ones.
+  private static let limit = 10_000
+  /// The greatest number of records that one call deletes.
+  private static let batch = 1_000
+
+  /// - Parameters:
+  ///   - own: The confirmations of this process.
+  ///   - now: The clock of this process.
+  init(in context: ManagedObjectContext, besides own: Confirmations, now: @escaping @Sendable () -> Date) {
+    self.context = context
+    self.own = own
+    self.now = now
+  }
+
+  // MARK: Forwarders
+
+  /// Adds confirmations, as one record in each of their stores. The caller saves.
+  func add(_ confirmations: [Confirmation]) throws {
+    guard let coordinator = context.persistentStoreCoordinator else { return }
+    for (identifier, confirmations) in Dictionary(grouping: confirmations, by: \.subject.store) {
+      guard let store = coordinator.persistentStore(with: identifier) else { continue }
+      let record = try OutboxConfirmationRecord(context: context)
+      try context.assign(record, to: store)
+      record.time = now()
+      record.process = own.process
+      record.payload = Confirmation.data(of: confirmations)
+    }
+  }
+
+  /// Deletes expired records in a transaction of its own. A record of a time far in the future is expired, because the
+  /// clock was set back since.
+  func deleteExpired() throws {
+    let now = self.now()
+    let (future, past) = (now.addingTimeInterval(Self.duration), try oldestTime(at: now))
+    let expired = FetchRequest(OutboxConfirmationRecord.self).filter { $0.time < past || $0.time > future }
+    let ids = try context.fetchIDs(expired.limit(Self.batch))
+    guard !ids.isEmpty else { return }
+    try context.execute(
+      BatchDeleteRequest(
+        entityName: OutboxConfirmationRecord.entityName,
+        predicate: .membership(.path(.own), in: ids.map(AttributeValue.reference))))
+  }
+
+  /// The time of the oldest record to keep.
+  private func oldestTime(at now: Date) throws -> Date {
+    let beginning = now.addingTimeInterval(-Self.duration)
+    let request = FetchRequest(OutboxConfirmationRecord.self).filter { $0.time >= beginning }
+    return try context.fetch(request.sort(\.time, .reverse).limit(1, offset: Self.limit - 1)).first?.time ?? beginning
+  }
+
+  // MARK: Merges
+
+  /// Returns the confirmations of other processes since a time.
+  ///
+  /// - Throws: Errors of the store; ``ErrorCode/storeCorrupt`` for confirmations of a later release.
+  func since(_ time: ContinuousClock.Instant, _ names: RecordedNames) throws -> [Confirmation] {
+    let now = self.now()
+    let earliest = now.addingTimeInterval(-((ContinuousClock.now - time) / .seconds(1)) - Self.tolerance)
+    let latest = now.addingTimeInterval(Self.duration)
+    let process = own.process
+    let request = FetchRequest(OutboxConfirmationRecord.self).filter {
+      $0.time >= earliest && $0.time <= latest && $0.process != process
+    }
+    let sink = try ConfirmationSink(names.model)
+    try context.read(request, into: sink)
+    return try sink.records.flatMap { id, payload in
+      try id.storeIdentifier.map { try Confirmation.decoded(payload, of: $0, names) } ?? []
+    }
+  }
+}
+
+/// Collects the payloads of confirmations without objects.
+private final class ConfirmationSink: ValueSink {
+  let slots: [Int]
+  private(set) var records: [(id: ManagedObjectID, payload: Data)] = []
+  private(set) var count = 0
+
+  init(_ model: ManagedObjectModel) throws {
+    let entity = try model.entity(named: OutboxConfirmationRecord.entityName)
+    let payload = entity.attribute(named: OutboxConfirmationRecord.Properties.table.payload.name)?.slot
+    slots = [Row.identifierSlot] + (payload.map { [$0] } ?? [])
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) {
+    defer { values.deinitialize(count: slots.count) }
+    count += 1
+    guard case .reference(let id) = values[0], case .data(let payload) = values[slots.count - 1] else { return }
+    records.append((id, payload))
+  }
+}

@@ -1,0 +1,42 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+/// Merges pages of the server, each after it has requested later ones, so that every page may be older than edits that
+/// another client has sent since. The store has the only client of the server: no page may change a record.
+final class KillMerger {
+  private let client: KillClient
+  private let connect: KillClient.Container
+  private let folder: EntityDescription
+  private let note: EntityDescription
+  private var pages: [(requestedAt: ContinuousClock.Instant, records: [String: KillRecord])] = []
+
+  init(_ client: KillClient, _ connect: KillClient.Container) throws {
+    self.client = client
+    self.connect = connect
+    folder = try connect.managedObjectModel.entity(named: KillModel.folder)
+    note = try connect.managedObjectModel.entity(named: KillModel.note)
+  }
+
+  /// Requests a page, and merges the last page but two.
+  func merge() throws {
+    let requestedAt = ContinuousClock.now
+    if let records = try client.tell(.page, { _ in }).page { pages.append((requestedAt, records)) }
+    guard pages.count > 2 else { return }
+    let page = pages.removeFirst()
+    try merge(folder, page.records, requestedAt: page.requestedAt)
+    try merge(note, page.records, requestedAt: page.requestedAt)
+  }
+
+  private func merge(
+    _ entity: EntityDescription, _ records: [String: KillRecord], requestedAt: ContinuousClock.Instant
+  ) throws {
+    let page = records.filter { $0.value.entity == entity.name }.sorted { $0.key < $1.key }.map { id, record in
+      MergeRecord(
+        ["id": id, "tag": record.tag, "rank": Int64(record.rank)],
+        links: entity === note ? ["folder": record.folder.isEmpty ? .none : .one(MergeKey(record.folder))] : [:])
+    }
+    let options = MergeOptions(mode: .replace, maximumDeletedShare: 1, requestedAt: requestedAt)
+    try connect.newActionContext().merge(records: page, for: entity, options: options)
+  }
+}
