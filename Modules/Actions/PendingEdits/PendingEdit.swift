@@ -24,7 +24,8 @@ public struct PendingEdit: Sendable {
   /// least.
   public var base: [String: AttributeValue]
   /// The values that the edits have passed through, by property. A server with such a value has got an earlier state of
-  /// the edit, and has not changed the property itself. Empty unless the user edited more than once.
+  /// the edit, and has not changed the property itself. Empty unless the user edited more than once. A deletion has the
+  /// values of its record's insert here if the server may have applied that insert.
   public var ownValues: [String: Set<AttributeValue>]
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]

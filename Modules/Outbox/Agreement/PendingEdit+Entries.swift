@@ -16,7 +16,8 @@ extension PendingEdit {
     self.init(
       of: id, Kind(kind),
       isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert)
-    if sent.count > 1, kind == .update {
+    // The server may have the values of an insert without an answer, even if they were changed since.
+    if sent.count > 1, kind == .update || isAttempted && sent[0].kind == .insert {
       for change in sent.flatMap(\.changes) where change.isKnown {
         if let value = change.value?.attributeValue(in: store) { ownValues[change.name, default: []].insert(value) }
       }

@@ -9,25 +9,35 @@ extension ForwardSettlementWriter {
   ///
   /// - Parameters:
   ///   - object: The record of the user.
-  ///   - keys: The assigned values of the identifying attributes.
+  ///   - keys: As in ``copies(of:_:in:)``.
   func replaceCopies(
     of object: ManagedObject, _ keys: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {
-    guard !keys.isEmpty, !keys.values.contains(where: \.isNull) else { return }
-    var request = FetchRequest<ManagedObject>(entityName: object.entity.root.name)
-    request.predicate = .and(
-      keys.sorted { $0.key < $1.key }.map { name, value in
-        .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))
-      })
-    // The store does not have the key of the object itself yet, so that the fetch finds only copies.
-    for copy in try context.fetch(request) where copy.objectID != object.objectID {
-      let id = copy.objectID
-      let edits = try outbox.entries(ofKeys: [id.key], root: id.entity.root, in: context)
-      guard edits[id.key]?.contains(where: { $0.recordID == id }) != true else { continue }
+    for copy in try copies(of: object.objectID, keys, in: context) {
       for relationship in copy.entity.relationships {
         try moveMembers(of: relationship, from: copy, to: object)
       }
       context.delete(copy)
+    }
+  }
+
+  /// Returns the copies of a record without edits of the user.
+  ///
+  /// - Parameter keys: The assigned values of the identifying attributes; empty without an assigned value.
+  func copies(
+    of id: ManagedObjectID, _ keys: [String: AttributeValue], in context: ManagedObjectContext
+  ) throws -> [ManagedObject] {
+    guard !keys.isEmpty, !keys.values.contains(where: \.isNull) else { return [] }
+    let root = id.entity.root
+    var request = FetchRequest<ManagedObject>(entityName: root.name)
+    request.predicate = .and(
+      keys.sorted { $0.key < $1.key }.map { name, value in
+        .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))
+      })
+    return try context.fetch(request).filter { copy in
+      guard copy.objectID != id else { return false }
+      let edits = try outbox.entries(ofKeys: [copy.objectID.key], root: root, in: context)
+      return edits[copy.objectID.key]?.contains { $0.recordID == copy.objectID } != true
     }
   }
 

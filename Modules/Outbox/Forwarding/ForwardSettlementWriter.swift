@@ -114,12 +114,13 @@ struct ForwardSettlementWriter: Sendable {
       let identity = flight.step.identity.merging(newKeys) { _, new in new }
       outbox.renameIdentity(in: entries, to: identity)
     }
-    guard flight.step.kind != .delete, !later.contains(where: { $0.kind == .delete }),
-      let object = try context.existingObjects(with: [id])[id]
-    else { return [:] }
-    if !newKeys.isEmpty {
-      try replaceCopies(of: object, flight.step.identity.merging(newKeys) { _, new in new }, in: context)
+    guard flight.step.kind != .delete else { return [:] }
+    let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }
+    guard !later.contains(where: { $0.kind == .delete }), let object = try context.existingObjects(with: [id])[id] else {
+      for copy in try copies(of: id, keys, in: context) { context.delete(copy) }
+      return [:]
     }
+    try replaceCopies(of: object, keys, in: context)
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
     var former: [String: OutboxValue] = [:]
     for (name, value) in values where !edited.contains(name) {

@@ -25,7 +25,10 @@ extension PendingReconciliation {
     let known = try edits(of: ids, layout.entity)
     let edits = inserts.isEmpty ? known : inserts.merging(known) { _, complete in complete }
     var remainder = Remainder()
-    remainder.inserts = try planned.inserts.filter { try allowsInsert($0, incoming) }
+    var unanswered = try unansweredInserts(planned, incoming)
+    remainder.inserts = try planned.inserts.filter { index in
+      try allowsInsert(index, incoming) && !isUnanswered(index, &unanswered, incoming)
+    }
     let lists = try reconciledLists(of: planned.updates, edits)
     for update in planned.updates {
       var update = update
@@ -74,6 +77,29 @@ extension PendingReconciliation {
       }
     }
     return true
+  }
+
+  /// The pending inserts whose records the planned inserts may be. A page of changes names each change once, so that none
+  /// of its records is left out.
+  private func unansweredInserts(_ planned: Remainder, _ incoming: Incoming) throws -> UnansweredInserts? {
+    guard !planned.inserts.isEmpty, !namesDeletedRecords else { return nil }
+    let known = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
+    let ids = inserts.values.filter { $0.isBeingSent && !known.contains($0.recordID) }.map(\.recordID)
+    let deleted = deletions.values.filter { !$0.ownValues.isEmpty }
+    guard !ids.isEmpty || !deleted.isEmpty else { return nil }
+    let edits = try edits(of: ids, layout.entity).values.filter { $0.kind == .insert }
+    return UnansweredInserts(edits + deleted, try context.rows(of: ids), layout: layout)
+  }
+
+  /// Whether a planned insert is the record of a pending insert, and no other record of the input links to it.
+  private func isUnanswered(_ index: Int, _ unanswered: inout UnansweredInserts?, _ incoming: Incoming) throws -> Bool {
+    guard unanswered != nil, !incoming.targets.isTarget(index) else { return false }
+    let values = try values(index, of: nil, incoming)
+    let isMatch = unanswered?.match(slots: values.indices) { slot in
+      if case .value(let value)? = values[slot] { value } else { nil }
+    }
+    if isMatch == true { keptCount += 1 }
+    return isMatch == true
   }
 
   /// The deletion of a record that the server has changed is a conflict.

@@ -12,6 +12,9 @@ struct MergeTargets {
 
   private var targets: [RelationshipDescription: [MergeKey: Target]] = [:]
 
+  /// The records of the input that the merge inserts and to which links of the input lead.
+  private var insertedTargets: Set<Int> = []
+
   /// Whether a link leads to a record with a pending deletion.
   private(set) var hasDeletedTargets = false
 
@@ -48,6 +51,7 @@ struct MergeTargets {
         }
         guard mayBeInput, let index = try inputIndex.index(of: key) else { throw destination.missingTargetError }
         found[key] = .new(index)
+        insertedTargets.insert(index)
       }
       targets[relationship] = checked.compactMapValues { found[$0] }
     }
@@ -55,6 +59,9 @@ struct MergeTargets {
 
   /// The destination of a key.
   func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
+
+  /// Whether a link leads to a record of the input that the merge inserts.
+  func isTarget(_ index: Int) -> Bool { insertedTargets.contains(index) }
 
   /// Whether a link of a to-one relationship leads to a record with a pending deletion.
   func isDeleted(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {

@@ -1,0 +1,76 @@
+import CoherenceCore
+
+/// The pending inserts of a merge's entity that the server may have applied under a key that is not known here yet.
+///
+/// A page may show the record of such an insert as a record with an unknown key. A merge leaves out an input record with
+/// the values of the insert, so that the user does not see the record twice. The record may be another one with equal
+/// values: the first merge after the server's answer inserts it then. Each insert keeps out one input record at most.
+struct UnansweredInserts {
+  /// The attributes with a value of the user, each with all values that the insert may have been sent with. The server
+  /// may have set the other attributes.
+  private typealias Values = [Int: Set<AttributeValue>]
+
+  private struct Probe: Hashable {
+    let slot: Int
+    let value: AttributeValue
+  }
+
+  private var inserts: [Values] = []
+  private var isMatched: [Bool] = []
+  /// The inserts by the values of one of their attributes.
+  private var indexes: [Probe: [Int]] = [:]
+
+  /// - Parameters:
+  ///   - edits: The inserts, and the deletions of records whose inserts have no answer yet.
+  ///   - rows: The present rows of the inserts.
+  init(_ edits: some Sequence<PendingEdit>, _ rows: [ManagedObjectID: Row], layout: MergeLayout) {
+    let excluded = Set(layout.keySlots).union(layout.ignoredSlots)
+    for edit in edits {
+      let values = Self.values(of: edit, rows[edit.recordID]).filter { !excluded.contains($0.key) }
+      guard let slot = Self.mostDistinctive(values) else { continue }
+      for value in values[slot] ?? [] { indexes[Probe(slot: slot, value: value), default: []].append(inserts.count) }
+      inserts.append(values)
+      isMatched.append(false)
+    }
+  }
+
+  private static func values(of edit: PendingEdit, _ row: Row?) -> Values {
+    var values: Values = [:]
+    let entity = row?.entity ?? edit.recordID.entity
+    for attribute in entity.attributes {
+      let slot = attribute.slot
+      var known = edit.ownValues[attribute.name] ?? []
+      if let row { known.insert(row[slot]) }
+      known.remove(.null)
+      if known != [entity.defaultValues[slot]], !known.isEmpty { values[slot] = known }
+    }
+    return values
+  }
+
+  /// The attribute with the longest text, or else the first one.
+  private static func mostDistinctive(_ values: Values) -> Int? {
+    func length(_ values: Set<AttributeValue>) -> Int {
+      values.lazy.map { value in if case .string(let text) = value { text.utf8.count } else { 0 } }.max() ?? 0
+    }
+    return values.max { (length($0.value), $1.key) < (length($1.value), $0.key) }?.key
+  }
+
+  var isEmpty: Bool { inserts.isEmpty }
+
+  /// Whether an input record has the values of an insert that no other input record has matched.
+  ///
+  /// - Parameter value: The input's value of a slot; `nil` for an attribute that the input leaves out.
+  mutating func match(slots: Range<Int>, _ value: (Int) -> AttributeValue?) -> Bool {
+    for slot in slots {
+      guard let known = value(slot), let candidates = indexes[Probe(slot: slot, value: known)] else { continue }
+      for index in candidates where !isMatched[index] {
+        let isEqual = inserts[index].allSatisfy { slot, values in value(slot).map(values.contains) ?? true }
+        if isEqual {
+          isMatched[index] = true
+          return true
+        }
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,64 @@
+import CoherenceActions
+import CoherenceCore
+import TestSupport
+import Testing
+
+@testable import CoherenceOutbox
+
+/// Merges of pages with the record of an insert whose answer, with the key of the server, has not arrived.
+@Suite("Pages with the record of an unanswered insert")
+struct UnansweredInsertTests {
+  /// A started stack whose server has applied the insert of the note "A" under the key "s1", and has not answered.
+  private func stack(_ backend: Backend) async throws -> NoteStack {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.insertNote("A", rank: 5)
+    await stack.server.script(.loseAnswer)
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
+    var events = stack.outbox.events.makeAsyncIterator()
+    while let event = await events.next() { if case .willRetry = event { break } }
+    await stack.outbox.stop()
+    #expect(await Array(stack.server.records.keys) == ["s1"])
+    return stack
+  }
+
+  @discardableResult
+  private func merge(
+    _ values: [String: any AttributeConvertible & Sendable]..., into stack: NoteStack, _ mode: MergeOptions.Mode = .replace
+  ) throws -> MergeResult {
+    let note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+    return try stack.connect.newActionContext().merge(
+      records: values.map { MergeRecord($0) }, for: note,
+      options: MergeOptions(mode: mode, maximumDeletedShare: 1))
+  }
+
+  private func answer(_ stack: NoteStack) async throws {
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page does not insert the record a second time`(_ backend: Backend) async throws {
+    let stack = try await stack(backend)
+    let result = try merge(["id": "s1", "title": "A", "rank": Int64(5), "revision": Int64(1)], into: stack)
+    #expect(result.inserted == 0 && result.keptEdits == 2)
+    #expect(try stack.ids() == ["A": "local-A"])
+    try await answer(stack)
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page does not insert a record that was changed or deleted here since its insert`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend)
+    try stack.change("A") { $0.rank = 6 }
+    #expect(try merge(["id": "s1", "title": "A", "rank": Int64(5)], into: stack).inserted == 0)
+    try stack.delete("A")
+    #expect(try merge(["id": "s1", "title": "A", "rank": Int64(5)], into: stack).inserted == 0)
+    #expect(try stack.ids() == [:])
+    try await answer(stack)
+    #expect(await stack.server.records.isEmpty)
+    #expect(try stack.ids() == [:])
+  }
+}
