@@ -32,7 +32,8 @@ extension PendingEdit {
         added: Set(change.added.compactMap { $0.objectID(in: store) }),
         removed: Set(change.removed.compactMap { $0.objectID(in: store) }))
     }
-    if kind == .delete { base.merge(merged.identity(of: kind)) { known, _ in known } }
+    // The server may have assigned another key since the record was deleted.
+    if kind == .delete { base.merge(merged.identity(of: kind)) { _, assigned in assigned } }
     guard !sent.allSatisfy(\.isReadable) else { return }
     let name = sent[0].entityName
     keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)

@@ -61,4 +61,22 @@ struct UnansweredInsertTests {
     #expect(await stack.server.records.isEmpty)
     #expect(try stack.ids() == [:])
   }
+
+  @Test(arguments: Backend.available)
+  func `a page does not insert a deleted record whose insert is answered, and whose deletion is not sent`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend)
+    try stack.delete("A")
+    stack.time.advance(by: .seconds(61))
+    await stack.server.script(.answer(.accepted(["id": "s1"])), .fail(LostAnswer()))
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
+    var events = stack.outbox.events.makeAsyncIterator()
+    while let event = await events.next() { if case .willRetry = event { break } }
+    await stack.outbox.stop()
+    #expect(try await stack.outbox.entries().map(\.kind) == [.delete])
+    #expect(try merge(["id": "s1", "title": "A", "rank": Int64(5)], into: stack).inserted == 0)
+    try await answer(stack)
+    #expect(try stack.ids() == [:])
+  }
 }
