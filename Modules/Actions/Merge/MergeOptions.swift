@@ -121,6 +121,11 @@ public struct MergeOptions: Sendable, Hashable {
   public var requestedAt: ContinuousClock.Instant?
   /// Whether the input names the records to delete, so that a missing record is one that the server has deleted.
   var namesDeletedRecords = false
+  /// Whether the input is a page of a merge with the mode ``Mode/replace``.
+  var isPageOfWhole = false
+
+  /// Whether the input contains all records, so that the next merge brings a record again that this one leaves out.
+  var isWhole: Bool { isPageOfWhole || mode == .replace && !namesDeletedRecords }
 
   /// Makes options. With the defaults, a merge only inserts and updates records, refuses ambiguous keys, lets the input
   /// win over unsaved edits, lets pending edits win over the input, and saves.

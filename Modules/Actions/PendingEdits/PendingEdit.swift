@@ -30,7 +30,8 @@ public struct PendingEdit: Sendable {
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
   /// Whether the edit is on its way to the server, with an unknown effect. A merge keeps such an edit; the next merge
-  /// after the server's answer decides about it.
+  /// after the server's answer decides about it. The server may show the record of such an insert under a key that is not
+  /// known here yet: a merge that replaces leaves out an input record with the insert's values.
   public var isBeingSent: Bool
   /// The values that the server had before it confirmed edits of the record, by property, if the request for the
   /// merge's input began before the confirmation. An input with such a value is older than the confirmation, so that

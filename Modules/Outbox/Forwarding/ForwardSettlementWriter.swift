@@ -116,7 +116,8 @@ struct ForwardSettlementWriter: Sendable {
     }
     guard flight.step.kind != .delete else { return [:] }
     let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }
-    guard !later.contains(where: { $0.kind == .delete }), let object = try context.existingObjects(with: [id])[id] else {
+    let isDeleted = later.contains { $0.kind == .delete }
+    guard !isDeleted, let object = try context.existingObjects(with: [id])[id] else {
       for copy in try copies(of: id, keys, in: context) { context.delete(copy) }
       return [:]
     }

@@ -37,6 +37,9 @@ final class KillMerger {
         links: entity === note ? ["folder": record.folder.isEmpty ? .none : .one(MergeKey(record.folder))] : [:])
     }
     let options = MergeOptions(mode: .replace, maximumDeletedShare: 1, requestedAt: requestedAt)
-    try connect.newActionContext().merge(records: page, for: entity, options: options)
+    let result = try connect.newActionContext().merge(records: page, for: entity, options: options)
+    if result.inserted + result.updated + result.deleted > 0 {
+      try client.tell(.failure) { $0.text = "A page of \(entity.name) changed records: \(result)" }
+    }
   }
 }

@@ -24,12 +24,12 @@ struct UnansweredInsertTests {
 
   @discardableResult
   private func merge(
-    _ values: [String: any AttributeConvertible & Sendable]..., into stack: NoteStack, _ mode: MergeOptions.Mode = .replace
+    _ values: [String: any AttributeConvertible & Sendable]..., into stack: NoteStack
   ) throws -> MergeResult {
     let note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
     return try stack.connect.newActionContext().merge(
       records: values.map { MergeRecord($0) }, for: note,
-      options: MergeOptions(mode: mode, maximumDeletedShare: 1))
+      options: MergeOptions(mode: .replace, maximumDeletedShare: 1))
   }
 
   private func answer(_ stack: NoteStack) async throws {
@@ -42,6 +42,14 @@ struct UnansweredInsertTests {
     let stack = try await stack(backend)
     let result = try merge(["id": "s1", "title": "A", "rank": Int64(5), "revision": Int64(1)], into: stack)
     #expect(result.inserted == 0 && result.keptEdits == 2)
+    let note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+    let pages = AsyncStream { continuation in
+      continuation.yield([MergeRecord(["id": "s1", "title": "A", "rank": Int64(5)])])
+      continuation.finish()
+    }
+    let paged = try await stack.connect.newActionContext().mergePages(
+      pages, for: note, options: MergeOptions(mode: .replace, maximumDeletedShare: 1))
+    #expect(paged.inserted == 0 && paged.deleted == 0)
     #expect(try stack.ids() == ["A": "local-A"])
     try await answer(stack)
     #expect(try stack.ids() == ["A": "s1"])
@@ -78,5 +86,61 @@ struct UnansweredInsertTests {
     #expect(try merge(["id": "s1", "title": "A", "rank": Int64(5)], into: stack).inserted == 0)
     try await answer(stack)
     #expect(try stack.ids() == [:])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page inserts a record with other values, and the server's values of attributes that were not set here count`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend)
+    // The user has not set the revision, so that the server may have.
+    let result = try merge(
+      ["id": "s2", "title": "B", "rank": Int64(5)], ["id": "s3", "title": "A", "rank": Int64(4)],
+      ["id": "s1", "title": "A", "revision": Int64(8)], into: stack)
+    #expect(result.inserted == 2)
+    try await answer(stack)
+    #expect(try numbers(stack) == ["s1", "s2", "s3"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an insert keeps out one of two equal records, and the page after the answer inserts the missing one`(
+    _ backend: Backend
+  ) async throws {
+    for page in [["s1", "s7"], ["s7", "s1"]] {
+      let stack = try await stack(backend)
+      func merge() throws -> Int {
+        try self.merge(
+          ["id": page[0], "title": "A", "rank": Int64(5)], ["id": page[1], "title": "A", "rank": Int64(5)], into: stack
+        ).inserted
+      }
+      #expect(try merge() == 1)
+      #expect(try numbers(stack) == ["local-A", page[1]])
+      try await answer(stack)
+      #expect(try merge() == (page[1] == "s1" ? 1 : 0))
+      #expect(try numbers(stack) == ["s1", "s7"])
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge that does not replace inserts the record, and the answer deletes this copy`(
+    _ backend: Backend
+  ) async throws {
+    for (isDeleted, tombstones) in [(false, []), (true, []), (false, [MergeKey("s9")])] {
+      let stack = try await stack(backend)
+      if isDeleted { try stack.delete("A") }
+      let note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+      let page = DeltaPage(
+        records: [MergeRecord(["id": "s1", "title": "A", "rank": Int64(5)])], tombstones: tombstones)
+      #expect(try stack.connect.newActionContext().merge(page, for: note).inserted == 1)
+      #expect(try numbers(stack) == (isDeleted ? ["s1"] : ["local-A", "s1"]))
+      try await answer(stack)
+      #expect(try numbers(stack) == (isDeleted ? [] : ["s1"]))
+      #expect(await stack.server.records.count == (isDeleted ? 0 : 1))
+    }
+  }
+
+  /// The identifiers of all notes, in their order.
+  private func numbers(_ stack: NoteStack) throws -> [String] {
+    try stack.read { try $0.fetch(FetchRequest(Note.self).sort(\.id)).map(\.id) }
   }
 }

@@ -89,6 +89,7 @@ extension ActionContext {
 
   private func mergePage(_ records: [MergeRecord], _ scope: MergeScope) throws -> MergedPage {
     var page = scope
+    page.options.isPageOfWhole = scope.options.mode == .replace
     page.options.mode = .upsertOnly
     page.subsetFilter = nil
     var keys = PagedKeys()

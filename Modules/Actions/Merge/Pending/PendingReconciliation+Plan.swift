@@ -79,10 +79,10 @@ extension PendingReconciliation {
     return true
   }
 
-  /// The pending inserts whose records the planned inserts may be. A page of changes names each change once, so that none
-  /// of its records is left out.
+  /// The pending inserts whose records the planned inserts may be; `nil` if there are none, and for input that is not
+  /// whole: a record that such a merge left out might never come again.
   private func unansweredInserts(_ planned: Remainder, _ incoming: Incoming) throws -> UnansweredInserts? {
-    guard !planned.inserts.isEmpty, !namesDeletedRecords else { return nil }
+    guard !planned.inserts.isEmpty, isWhole else { return nil }
     let known = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
     let ids = inserts.values.filter { $0.isBeingSent && !known.contains($0.recordID) }.map(\.recordID)
     let deleted = deletions.values.filter { !$0.ownValues.isEmpty }

@@ -22,6 +22,8 @@ final class PendingReconciliation {
   private let requestedAt: ContinuousClock.Instant
   /// Whether the input names the records to delete.
   let namesDeletedRecords: Bool
+  /// Whether the input contains all records.
+  let isWhole: Bool
   /// The pending inserts of the merge's entity, by record.
   private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending deletions of the merge's entity, by key.
@@ -50,6 +52,7 @@ final class PendingReconciliation {
     self.layout = layout
     requestedAt = scope.options.requestedAt ?? context.madeAt
     namesDeletedRecords = scope.options.namesDeletedRecords
+    isWhole = scope.options.isWhole
     guard isCovered else { return }
     for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
