@@ -16,6 +16,17 @@ extension ManagedObject {
     }
   }
 
+  /// For the members whose unsaved edits the changes of a child revert: whether the state below this context has them.
+  /// As ``isStoredMember(revertedBy:of:)``.
+  final func storedMembers(
+    revertedBy changes: MemberChanges, of relationship: RelationshipDescription
+  ) throws -> [ManagedObjectID: Bool] {
+    var stored: [ManagedObjectID: Bool] = [:]
+    for id in changes.added { stored[id] = try isStoredMember(revertedBy: .add(id), of: relationship) }
+    for id in changes.removed { stored[id] = try isStoredMember(revertedBy: .remove(id), of: relationship) }
+    return stored
+  }
+
   private final func isStoredMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool? {
     if case .inverseColumn(let inverse, _) = relationship.storage {
       guard let slot = inverse.slot, let member = storage?.registry.object(for: id) else { return nil }

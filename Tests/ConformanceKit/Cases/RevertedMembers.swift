@@ -15,6 +15,20 @@ extension ConformanceSubject {
     Case("a member that another writer has taken from the same owner returns to the owner's list") { stack in
       try expectReverted(stack, .albums, first: false)
     }
+    Case("a member that a parent and another writer have added is removed by a child") { stack in
+      try expectReverted(stack, .genres, first: true, byChild: true)
+    }
+    Case("a member that a parent and another writer have removed is added by a child") { stack in
+      try expectReverted(stack, .genres, first: false, byChild: true)
+    }
+    Case("a member that a parent and another writer have moved to one owner leaves the owner's list in a child") {
+      stack in
+      try expectReverted(stack, .albums, first: true, byChild: true)
+    }
+    Case("a member that a parent and another writer have taken from one owner returns to the list in a child") {
+      stack in
+      try expectReverted(stack, .albums, first: false, byChild: true)
+    }
     Case("an owner that gives a member away matches no condition on its members") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "t"])
@@ -76,8 +90,12 @@ extension ConformanceSubject {
 
   /// Edits a list, lets another writer save the same edit, reverts the edit, and saves.
   ///
-  /// - Parameter first: Whether the first edit adds the member.
-  private static func expectReverted(_ stack: ConformanceStack, _ list: List, first isAdded: Bool) throws {
+  /// - Parameters:
+  ///   - first: Whether the first edit adds the member.
+  ///   - byChild: Whether a child context reverts the edit, and saves into the context.
+  private static func expectReverted(
+    _ stack: ConformanceStack, _ list: List, first isAdded: Bool, byChild: Bool = false
+  ) throws {
     for isLoaded in [false, true] {
       let name = "\(isLoaded)"
       try stack.write { context in
@@ -95,8 +113,15 @@ extension ConformanceSubject {
         try list.edit(name, adds: isAdded, in: other, isLoaded: true)
         try other.save()
       }
+      if byChild {
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
+        try child.performAndWait {
+          try list.edit(name, adds: !isAdded, in: child, isLoaded: isLoaded)
+          try child.save()
+        }
+      }
       try context.performAndWait {
-        try list.edit(name, adds: !isAdded, in: context, isLoaded: isLoaded)
+        if !byChild { try list.edit(name, adds: !isAdded, in: context, isLoaded: isLoaded) }
         try expectEqual(try owner.objects(for: list.relationship).count, isAdded ? 0 : 1)
         try context.save()
         try expectEqual(try owner.objects(for: list.relationship).count, isAdded ? 0 : 1)

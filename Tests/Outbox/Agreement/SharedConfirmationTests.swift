@@ -58,7 +58,7 @@ struct SharedConfirmationTests {
     #expect(try records(stack) == 3)
     #expect(try confirmations(stack).isEmpty)
     let found = try confirmations(stack.other()).sorted { $0.kind.rawValue < $1.kind.rawValue }
-    #expect(found.map(\.kind) == [.insert, .update, .delete])
+    try #require(found.map(\.kind) == [.insert, .update, .delete])
     #expect(Set(found.map(\.subject)).count == 1)
     #expect(found.map(\.entityName) == Array(repeating: "Note", count: 3))
     #expect(found[1].outdated["title"] == [.value(.string("A"))])

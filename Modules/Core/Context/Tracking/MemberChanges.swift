@@ -114,10 +114,13 @@ struct MemberChanges {
   }
 
   /// Adds the changes of a child context.
-  mutating func merge(_ child: MemberChanges, isOrdered: Bool) {
+  ///
+  /// - Parameter isStored: Whether a member whose change the child reverts is a member below the changes; without a value
+  ///   if no other save has changed the list.
+  mutating func merge(_ child: MemberChanges, isOrdered: Bool, isStored: [ManagedObjectID: Bool] = [:]) {
     if let origin = child.origin { begin(at: origin) }
-    for id in child.removed { remove(id) }
-    for id in child.added { add(id, comesLast: isOrdered) }
+    for id in child.removed { remove(id, isStored: isStored[id] ?? false) }
+    for id in child.added { add(id, comesLast: isOrdered, isStored: isStored[id] ?? true) }
     if let order = child.order { self.order = order }
   }
 }

@@ -126,13 +126,18 @@ extension ManagedObjectContext {
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     if storage.recordsUndo { try object.recordUndo(of: record, in: own, current: current) }
+    let members = record.members.mapValues { $0.mapped(current) }
+    var stored: [RelationshipDescription: [ManagedObjectID: Bool]] = [:]
+    for (relationship, changes) in members {
+      stored[relationship] = try object.storedMembers(revertedBy: changes, of: relationship)
+    }
     storage.withPending {
       own.noteOvertaken(of: record, current: present)
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
-      for (relationship, changes) in record.members {
-        let changes = changes.mapped(current)
+      for (relationship, changes) in members {
         if relationship.isOrdered { storage.noteListChange() }
-        own.members[relationship, default: MemberChanges()].merge(changes, isOrdered: relationship.isOrdered)
+        own.members[relationship, default: MemberChanges()].merge(
+          changes, isOrdered: relationship.isOrdered, isStored: stored[relationship] ?? [:])
         object.collections?[relationship]?.effective = nil
       }
     }
