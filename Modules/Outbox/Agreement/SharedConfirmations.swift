@@ -85,7 +85,20 @@ struct SharedConfirmations {
     let sink = try ConfirmationSink(names.model)
     try context.read(request, into: sink)
     return try sink.records.flatMap { id, payload in
-      try id.storeIdentifier.map { try Confirmation.decoded(payload, of: $0, names) } ?? []
+      try id.storeIdentifier.map { try decoded(payload, of: $0, names) } ?? []
+    }
+  }
+
+  private func decoded(
+    _ payload: Data, of store: StoreIdentifier, _ names: RecordedNames
+  ) throws(CoherenceError) -> [Confirmation] {
+    do {
+      return try Confirmation.decoded(payload, of: store, names)
+    } catch {
+      throw CoherenceError(
+        error.code,
+        "The edits that another process has sent since the request of the page cannot be read: a later release wrote "
+          + "them, or they are damaged. Update the program, or request the page again.")
     }
   }
 }

@@ -55,8 +55,6 @@ struct UnansweredInserts {
     return values.max { (length($0.value), $1.key) < (length($1.value), $0.key) }?.key
   }
 
-  var isEmpty: Bool { inserts.isEmpty }
-
   /// Whether an input record has the values of an insert that no other input record has matched.
   ///
   /// - Parameter value: The input's value of a slot; `nil` for an attribute that the input leaves out.
