@@ -10,10 +10,48 @@ extension ManagedObject {
   final func isStoredMember(revertedBy edit: MemberEdit, of relationship: RelationshipDescription) throws -> Bool? {
     guard let pending, pending.base != nil, let changes = pending.members[relationship] else { return nil }
     switch edit {
-    case .add(let id) where changes.removed.contains(id): return try isStoredMember(id, of: relationship)
-    case .remove(let id) where changes.contains(id) == true: return try isStoredMember(id, of: relationship)
+    case .add(let id) where changes.contains(id) == false: return try isStoredMember(id, addedTo: relationship)
+    case .remove(let id) where changes.contains(id) == true: return try isStoredMember(id, removedFrom: relationship)
     default: return nil
     }
+  }
+
+  // The lists of both sides of a link may be of different moments: one may be loaded before the save of another writer,
+  // and one after it. Both sides make the same decision, that of the list which makes the edit a change.
+
+  private final func isStoredMember(
+    _ id: ManagedObjectID, addedTo relationship: RelationshipDescription
+  ) throws -> Bool? {
+    let own = try isStoredMember(id, of: relationship)
+    guard let (member, inverse) = otherSide(of: id, relationship) else { return own }
+    let change = member.pending?.members[inverse]?.contains(recordID)
+    // The other side may have been changed already.
+    if change == true { return false }
+    guard change == false else { return own }
+    guard let other = try member.isStoredMember(recordID, of: inverse) else { return own }
+    return other && own != false
+  }
+
+  private final func isStoredMember(
+    _ id: ManagedObjectID, removedFrom relationship: RelationshipDescription
+  ) throws -> Bool? {
+    let own = try isStoredMember(id, of: relationship)
+    guard let (member, inverse) = otherSide(of: id, relationship) else { return own }
+    let change = member.pending?.members[inverse]?.contains(recordID)
+    if change == false { return true }
+    guard change == true else { return own }
+    guard let other = try member.isStoredMember(recordID, of: inverse) else { return own }
+    return other || own == true
+  }
+
+  /// The member, and the relationship that leads back, of a many-to-many relationship.
+  private final func otherSide(
+    of id: ManagedObjectID, _ relationship: RelationshipDescription
+  ) -> (ManagedObject, RelationshipDescription)? {
+    guard let inverse = relationship.inverse, inverse.isToMany, let member = storage?.registry.object(for: id) else {
+      return nil
+    }
+    return (member, inverse)
   }
 
   /// For the members whose unsaved edits the changes of a child revert: whether the state below this context has them.

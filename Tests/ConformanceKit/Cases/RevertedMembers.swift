@@ -29,6 +29,38 @@ extension ConformanceSubject {
       stack in
       try expectReverted(stack, .albums, first: false, byChild: true)
     }
+    Case("a link that a child makes and takes back, and that its parent has made in between, ends on both sides") {
+      stack in
+      try stack.write { context in
+        for title in ["A", "B"] { try context.make("Album", ["title": title]) }
+        try context.make("Genre", ["name": "g"])
+      }
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      let (album, genre) = try child.performAndWait {
+        let album = try child.one("Album", where: equal("title", "A"))
+        let genre = try child.one("Genre")
+        // The list of the album is read before the parent's edit, and that of the genre after it.
+        try album.setObjects([genre], for: "genres")
+        return (album, genre)
+      }
+      try parent.performAndWait {
+        let album = try parent.one("Album", where: equal("title", "A"))
+        try parent.one("Genre").setObjects([album], for: "albums")
+      }
+      try child.performAndWait {
+        try genre.setObjects([try child.one("Album", where: equal("title", "B"))], for: "albums")
+        try expectEqual(try album.objects(for: "genres").count, 0)
+        try child.save()
+      }
+      let hasGenre = compare("genres.@count", .greater, 0)
+      try parent.performAndWait {
+        try expectEqual(try parent.names("Album", where: hasGenre), ["B"])
+        try parent.save()
+        try expectEqual(try parent.names("Album", where: hasGenre), ["B"])
+      }
+      try stack.read { try expectEqual(try $0.names("Album", where: hasGenre), ["B"]) }
+    }
     Case("an owner that gives a member away matches no condition on its members") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "t"])
