@@ -24,15 +24,17 @@ public struct PendingEdit: Sendable {
   /// least.
   public var base: [String: AttributeValue]
   /// The values that the edits have passed through, by property. A server with such a value has got an earlier state of
-  /// the edit, and has not changed the property itself. Empty unless the user edited more than once. A deletion has the
-  /// values of its record's insert here if the server may have applied that insert.
+  /// the edit, and has not changed the property itself. Empty unless the user edited more than once. A deletion has
+  /// these values of the edits before it that the server may have applied.
   public var ownValues: [String: Set<AttributeValue>]
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
   /// Whether the edit is on its way to the server, with an unknown effect. A merge keeps such an edit; the next merge
-  /// after the server's answer decides about it. The server may show the record of such an insert under a key that is not
-  /// known here yet: a merge that replaces leaves out an input record with the insert's values.
+  /// after the server's answer decides about it.
   public var isBeingSent: Bool
+  /// Whether the record's insert was sent, and its answer has not arrived: the server may have the record under a key that
+  /// is not known here yet. True for inserts, and for deletions of such records.
+  public var isInsertUnanswered: Bool
   /// The values that the server had before it confirmed edits of the record, by property, if the request for the
   /// merge's input began before the confirmation. An input with such a value is older than the confirmation, so that
   /// the record keeps its value; any other value is newer, and is merged.
@@ -45,7 +47,7 @@ public struct PendingEdit: Sendable {
   public init(
     of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
     ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false,
-    outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false
+    isInsertUnanswered: Bool = false, outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false
   ) {
     self.recordID = recordID
     self.kind = kind
@@ -54,6 +56,7 @@ public struct PendingEdit: Sendable {
     self.ownValues = ownValues
     self.members = members
     self.isBeingSent = isBeingSent
+    self.isInsertUnanswered = isInsertUnanswered
     self.outdated = outdated
     self.isConfirmed = isConfirmed
   }

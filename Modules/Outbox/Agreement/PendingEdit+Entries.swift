@@ -15,9 +15,10 @@ extension PendingEdit {
     let isAttempted = sent[0].facts.isAttempted
     self.init(
       of: id, Kind(kind),
-      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert)
-    // The server may have the values of an insert without an answer, even if they were changed since.
-    if sent.count > 1, kind == .update || isAttempted && sent[0].kind == .insert {
+      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert,
+      isInsertUnanswered: isAttempted && sent[0].kind == .insert)
+    // The server may have the values of a request without an answer, even if they were changed since.
+    if sent.count > 1, kind == .update || isAttempted {
       for change in sent.flatMap(\.changes) where change.isKnown {
         if let value = change.value?.attributeValue(in: store) { ownValues[change.name, default: []].insert(value) }
       }
@@ -32,11 +33,29 @@ extension PendingEdit {
         added: Set(change.added.compactMap { $0.objectID(in: store) }),
         removed: Set(change.removed.compactMap { $0.objectID(in: store) }))
     }
+    if isAttempted, kind == .update { keepReverted(of: sent, in: store) }
     // The server may have assigned another key since the record was deleted.
     if kind == .delete { base.merge(merged.identity(of: kind)) { _, assigned in assigned } }
     guard !sent.allSatisfy(\.isReadable) else { return }
     let name = sent[0].entityName
     keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
+  }
+
+  /// Keeps the properties that regained their first values and members, although a request without an answer has
+  /// contained other ones: the server may have those, and gets the present ones by the next request.
+  private mutating func keepReverted(of entries: [OutboxEntry], in store: any PersistentStore) {
+    for change in entries.flatMap(\.changes) where change.isKnown && changed.insert(change.name).inserted {
+      base[change.name] = change.base?.attributeValue(in: store)
+    }
+    for change in entries.flatMap(\.members) where change.isKnown {
+      changed.insert(change.name)
+      let added = change.added.compactMap { $0.objectID(in: store) }
+      let removed = change.removed.compactMap { $0.objectID(in: store) }
+      var all = members[change.name] ?? PendingMembers()
+      all.added = all.added.subtracting(removed).union(added)
+      all.removed = all.removed.subtracting(added).union(removed)
+      members[change.name] = all
+    }
   }
 
   /// The names of the properties that a user decides about after the server has refused the edit: the properties for

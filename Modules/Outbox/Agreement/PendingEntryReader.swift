@@ -31,8 +31,10 @@ struct PendingEntryReader {
     let ids = sink.heads.compactMap { head in names.objectID(of: head.record, in: head.id).map { ($0, head) } }
     let deleted = Set(ids.filter { $1.kind == .delete }.map(\.0))
     let inserts = ids.filter { $1.kind == .insert && !deleted.contains($0) }
-    return inserts.map { PendingEdit(of: $0, .insert, isBeingSent: $1.isBeingSent) }
-      + (try edits(of: Array(deleted)).filter { $0.kind == .delete })
+    let inserted = inserts.map {
+      PendingEdit(of: $0, .insert, isBeingSent: $1.isBeingSent, isInsertUnanswered: $1.isBeingSent)
+    }
+    return inserted + (try edits(of: Array(deleted)).filter { $0.kind == .delete })
   }
 
   // MARK: Edits

@@ -27,6 +27,7 @@ struct ForwardContents {
         ids[id] = RelatedRecord(store: store.identifier, record: record)
       }
     }
+    var deleted: [ManagedObjectID: RelatedRecord] = [:]
     let withEntries = selection.isComplete ? Set(selection.nodes.map(\.record)) : nil
     for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
       let keys = ids.filter { withEntries?.contains($0.value.record) ?? true }.map(\.key.key)
@@ -37,11 +38,33 @@ struct ForwardContents {
         let present = try objects[id].map { try Self.keys(of: $0) } ?? [:]
         if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
           self.keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
-        } else {
+        } else if objects[id] != nil {
           self.keys[related] = present
+        } else {
+          deleted[id] = related
         }
       }
     }
+    if !deleted.isEmpty { try readKeys(of: deleted, outbox, context) }
+  }
+
+  /// Reads the keys of records that were deleted since the search, from the entries of their deletions. The log is read
+  /// before the entries, because its records may become entries in between.
+  private mutating func readKeys(
+    of deleted: [ManagedObjectID: RelatedRecord], _ outbox: Outbox, _ context: ManagedObjectContext
+  ) throws {
+    let decoder = EntryDecoder(coordinator: coordinator)
+    let names = RecordedNames(in: context, of: coordinator)
+    var first: [ManagedObjectID: OutboxEntry] = [:]
+    try context.forEachLoggedChange { change, save in
+      guard let id = names.objectID(of: change.record, in: save.id), deleted[id] != nil else { return }
+      if first[id].map({ $0.sequence > change.sequence }) ?? true { first[id] = decoder.entry(change, of: save) }
+    }
+    for (root, ids) in Dictionary(grouping: deleted.keys, by: \.entity.root) {
+      let entries = try outbox.entries(ofKeys: ids.map(\.key), root: root, in: context)
+      for id in ids { if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { first[id] = entry } }
+    }
+    for (id, related) in deleted { keys[related] = first[id]?.identity ?? [:] }
   }
 
   private static func keys(of object: ManagedObject) throws -> [String: AttributeValue] {

@@ -27,18 +27,21 @@ extension Outbox {
     // Entries made from the log are pending, so that the loop ends at once for other states.
     while true {
       let context = newContext()
-      let page = try await context.perform {
+      let (logged, page) = try await context.perform {
+        // The log is read before the entries: a forwarder may turn the log into entries in between.
+        let logged = try self.firstLoggedSequence(in: context)
         try self.makeReadOnlyEntries(in: context)
         let objects = try self.page(
           of: self.recordedNames(of: entityName), state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit,
           after: cursor, in: context)
         let decoder = EntryDecoder(coordinator: self.coordinator)
-        return try objects.map { try decoder.entry($0) }
+        return (logged, try objects.map { try decoder.entry($0) })
       }
       guard state == nil || state == .pending else { return page }
       // A long log is made into entries only as far as the page reaches.
       let last = page.count == limit ? page.last?.sequence ?? .min : .max
-      guard try await newContext().perform({ try self.makeEntries(through: last, limit: 8) }) else { return page }
+      guard let logged, logged <= last else { return page }
+      _ = try await newContext().perform { try self.makeEntries(through: last, limit: 8) }
     }
   }
 

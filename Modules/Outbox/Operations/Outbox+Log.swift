@@ -58,6 +58,11 @@ extension Outbox {
     return Array(try context.fetch(request).filter { !$0.isStored(in: readOnly) }.prefix(limit))
   }
 
+  /// The sequence of the oldest record of the log in writable stores; `nil` for an empty log.
+  func firstLoggedSequence(in context: ManagedObjectContext) throws -> Int64? {
+    try logs(through: .max, 1, in: context).first?.sequence
+  }
+
   var readOnlyStores: Set<StoreIdentifier> {
     Set(coordinator.persistentStores.filter(\.environment.isReadOnly).map(\.identifier))
   }

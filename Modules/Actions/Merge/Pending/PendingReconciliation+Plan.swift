@@ -84,8 +84,8 @@ extension PendingReconciliation {
   private func unansweredInserts(_ planned: Remainder, _ incoming: Incoming) throws -> UnansweredInserts? {
     guard !planned.inserts.isEmpty, isWhole else { return nil }
     let known = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
-    let ids = inserts.values.filter { $0.isBeingSent && !known.contains($0.recordID) }.map(\.recordID)
-    let deleted = deletions.values.filter { !$0.ownValues.isEmpty }
+    let ids = inserts.values.filter { $0.isInsertUnanswered && !known.contains($0.recordID) }.map(\.recordID)
+    let deleted = (deletions.values + keylessDeletions).filter(\.isInsertUnanswered)
     guard !ids.isEmpty || !deleted.isEmpty else { return nil }
     let edits = try edits(of: ids, layout.entity).values.filter { $0.kind == .insert }
     return UnansweredInserts(edits + deleted, try context.rows(of: ids), layout: layout)
@@ -105,7 +105,9 @@ extension PendingReconciliation {
   /// The deletion of a record that the server has changed is a conflict.
   private func decideOverDeletion(_ edit: PendingEdit, _ index: Int, _ incoming: Incoming) throws {
     let values = namedValues(try values(index, of: nil, incoming), incoming.input.entity(index))
-    let changed = values.filter { name, value in edit.base[name].map { $0 != value } ?? false }
+    let changed = values.filter { name, value in
+      edit.base[name].map { $0 != value } ?? false && edit.ownValues[name]?.contains(value) != true
+    }
     guard !changed.isEmpty else { return }
     decide(over: edit, serverValues: values, conflicting: Set(changed.keys), isConflict: true)
   }

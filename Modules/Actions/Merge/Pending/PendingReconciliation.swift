@@ -28,6 +28,8 @@ final class PendingReconciliation {
   private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending deletions of the merge's entity, by key.
   private(set) var deletions: [MergeKey: PendingEdit] = [:]
+  /// The pending deletions of records without a key.
+  private(set) var keylessDeletions: [PendingEdit] = []
   /// The keys with pending deletions, by entity, of the destinations of links.
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
   /// The input records whose rows are pending inserts.
@@ -57,7 +59,12 @@ final class PendingReconciliation {
     for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
       case .insert: inserts[edit.recordID] = edit
-      case .delete: if let key = Self.key(of: edit, layout.keys.map(\.name)) { deletions[MergeKey(values: key)] = edit }
+      case .delete:
+        if let key = Self.key(of: edit, layout.keys.map(\.name)) {
+          deletions[MergeKey(values: key)] = edit
+        } else {
+          keylessDeletions.append(edit)
+        }
       case .update: continue
       }
     }

@@ -1,0 +1,102 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CoherenceOutbox
+
+/// Merges beside edits that the server may have applied, because their answers have not arrived.
+@Suite("Merges beside an unanswered edit")
+struct UnansweredEditTests {
+  /// A started stack with the note "A", whose edit the server has applied without an answer.
+  private func stack(_ backend: Backend, _ edit: (NoteStack) throws -> Void) async throws -> NoteStack {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.edit { context in
+      for name in ["F", "G"] {
+        let folder = try NoteFolder(context: context)
+        (folder.id, folder.name) = ("local-\(name)", name)
+        guard name == "F" else { continue }
+        let note = try Note(context: context)
+        (note.id, note.title, note.folder) = ("local-A", "A", folder)
+      }
+    }
+    #expect(try await stack.forwardAll() == 0)
+    try edit(stack)
+    await stack.server.script(.loseAnswer)
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
+    var events = stack.outbox.events.makeAsyncIterator()
+    while let event = await events.next() { if case .willRetry = event { break } }
+    await stack.outbox.stop()
+    return stack
+  }
+
+  /// Merges the present page of the server.
+  private func merge(
+    _ stack: NoteStack, _ policy: MergeOptions.PendingEditsPolicy = .keepLocal
+  ) async throws -> MergeResult {
+    let records = await stack.server.records.filter { $0.value.entityName == Note.entityName }
+    let note = try stack.connect.managedObjectModel.entity(named: Note.entityName)
+    let page = try records.map { id, record in
+      let title = try #require(String(attributeValue: record.values["title"] ?? .null))
+      guard case .string(let folder) = record.folder else { return MergeRecord(["id": id, "title": title]) }
+      return MergeRecord(["id": id, "title": title], links: ["folder": .one(MergeKey(folder))])
+    }
+    return try stack.connect.newActionContext().merge(
+      records: page, for: note, options: MergeOptions(mode: .replace, maximumDeletedShare: 1, pendingEdits: policy))
+  }
+
+  private func move(_ stack: NoteStack, to name: String) throws {
+    try stack.edit { context in
+      let folders = try context.fetch(FetchRequest(NoteFolder.self).filter { $0.name == name })
+      try NoteStack.note("A", in: context).folder = folders.first
+    }
+  }
+
+  private func folder(_ stack: NoteStack) throws -> String? {
+    try stack.read { try NoteStack.note("A", in: $0).folder?.name }
+  }
+
+  private func finish(_ stack: NoteStack) async throws {
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a value that was edited back stays, though a page has the unanswered value`(_ backend: Backend) async throws {
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let stack = try await stack(backend) { try $0.change("A") { $0.title = "B" } }
+      try stack.change("B") { $0.title = "A" }
+      let result = try await merge(stack, policy)
+      #expect(result.updated == 0 && result.keptEdits == 1 && result.pendingConflicts == 0)
+      #expect(try stack.ids().keys.sorted() == ["A"])
+      try await finish(stack)
+      #expect(await stack.server.records.values.filter { $0.values["title"] == .string("A") }.count == 1)
+      #expect(try await merge(stack).updated == 0)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a target that was edited back stays, though a page has the unanswered target`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend) { try move($0, to: "G") }
+    try move(stack, to: "F")
+    #expect(try await merge(stack).updated == 0)
+    #expect(try folder(stack) == "F")
+    try await finish(stack)
+    #expect(try await merge(stack).updated == 0)
+    #expect(try folder(stack) == "F")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion after an unanswered edit is in no conflict with that edit`(_ backend: Backend) async throws {
+    let stack = try await stack(backend) { try $0.change("A") { $0.title = "B" } }
+    try stack.delete("B")
+    let result = try await merge(stack, .conflict)
+    #expect(result.inserted == 0 && result.pendingConflicts == 0)
+    try await finish(stack)
+    #expect(await stack.server.records.values.allSatisfy { $0.entityName != Note.entityName })
+  }
+}

@@ -1,0 +1,86 @@
+import CoherenceCore
+@testable import CoherenceOutbox
+import Synchronization
+import TestSupport
+import Testing
+
+/// Edits of the user between two accesses of an outbox to the store.
+@Suite("Edits between two accesses of an outbox")
+struct InterleavedEditTests {
+  @Test(arguments: Backend.available)
+  func `a request names a record by its key that the user deletes between the claim and the reading of keys`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.edit { context in
+      let folder = try NoteFolder(context: context)
+      (folder.id, folder.name) = ("local-F", "F")
+    }
+    #expect(try await stack.forwardAll() == 0)
+    try stack.edit { context in
+      let note = try Note(context: context)
+      (note.id, note.title) = ("local-A", "A")
+      note.folder = try context.fetch(FetchRequest(NoteFolder.self)).first
+    }
+    // The first save makes the entry, and the second one claims it.
+    stack.outbox.coordinator.observer = Interruption(after: 2, .save) {
+      try? stack.edit { context in
+        for folder in try context.fetch(FetchRequest(NoteFolder.self)) { context.delete(folder) }
+      }
+    }
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert, .insert, .delete, .delete])
+    #expect(calls[1].folder == .string("s1"))
+    #expect(await stack.server.records.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a list has every edit whose save has returned, though a forwarder makes entries of the log meanwhile`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try stack.insertNote("A")
+    for count in 1...3 {
+      stack.outbox.coordinator.observer = Interruption(after: count, .fetch) { _ = try? other.outbox.makeEntries() }
+      #expect(try await stack.outbox.entries().count == count)
+      try stack.insertNote("\(count)")
+    }
+  }
+}
+
+/// Calls a block once, after a number of operations of a kind.
+private final class Interruption: StackObserver {
+  private let kind: StackOperation.Kind
+  private let rest: Mutex<Int>
+  private let block: @Sendable () -> Void
+
+  init(after count: Int, _ kind: StackOperation.Kind, _ block: @escaping @Sendable () -> Void) {
+    self.kind = kind
+    rest = Mutex(count)
+    self.block = block
+  }
+
+  func began(_ operation: StackOperation) -> any StackObservation {
+    Observation(interruption: operation.kind == kind ? self : nil)
+  }
+
+  func scope() -> (any StackScope)? { nil }
+
+  private func ended() {
+    let isLast = rest.withLock { rest in
+      rest -= 1
+      return rest == 0
+    }
+    if isLast { block() }
+  }
+
+  private struct Observation: StackObservation {
+    let interruption: Interruption?
+
+    func ended(_ outcome: StackOutcome) { interruption?.ended() }
+    func run<T>(_ body: () throws -> T) rethrows -> T { try body() }
+    func run<T>(_ body: () async throws -> T) async rethrows -> T { try await body() }
+  }
+}
