@@ -7,7 +7,7 @@ public struct ForwardReference: Sendable, Hashable {
   /// The name of the record's entity.
   public let entityName: String
   /// The values of the identifying attributes by which the server knows the record, by name; empty for a locally
-  /// deleted record without entries.
+  /// deleted record whose entries are gone.
   public let keys: [String: AttributeValue]
 
   /// The value of an identifying attribute.

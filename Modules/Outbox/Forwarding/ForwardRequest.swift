@@ -31,7 +31,7 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   public var values: [String: AttributeValue] { content.values }
   /// The values of changed attributes before the edit, by name: none for an insert, all attributes for a delete. After
   /// a conflict resolved in favor of the edit, these are the server's values, so that a server that compares bases
-  /// accepts the edit. A deletion keeps its bases.
+  /// accepts the edit. A deletion keeps its bases, which may be older than an edit of this device whose answer was lost.
   public var base: [String: AttributeValue] { content.base }
   /// The new targets of changed to-one relationships, by the names of the relationships; `nil` for a relationship
   /// without a target.

@@ -65,6 +65,23 @@ struct PendingEditsTests {
     #expect(source.queries.isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `a record of unknown key is skipped if its values are those of a deleted record without a key`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "old", 2: "old"])
+    var edit = try stack.deleteArtist(1)
+    edit.base = [:]
+    edit.ownValues = ["name": [.string("new")]]
+    for isUnanswered in [true, false] {
+      edit.isInsertUnanswered = isUnanswered
+      source.add(edit)
+      let result = try stack.merge(
+        MergeStack.artists([2: "old", 3: "new"]), into: "Artist", options: options(.keepLocal, .replace))
+      #expect(result.inserted == (isUnanswered ? 0 : 1) && result.keptEdits == (isUnanswered ? 1 : 0))
+    }
+  }
+
   // MARK: Properties
 
   @Test(arguments: Backend.available)

@@ -137,7 +137,7 @@ struct AgreementStack {
     }
   }
 
-  /// Sets the state of all entries, as a forwarder does.
+  /// Sets the state of all entries, as a forwarder does. An entry in the state `sending` is claimed alone.
   func setState(_ state: OutboxEntry.State) throws {
     try outbox.makeEntries()
     let context = connect.newActionContext()
@@ -145,6 +145,7 @@ struct AgreementStack {
       for entry in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxEntry")) {
         try entry.setValue(state, for: "state")
         try entry.setValue(state == .sending ? Date.distantFuture : nil, for: "lease")
+        if state == .sending { try entry.setValue(try entry.value(for: "sequence", as: Int64.self), for: "groupEnd") }
       }
       try context.save()
     }

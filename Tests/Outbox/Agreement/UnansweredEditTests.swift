@@ -99,4 +99,32 @@ struct UnansweredEditTests {
     try await finish(stack)
     #expect(await stack.server.records.values.allSatisfy { $0.entityName != Note.entityName })
   }
+
+  @Test(arguments: Backend.available)
+  func `members that were edited back stay so, though a page has the unanswered members`(_ backend: Backend)
+    async throws
+  {
+    for isAdded in [true, false] {
+      let stack = try AgreementStack(backend, titles: [1: "A"])
+      try stack.merge([MergeRecord(["name": "L"])], into: "Label")
+      func set(_ hasLabel: Bool) throws {
+        try stack.edit { context in
+          let labels = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+          try #require(try AgreementStack.task(1, context)).setObjects(hasLabel ? labels : [], for: "labels")
+        }
+      }
+      func labels() throws -> Int {
+        try stack.edit { try #require(try AgreementStack.task(1, $0)).objects(for: "labels").count }
+      }
+      func page(_ hasLabel: Bool) -> [MergeRecord] {
+        [MergeRecord(["id": 1, "title": "A"], links: ["labels": .many(hasLabel ? [MergeKey("L")] : [])])]
+      }
+      if !isAdded { try stack.merge(page(true)) }
+      try set(isAdded)
+      try stack.setState(.sending)
+      try set(!isAdded)
+      #expect(try stack.merge(page(isAdded)).updated == 0)
+      #expect(try labels() == (isAdded ? 0 : 1))
+    }
+  }
 }
