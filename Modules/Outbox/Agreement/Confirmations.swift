@@ -27,6 +27,12 @@ final class Confirmations: Sendable {
 
   /// The process in the ``SharedConfirmations``.
   let process = UUID.random()
+  /// The machine whose clock dates the ``SharedConfirmations`` of the process: processes with the same text share a
+  /// clock.
+  static let machine: String = {
+    let boot = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+    return boot?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName
+  }()
 
   /// The time for which a confirmation is kept: longer than requests take.
   private static let duration = Duration.seconds(300)

@@ -17,7 +17,7 @@ struct SharedConfirmations {
   /// The time for which a record is kept.
   private static let duration: TimeInterval = 300
   /// The greatest difference between the clocks of two machines for which a confirmation protects its edit from every
-  /// older page. A page requested within this time after the confirmation counts as older, too.
+  /// older page. A page requested within this time after the confirmation by another machine counts as older, too.
   private static let tolerance: TimeInterval = 2
   /// The number of records that are kept; the latest ones.
   private static let limit = 10_000
@@ -44,6 +44,7 @@ struct SharedConfirmations {
       try context.assign(record, to: store)
       record.time = now()
       record.process = own.process
+      record.machine = Confirmations.machine
       record.payload = Confirmation.data(of: confirmations)
     }
   }
@@ -76,7 +77,8 @@ struct SharedConfirmations {
   /// - Throws: Errors of the store; ``ErrorCode/storeCorrupt`` for confirmations of a later release.
   func since(_ time: ContinuousClock.Instant, _ names: RecordedNames) throws -> [Confirmation] {
     let now = self.now()
-    let earliest = now.addingTimeInterval(-((ContinuousClock.now - time) / .seconds(1)) - Self.tolerance)
+    let requested = now.addingTimeInterval(-((ContinuousClock.now - time) / .seconds(1)))
+    let earliest = requested.addingTimeInterval(-Self.tolerance)
     let latest = now.addingTimeInterval(Self.duration)
     let process = own.process
     let request = FetchRequest(OutboxConfirmationRecord.self).filter {
@@ -84,8 +86,11 @@ struct SharedConfirmations {
     }
     let sink = try ConfirmationSink(names.model)
     try context.read(request, into: sink)
-    return try sink.records.flatMap { id, payload in
-      try id.storeIdentifier.map { try decoded(payload, of: $0, names) } ?? []
+    return try sink.records.flatMap { record in
+      guard let store = record.id.storeIdentifier,
+        record.time >= requested || record.machine != Confirmations.machine
+      else { return [] as [Confirmation] }
+      return try decoded(record.payload, of: store, names)
     }
   }
 
@@ -103,22 +108,32 @@ struct SharedConfirmations {
   }
 }
 
-/// Collects the payloads of confirmations without objects.
+/// Collects the values of confirmations without objects.
 private final class ConfirmationSink: ValueSink {
+  struct Record {
+    let id: ManagedObjectID
+    let time: Date
+    let machine: String
+    let payload: Data
+  }
+
   let slots: [Int]
-  private(set) var records: [(id: ManagedObjectID, payload: Data)] = []
+  private(set) var records: [Record] = []
   private(set) var count = 0
 
   init(_ model: ManagedObjectModel) throws {
     let entity = try model.entity(named: OutboxConfirmationRecord.entityName)
-    let payload = entity.attribute(named: OutboxConfirmationRecord.Properties.table.payload.name)?.slot
-    slots = [Row.identifierSlot] + (payload.map { [$0] } ?? [])
+    let table = OutboxConfirmationRecord.Properties.table
+    let names = [table.time.name, table.machine.name, table.payload.name]
+    slots = [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
   }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
     defer { values.deinitialize(count: slots.count) }
     count += 1
-    guard case .reference(let id) = values[0], case .data(let payload) = values[slots.count - 1] else { return }
-    records.append((id, payload))
+    guard case .reference(let id) = values[0], let time = Date(attributeValue: values[1]),
+      case .string(let machine) = values[2], case .data(let payload) = values[3]
+    else { return }
+    records.append(Record(id: id, time: time, machine: machine, payload: payload))
   }
 }

@@ -9,6 +9,7 @@ final class OutboxConfirmationRecord: ManagedObject, DeclaredEntity {
     static let table = Properties()
     let time = AttributeKey<Date>("time")
     let process = AttributeKey<UUID>("process")
+    let machine = AttributeKey<String>("machine")
     let payload = AttributeKey<Data>("payload")
   }
 
@@ -17,6 +18,7 @@ final class OutboxConfirmationRecord: ManagedObject, DeclaredEntity {
     Entity(entityName, class: OutboxConfirmationRecord.self, indexes: [["time"]]) {
       Attribute("time", .date)
       Attribute("process", .uuid)
+      Attribute("machine", .string)
       Attribute("payload", .data)
     }
   }
@@ -31,6 +33,11 @@ final class OutboxConfirmationRecord: ManagedObject, DeclaredEntity {
   var process: UUID {
     get { self[Properties.table.process] }
     set { self[Properties.table.process] = newValue }
+  }
+  /// The ``Confirmations/machine`` of the forwarder.
+  var machine: String {
+    get { self[Properties.table.machine] }
+    set { self[Properties.table.machine] = newValue }
   }
   /// The confirmations, in the ``EntryFormat``.
   var payload: Data {

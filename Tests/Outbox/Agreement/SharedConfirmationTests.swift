@@ -83,6 +83,23 @@ struct SharedConfirmationTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a page counts as older than a confirmation by another machine for two seconds more`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try await send("A", stack)
+    stack.time.advance(by: .seconds(1))
+    #expect(try confirmations(other).isEmpty)
+    try edit(stack) { context in
+      for record in try context.fetch(FetchRequest(OutboxConfirmationRecord.self)) { record.machine = "another" }
+    }
+    #expect(try confirmations(other).count == 1)
+    stack.time.advance(by: .seconds(2))
+    #expect(try confirmations(other).isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `after the clock was set back, a confirmation of the future protects nothing and is deleted`(
     _ backend: Backend
   ) async throws {
@@ -101,6 +118,7 @@ struct SharedConfirmationTests {
         let record = try OutboxConfirmationRecord(context: context)
         record.time = stack.time.date.addingTimeInterval(-Double(number) / 100)
         record.process = stack.outbox.options.confirmations.process
+        record.machine = Confirmations.machine
         record.payload = Confirmation.data(of: [])
       }
     }

@@ -126,7 +126,7 @@ package struct StoryClient: Sendable {
     }
     defer { teller.cancel() }
     try stack.outbox.start(options)
-    try await stack.outbox.flush()
+    try await stack.outbox.flush(waitsForOthers: true)
     await stack.outbox.stop()
   }
 
@@ -136,10 +136,10 @@ package struct StoryClient: Sendable {
     tell(.merged(try await merge()))
     pause()
     try stack.outbox.start(options)
-    try await stack.outbox.flush()
+    try await stack.outbox.flush(waitsForOthers: true)
     try await report()
     try await resolve()
-    try await stack.outbox.flush()
+    try await stack.outbox.flush(waitsForOthers: true)
     await stack.outbox.stop()
     tell(.merged(try await merge()))
     try await report()
