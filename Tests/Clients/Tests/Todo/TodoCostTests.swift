@@ -68,8 +68,8 @@ struct TodoCostTests {
     client.connectivity.isOnline = true
     let forward = try await counts.measure("\(title), forwarding of one edit") { try await client.outbox.flush() }
     // A search fetches the log twice, and the entries. The edit fetches its values, and the acknowledgement fetches the log
-    // and the entries again, and, as the first of the forwarder, looks for expired confirmations twice. The start, the network, the flush, and the beginning of listening, twice, each request a
-    // search. One search may serve several requests.
+    // and the entries again; the first one also looks for expired confirmations with two fetches. The start, the network,
+    // the flush, and the beginning of listening, twice, each request a search. One search may serve several requests.
     let searches = client.outbox.statistics.scans
     #expect(searches <= 5)
     #expect(forward[.fetch, default: 0] <= 3 * searches + 5 && forward[.save] == 3)
