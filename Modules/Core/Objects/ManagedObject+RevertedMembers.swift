@@ -10,38 +10,30 @@ extension ManagedObject {
   final func isStoredMember(revertedBy edit: MemberEdit, of relationship: RelationshipDescription) throws -> Bool? {
     guard let pending, pending.base != nil, let changes = pending.members[relationship] else { return nil }
     switch edit {
-    case .add(let id) where changes.contains(id) == false: return try isStoredMember(id, addedTo: relationship)
-    case .remove(let id) where changes.contains(id) == true: return try isStoredMember(id, removedFrom: relationship)
+    case .add(let id) where changes.contains(id) == false:
+      return try isStoredMember(id, of: relationship, reverting: false)
+    case .remove(let id) where changes.contains(id) == true:
+      return try isStoredMember(id, of: relationship, reverting: true)
     default: return nil
     }
   }
 
-  // The lists of both sides of a link may be of different moments: one may be loaded before the save of another writer,
-  // and one after it. Both sides make the same decision, that of the list which makes the edit a change.
-
+  /// As ``isStoredMember(revertedBy:of:)``, for an edit that reverts another one.
+  ///
+  /// The lists of both sides of a link may be of different moments: one may be loaded before the save of another writer,
+  /// and one after it. Both sides make the same decision, that of the list which makes the pair of edits a change.
+  ///
+  /// - Parameter wasAdded: Whether the reverted edit added the member.
   private final func isStoredMember(
-    _ id: ManagedObjectID, addedTo relationship: RelationshipDescription
+    _ id: ManagedObjectID, of relationship: RelationshipDescription, reverting wasAdded: Bool
   ) throws -> Bool? {
     let own = try isStoredMember(id, of: relationship)
     guard let (member, inverse) = otherSide(of: id, relationship) else { return own }
     let change = member.pending?.members[inverse]?.contains(recordID)
-    // The other side may have been changed already.
-    if change == true { return false }
-    guard change == false else { return own }
-    guard let other = try member.isStoredMember(recordID, of: inverse) else { return own }
-    return other && own != false
-  }
-
-  private final func isStoredMember(
-    _ id: ManagedObjectID, removedFrom relationship: RelationshipDescription
-  ) throws -> Bool? {
-    let own = try isStoredMember(id, of: relationship)
-    guard let (member, inverse) = otherSide(of: id, relationship) else { return own }
-    let change = member.pending?.members[inverse]?.contains(recordID)
-    if change == false { return true }
-    guard change == true else { return own }
-    guard let other = try member.isStoredMember(recordID, of: inverse) else { return own }
-    return other || own == true
+    // The other side has made the decision already: the pair of edits is a change.
+    if change == !wasAdded { return wasAdded }
+    guard change == wasAdded, let other = try member.isStoredMember(recordID, of: inverse) else { return own }
+    return own == wasAdded || other == wasAdded ? wasAdded : !wasAdded
   }
 
   /// The member, and the relationship that leads back, of a many-to-many relationship.

@@ -82,6 +82,22 @@ struct PendingEditsTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `a record to which others of a page link is inserted beside an equal unanswered insert`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "old", 2: "old"])
+    var edit = try stack.deleteArtist(1)
+    (edit.base, edit.ownValues, edit.isInsertUnanswered) = ([:], ["name": [.string("new")]], true)
+    source.add(edit)
+    let page =
+      MergeStack.artists([2: "old", 3: "new"])
+      + [MergeRecord(["id": 4, "name": "pupil"], links: ["mentor": .one(MergeKey(3))])]
+    let result = try stack.merge(page, into: "Artist", options: options(.keepLocal, .replace))
+    #expect(result.inserted == 2 && result.keptEdits == 0)
+    #expect(try stack.names() == [2: "old", 3: "new", 4: "pupil"])
+  }
+
   // MARK: Properties
 
   @Test(arguments: Backend.available)

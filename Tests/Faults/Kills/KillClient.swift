@@ -25,7 +25,8 @@ struct KillClient: Sendable {
     Task.detached {
       do {
         switch command.work {
-        case .edit, .forward, .merge, .settle: try await KillEditor(self).run()
+        case .edit, .forward, .settle: try await KillEditor(self).run()
+        case .merge: try await KillMerger(self).run()
         case .act, .settleActions: try await KillActor(self).run()
         }
         _exit(0)

@@ -11,7 +11,7 @@ struct KillCommand: Codable, Sendable {
     case edit
     /// Forwards the edits of others, until it is killed.
     case forward
-    /// Merges pages of the server that are older than its latest state, until it is killed.
+    /// Merges pages from before the latest edits at the server, until it is killed.
     case merge
     /// Forwards all edits, and sends the records of the store to the test.
     case settle

@@ -36,11 +36,6 @@ final class KillEditor: Sendable {
   }
 
   func run() async throws {
-    if command.work == .merge {
-      try await container.start()
-      let merger = try KillMerger(client, container)
-      while true { try merger.merge() }
-    }
     if command.work == .edit {
       // The forwarding of earlier edits may run beside the edits.
       if random.withLock({ $0.chance(50) }) { try start() }

@@ -1,9 +1,11 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceOutbox
 import Foundation
 
-/// Merges pages of the server, each after it has requested later ones, so that every page may be older than edits that
-/// another client has sent since. The store has the only client of the server: no page may change a record.
+/// The client that merges pages of the server, each after the request for the page after the next one, so that every
+/// page may be older than edits that another client has sent since. All edits at the server come from the store: no page
+/// may change a record.
 final class KillMerger {
   private let client: KillClient
   private let connect: KillClient.Container
@@ -11,15 +13,23 @@ final class KillMerger {
   private let note: EntityDescription
   private var pages: [(requestedAt: ContinuousClock.Instant, records: [String: KillRecord])] = []
 
-  init(_ client: KillClient, _ connect: KillClient.Container) throws {
+  init(_ client: KillClient) throws {
     self.client = client
-    self.connect = connect
+    connect = try client.open()
+    let date = Date(timeIntervalSince1970: client.command.date)
+    // The Connect keeps what a merge needs of the outbox.
+    _ = try Outbox(connect, options: OutboxOptions(now: { date }))
     folder = try connect.managedObjectModel.entity(named: KillModel.folder)
     note = try connect.managedObjectModel.entity(named: KillModel.note)
   }
 
+  func run() async throws {
+    try await connect.start()
+    while true { try merge() }
+  }
+
   /// Requests a page, and merges the last page but two.
-  func merge() throws {
+  private func merge() throws {
     let requestedAt = ContinuousClock.now
     if let records = try client.tell(.page, { _ in }).page { pages.append((requestedAt, records)) }
     guard pages.count > 2 else { return }

@@ -10,7 +10,7 @@ import Testing
 struct OldPageTests {
   /// The process that merges the pages.
   enum Merging: CaseIterable {
-    /// The process that has sent the edits.
+    /// The merging process has sent the edits itself.
     case inSameProcess
     case inAnotherProcess
   }
@@ -33,7 +33,7 @@ struct OldPageTests {
       passTime()
     }
 
-    /// Lets more time pass than the clocks of two processes may differ.
+    /// Advances the clock, which both processes read, beyond the time of the last acknowledgement.
     func passTime() { stack.time.advance(by: .seconds(3)) }
 
     func newActionContext() -> ActionContext { other.connect.newActionContext() }
@@ -179,24 +179,14 @@ struct OldPageTests {
     _ backend: Backend, _ merging: Merging
   ) async throws {
     let stage = try await Stage(backend, merging)
-    try stage.stack.edit { context in
-      for name in ["F", "G"] {
-        let folder = try NoteFolder(context: context)
-        (folder.id, folder.name) = ("local-\(name)", name)
-        guard name == "F" else { continue }
-        let note = try Note(context: context)
-        (note.id, note.title, note.folder) = ("local-A", "A", folder)
-      }
-    }
+    try stage.stack.insertFolders()
     #expect(try await stage.stack.forwardAll() == 0)
     func folder() throws -> String? { try stage.stack.read { try NoteStack.note("A", in: $0).folder?.name } }
     let former = try stage.stack.read { try NoteStack.note("A", in: $0).folder?.id }
     let id = try stage.stack.read { try NoteStack.note("A", in: $0).id }
     let requestedAt = ContinuousClock.now
     let formerPage = [MergeRecord(["id": id], links: ["folder": .one(MergeKey(try #require(former)))])]
-    try stage.stack.change("A") { note in
-      note.folder = try? note.managedObjectContext?.fetch(FetchRequest(NoteFolder.self).filter { $0.name == "G" }).first
-    }
+    try stage.stack.move(to: "G")
     #expect(try await stage.stack.forwardAll() == 0)
     #expect(try folder() == "G")
     #expect(try stage.merge(formerPage, .server, .upsertOnly, requestedAt: requestedAt).keptEdits == 1)

@@ -13,22 +13,10 @@ struct UnansweredEditTests {
   private func stack(_ backend: Backend, _ edit: (NoteStack) throws -> Void) async throws -> NoteStack {
     let stack = try NoteStack(backend)
     try await stack.connect.start()
-    try stack.edit { context in
-      for name in ["F", "G"] {
-        let folder = try NoteFolder(context: context)
-        (folder.id, folder.name) = ("local-\(name)", name)
-        guard name == "F" else { continue }
-        let note = try Note(context: context)
-        (note.id, note.title, note.folder) = ("local-A", "A", folder)
-      }
-    }
+    try stack.insertFolders()
     #expect(try await stack.forwardAll() == 0)
     try edit(stack)
-    await stack.server.script(.loseAnswer)
-    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
-    var events = stack.outbox.events.makeAsyncIterator()
-    while let event = await events.next() { if case .willRetry = event { break } }
-    await stack.outbox.stop()
+    try await stack.sendWithoutAnswer()
     return stack
   }
 
@@ -45,13 +33,6 @@ struct UnansweredEditTests {
     }
     return try stack.connect.newActionContext().merge(
       records: page, for: note, options: MergeOptions(mode: .replace, maximumDeletedShare: 1, pendingEdits: policy))
-  }
-
-  private func move(_ stack: NoteStack, to name: String) throws {
-    try stack.edit { context in
-      let folders = try context.fetch(FetchRequest(NoteFolder.self).filter { $0.name == name })
-      try NoteStack.note("A", in: context).folder = folders.first
-    }
   }
 
   private func folder(_ stack: NoteStack) throws -> String? {
@@ -81,8 +62,8 @@ struct UnansweredEditTests {
   func `a target that was edited back stays, though a page has the unanswered target`(
     _ backend: Backend
   ) async throws {
-    let stack = try await stack(backend) { try move($0, to: "G") }
-    try move(stack, to: "F")
+    let stack = try await stack(backend) { try $0.move(to: "G") }
+    try stack.move(to: "F")
     #expect(try await merge(stack).updated == 0)
     #expect(try folder(stack) == "F")
     try await finish(stack)

@@ -13,11 +13,7 @@ struct UnansweredInsertTests {
     let stack = try NoteStack(backend)
     try await stack.connect.start()
     try stack.insertNote("A", rank: 5)
-    await stack.server.script(.loseAnswer)
-    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
-    var events = stack.outbox.events.makeAsyncIterator()
-    while let event = await events.next() { if case .willRetry = event { break } }
-    await stack.outbox.stop()
+    try await stack.sendWithoutAnswer()
     #expect(await Array(stack.server.records.keys) == ["s1"])
     return stack
   }
@@ -77,11 +73,7 @@ struct UnansweredInsertTests {
     let stack = try await stack(backend)
     try stack.delete("A")
     stack.time.advance(by: .seconds(61))
-    await stack.server.script(.answer(.accepted(["id": "s1"])), .fail(LostAnswer()))
-    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
-    var events = stack.outbox.events.makeAsyncIterator()
-    while let event = await events.next() { if case .willRetry = event { break } }
-    await stack.outbox.stop()
+    try await stack.sendWithoutAnswer(.answer(.accepted(["id": "s1"])), .fail(LostAnswer()))
     #expect(try await stack.outbox.entries().map(\.kind) == [.delete])
     #expect(try merge(["id": "s1", "title": "A", "rank": Int64(5)], into: stack).inserted == 0)
     try await answer(stack)

@@ -79,8 +79,8 @@ extension PendingReconciliation {
     return true
   }
 
-  /// The pending inserts whose records the planned inserts may be; `nil` if there are none, and for input that is not
-  /// whole: a record that such a merge left out might never come again.
+  /// The unanswered inserts whose records may be among the planned ones; `nil` if there are none, and for input that is
+  /// not whole: a record that such a merge left out might never come again.
   private func unansweredInserts(_ planned: Remainder, _ incoming: Incoming) throws -> UnansweredInserts? {
     guard !planned.inserts.isEmpty, isWhole else { return nil }
     let known = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))

@@ -82,6 +82,18 @@ final class NoteStack: Sendable {
     return rest
   }
 
+  /// Sends edits until an attempt fails, and stops before the next attempt, which is due after thirty seconds.
+  ///
+  /// - Parameter faults: The faults of the first requests; without any, the server applies the first edit and its answer
+  ///   is lost.
+  func sendWithoutAnswer(_ faults: NoteServer.Fault...) async throws {
+    for fault in faults.isEmpty ? [.loseAnswer] : faults { await server.script(fault) }
+    try outbox.start(options(retry: RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)))
+    var events = outbox.events.makeAsyncIterator()
+    while let event = await events.next() { if case .willRetry = event { break } }
+    await outbox.stop()
+  }
+
   // MARK: Edits of the user
 
   /// Calls a block in a new context of the user, and saves.
@@ -102,6 +114,27 @@ final class NoteStack: Sendable {
       note.id = "local-\(title)"
       note.title = title
       note.rank = rank
+    }
+  }
+
+  /// Inserts the folders "F" and "G" with temporary identifiers, and the note "A" in "F".
+  func insertFolders() throws {
+    try edit { context in
+      for name in ["F", "G"] {
+        let folder = try NoteFolder(context: context)
+        (folder.id, folder.name) = ("local-\(name)", name)
+        guard name == "F" else { continue }
+        let note = try Note(context: context)
+        (note.id, note.title, note.folder) = ("local-A", "A", folder)
+      }
+    }
+  }
+
+  /// Moves the note "A" to the folder with a name.
+  func move(to name: String) throws {
+    try edit { context in
+      let folders = try context.fetch(FetchRequest(NoteFolder.self).filter { $0.name == name })
+      try Self.note("A", in: context).folder = folders.first
     }
   }
 
