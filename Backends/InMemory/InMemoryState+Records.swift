@@ -30,7 +30,9 @@ extension InMemoryState: RecordSource {
       return links[table]?.sources(of: record.key).compactMap { row($0, of: root) } ?? []
     }
   }
-  /// Counts without reading the members, because saves leave no dangling link and no dangling constrained reference.
+
+  /// The number of members of a relationship. Needs no read of the members, because saves leave no dangling link and no
+  /// dangling constrained reference.
   func memberCount(of relationship: RelationshipDescription, from record: Row) -> Int {
     if case .column = relationship.storage { return target(of: relationship, from: record) == nil ? 0 : 1 }
     return memberCount(of: relationship, owner: record.key)

@@ -6,8 +6,8 @@ import Foundation
 /// An attempt to connect, on a thread of its own.
 ///
 /// libpq resolves host names, and calls other services, in uninterruptible calls. Its `connect_timeout` applies to each
-/// address separately, and belongs to the user. The caller therefore waits for the thread only until the time limit of
-/// the attempt. A thread that finishes later closes its connection.
+/// address separately, and the user's connection string may set it. The caller therefore waits for the thread only
+/// until the time limit of the attempt. A thread that finishes later closes its connection.
 final class PostgreSQLAttempt: Sendable {
   /// The result of the attempt. The receiver closes the connection.
   struct Outcome: @unchecked Sendable {

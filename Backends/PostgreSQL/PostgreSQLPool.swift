@@ -9,8 +9,8 @@ import Logging
 /// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
 /// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
 /// other writers, because all other connections may wait for it. Streams and pinned snapshots, which stay open beyond
-/// their units of work, have connections beside the pool: they do not count, and nobody waits for them. So no thread with a
-/// connection waits forever.
+/// their units of work, have connections beside the pool: they do not count, and no thread waits for them. So no thread with
+/// a connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
 /// thread starves. A returned connection wakes only the thread that gets it.
@@ -220,7 +220,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     withExtendedLifetime(connections) {}
   }
 
-  // MARK: Places
+  // MARK: Slots
 
   /// Reserves a slot, and waits for one if necessary.
   ///
@@ -345,7 +345,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return Slot(connection: connection)
   }
 
-  // MARK: Taking back
+  // MARK: Reclaiming
 
   private func isOwn(_ entry: Lease) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 

@@ -23,7 +23,9 @@ extension PostgreSQLStore {
         """)
     }
     guard let next = result.int(0, 0) else {
-      throw CoherenceError(.storeCorrupt, "The table of keys gives none for '\(table.root.name)'; restore it.")
+      throw CoherenceError(
+        .storeCorrupt,
+        "The table of keys returned no key for '\(table.root.name)'; restore the database from a backup.")
     }
     return next - Int64(number)..<next
   }

@@ -5,8 +5,8 @@ import CoherenceSQL
 ///
 /// A thread that excludes writers locks all tables in this order, and waits at each for the transactions that write it. A
 /// transaction that locks the first of its tables before all else therefore never waits for a thread that waits for it:
-/// that thread has not come further than to the transaction's first table. Which of its other tables a transaction writes
-/// when does not matter.
+/// that thread has not come further than to the transaction's first table. The order in which the transaction writes its
+/// other tables does not matter.
 ///
 /// The order is that of the tables' names, so that programs with different models have one order.
 struct PostgreSQLTableOrder {

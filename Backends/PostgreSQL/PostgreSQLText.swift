@@ -2,13 +2,14 @@ import CLibPQ
 import CoherenceCore
 import CoherenceSQL
 
-/// A statement's text and the types of its parameters: what it is prepared as.
+/// A statement's text and the types of its parameters, by which a connection finds the prepared statement.
 struct PostgreSQLText: Hashable {
   let text: String
   let types: [Oid]
-  /// Whether the connection keeps it prepared for the next time.
+  /// Whether the connection keeps the statement prepared for its next use.
   let isKept: Bool
-  /// Whether it begins or ends a transaction. It stays prepared and makes no room for itself: nothing may run before it.
+  /// Whether the statement begins or ends a transaction. Such a statement stays prepared, and its preparation removes no
+  /// other statement, because no removal may run before it.
   let isControl: Bool
   /// The hash of the text, computed once: the connection looks the statement up each time it is sent.
   private let textHash: Int
@@ -42,7 +43,7 @@ struct PostgreSQLText: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
 }
 
-/// The statements that a connection has prepared, the most used of the last time.
+/// The prepared statements of a connection: the most recently used statements, and those that control transactions.
 struct PreparedStatements {
   private struct Entry {
     let name: String
@@ -69,7 +70,9 @@ struct PreparedStatements {
 
   mutating func remove(_ text: PostgreSQLText) { entries[text] = nil }
 
-  /// When no room is left for a statement: the name of the least recently used one, which is removed.
+  /// Removes the least recently used statement if no room is left for another one.
+  ///
+  /// - Returns: The name of the removed statement, which the caller deallocates; `nil` if none was removed.
   mutating func removeLeastUsed(for text: PostgreSQLText) -> String? {
     guard !text.isControl, entries.count >= Self.capacity,
       let least = entries.lazy.filter({ !$0.key.isControl }).min(by: { $0.value.lastUse < $1.value.lastUse })

@@ -37,7 +37,7 @@ struct PostgreSQLTransaction {
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
   private var isMarked = false
-  /// Whether the server still has to answer the lock of the first table.
+  /// Whether the beginning of the transaction locks its first table, so that a response to the lock follows.
   private var locksTable = false
   private static let tries = 5
 

@@ -1,11 +1,11 @@
 import CoherenceCore
 import GRDBSQLite
 
-/// The SQL function `coherence_fold(text, options)`: the text with what the options ignore taken out.
+/// The SQL function `coherence_fold(text, options)`: the text without the differences that the options ignore.
 enum FoldFunction {
   static let name = "coherence_fold"
 
-  /// Makes the function known to a connection.
+  /// Registers the function in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
     return sqlite3_create_function_v2(
@@ -22,7 +22,7 @@ enum FoldFunction {
     var folded = String(decoding: bytes, as: UTF8.self).folded(options)
     folded.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { characters in
-        // SQLite copies the text at once. Without an address it would take it for null.
+        // SQLite copies the text at once. A text without an address would become null.
         let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         if characters.isEmpty {
           sqlite3_result_text(context, "", 0, copied)

@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 import GRDBSQLite
 
-/// How a connection is opened.
+/// The settings with which connections are opened.
 struct SQLiteOpening {
   let role: SQLiteConnection.Role
   /// The longest wait for other connections, in seconds.
@@ -55,8 +55,8 @@ struct SQLiteOpening {
 
   /// Has SQLite end a statement when the task that runs it is cancelled.
   ///
-  /// SQLite asks on the thread of the statement, every so many of its instructions, some two milliseconds apart.
-  /// Interrupting from another thread instead could hit a later statement.
+  /// SQLite calls the handler on the thread of the statement, after every 20,000 of its instructions, about every two
+  /// milliseconds. An interrupt from another thread could hit a later statement.
   private func stopWhenCancelled(_ handle: OpaquePointer) {
     sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
   }

@@ -25,6 +25,6 @@ extension SQLiteSession {
     try failures.conclude()
   }
 
-  /// How many owners one statement counts the members of.
+  /// The number of owners whose members one statement counts.
   private static let ownersInStatement = 512
 }

@@ -15,7 +15,7 @@ final class SQLiteStore: PersistentStore {
   let schema: SQLSchema
   let planner: QueryPlanner
   let saveStatements: SaveStatements
-  /// How the row of a key is read, by hierarchy.
+  /// The statements that read a row by its key, by hierarchy.
   let rowQueries: [ObjectIdentifier: RowQuery]
   let pool: SQLiteReaderPool
   let keys = KeyBlocks()
@@ -68,7 +68,7 @@ final class SQLiteStore: PersistentStore {
     rowQueries = queries
   }
 
-  /// Compares the file with the environment, and changes what differs in one transaction.
+  /// Compares the file's schema with the model, and migrates a schema that differs, in one transaction.
   private static func prepare(
     _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
   ) throws -> SchemaChange {
@@ -79,7 +79,7 @@ final class SQLiteStore: PersistentStore {
     }
     func prepared(_ session: SQLiteSession) throws -> SchemaChange {
       let planned = try session.inReadTransaction {
-        // A store that only reads has no writer that noted them.
+        // A store that only reads has no writer that noted the files.
         defer { if file == nil { session.noteFiles() } }
         return try plan(session)
       }
@@ -130,7 +130,10 @@ final class SQLiteStore: PersistentStore {
   /// Runs a block on the connection that writes.
   func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T { try writableFile().write(body) }
 
-  /// The file, to be changed.
+  /// Returns the shared file for a change.
+  ///
+  /// - Throws: ``ErrorCode/storeReadOnly`` in a store that only reads; ``ErrorCode/storeDetached`` after the
+  ///   store was closed.
   func writableFile() throws -> SQLiteFile {
     try checkOpen()
     guard !environment.isReadOnly else {

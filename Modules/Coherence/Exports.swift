@@ -1,4 +1,4 @@
-// One import for what most applications need. PostgreSQL and the SQL toolkit are imported by who uses them.
+// One import for most applications. A program with PostgreSQL stores also imports `CoherencePostgreSQL`.
 @_exported import CoherenceActions
 @_exported import CoherenceCore
 @_exported import CoherenceInMemory

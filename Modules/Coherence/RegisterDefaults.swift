@@ -8,10 +8,10 @@ extension LinkedBackends: BackendProvider {
   package static var providedTypes: [StoreType] { [.sqlite, .inMemory] }
 }
 
-/// Makes the backends of this module known by name, "SQLite" and "InMemory", to a registry of your own. Written
+/// Registers the store types of this module, "SQLite" and "InMemory", in a registry of your own. Written
 /// `Coherence.registerDefaults(in: registry)`; calling it again does nothing.
 ///
-/// `StoreRegistry.shared` knows them without a call, and configurations that give the type itself, as
+/// `StoreRegistry.shared` has both types without a call, and configurations with the type itself, such as
 /// `StoreConfiguration(type: .sqlite)`, need no registry.
 public func registerDefaults(in registry: StoreRegistry = .shared) {
   for type in LinkedBackends.providedTypes where !registry.registeredTypes.contains(type.name) {

@@ -13,7 +13,7 @@ enum CodeArguments {
     "coherence.type", "coherence.cases", "coherence.entity", "coherence.default", "coherence.formerNames",
   ]
 
-  /// The user info of the application, in the order of the keys; none for an empty one.
+  /// The user info of the application, in the order of the keys; no argument without entries.
   static func userInfo(_ userInfo: [String: String]) -> [SourceLine.Argument] {
     let own = userInfo.filter { !settings.contains($0.key) }
     if own.isEmpty { return [] }

@@ -11,7 +11,7 @@ package protocol ExpectedValues: AnyObject {
   /// Returns the number of slots to compare in a row.
   func comparedSlotCount(_ index: Int, of row: Row) -> Int
 
-  /// Notes a row that differs from the values that were read last. Called for no row that counts as different without a
+  /// Notes a row that differs from the values that were read last. Not called for rows that count as different without a
   /// comparison. By default notes nothing.
   func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?])
 
@@ -23,7 +23,7 @@ extension ExpectedValues {
   package func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?]) {}
 }
 
-/// How a row is compared with its expected values.
+/// The way to compare a row with its expected values.
 package enum RowComparison {
   /// The store compares the slots of the scanned entity, and skips an equal row.
   case inStore
@@ -35,7 +35,7 @@ package enum RowComparison {
 
 /// The choices of a scan.
 package struct ScanOptions {
-  /// What follows when several rows have the key of one input record.
+  /// The treatment of several rows with the key of one input record.
   package enum Duplicates {
     /// The scan throws the error.
     case refuse(CoherenceError)

@@ -48,7 +48,8 @@ package struct StoredRows {
     }
   }
 
-  /// A key of several attributes also matches rows that combine values of different keys.
+  /// Makes the predicate of a chunk of keys. With several key attributes, the predicate also matches rows that combine
+  /// values of different keys.
   private func predicate(_ keys: KeyColumns, _ chunk: Range<Int>) -> FetchPredicate {
     let parts = zip(keyAttributes, keys.columns).map { attribute, column in
       // One value may belong to many keys of several attributes.

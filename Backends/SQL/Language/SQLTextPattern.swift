@@ -1,5 +1,5 @@
-/// The pattern of a `like` comparison: `*` stands for any characters, `?` for one, and a backslash takes the next one
-/// as it is.
+/// The pattern of a `like` comparison: `*` stands for any characters, `?` for one, and a backslash
+/// makes the next character stand for itself.
 package struct SQLTextPattern: Sendable {
   package enum Part: Sendable {
     case character(Unicode.Scalar)
@@ -21,7 +21,7 @@ package struct SQLTextPattern: Sendable {
       }
       isEscaped = false
     }
-    // With nothing to take, a backslash stands for itself.
+    // A backslash at the end stands for itself.
     if isEscaped { parts.append(.character("\\")) }
   }
 

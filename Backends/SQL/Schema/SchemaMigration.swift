@@ -9,9 +9,9 @@ package struct SchemaMigration: Sendable {
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
-  /// The statements, to be run afterwards, that complete the records of programs that do not know what the model requires.
+  /// The statements to run last. They fill in required values in records of programs with another model.
   private(set) var completion: [SQLFragment] = []
-  /// The unique indexes of existing tables, to be made last, when the records are looked at.
+  /// The unique indexes of existing tables, to be made last, after a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
   private let definition: SchemaDefinition
   private let new: SQLSchema
@@ -21,7 +21,7 @@ package struct SchemaMigration: Sendable {
   /// The names of entities whose derived values another model may have computed, or left out.
   private let rederived: Set<String>
 
-  /// All that a fresh store needs.
+  /// Makes the migration of an empty store, which creates every table.
   package init(creating schema: SQLSchema, dialect: any SQLDialect) {
     definition = SchemaDefinition(dialect: dialect)
     new = schema
@@ -33,10 +33,10 @@ package struct SchemaMigration: Sendable {
     createTables(besides: nil)
   }
 
-  /// What an existing store lacks, and what it has in another form.
+  /// Makes the migration of an existing store, which adds missing parts and converts parts of another form.
   ///
   /// - Parameters:
-  ///   - rest: What remains of the old schema after drops and conversions, with the names that the model has.
+  ///   - rest: The old schema without the parts to drop or convert, with the names of the model.
   ///   - isHandOver: Whether a program with another model opened the store last, which may have written records without
   ///     values that the model requires.
   ///   - rederived: The names of entities that the last model did not have in the same form.
@@ -244,7 +244,7 @@ package struct SchemaMigration: Sendable {
 
   /// Whether an index outlives the migration. Where columns are dropped or replaced, every index is made anew.
   private func isKept(_ index: SQLIndex, of table: StoredSchema.Table) -> Bool {
-    // What the model leaves out keeps its indexes.
+    // A table that the model leaves out keeps its indexes.
     guard let wanted = new.tables.first(where: { $0.root.name == table.root }) else { return true }
     let isRebuilt = table.columns.contains { stored in
       let place = SchemaDrops.Column(root: table.root, key: stored.key)

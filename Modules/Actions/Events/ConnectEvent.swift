@@ -20,6 +20,6 @@ public enum ConnectEvent: Sendable {
 public protocol ConnectWorkEvent: Sendable {
   /// The name of the event: the kind of work, a period, and the step, for example `outbox.parked`.
   var workName: String { get }
-  /// The entity or the action that the event is about; `nil` for all of the work.
+  /// The entity or the action that the event is about; `nil` for an event about all of the work.
   var workSubject: String? { get }
 }

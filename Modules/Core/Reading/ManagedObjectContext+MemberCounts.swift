@@ -156,7 +156,8 @@ extension ManagedObjectContext {
     return .comparison(.path(PropertyPath(names: [inverse.name])), .equal, .value(.reference(owner)))
   }
 
-  /// The number of members, counted in the store without records with unsaved changes, plus the members among these.
+  /// The number of members with unsaved changes in the list: the store counts the members without unsaved changes, and
+  /// the members with unsaved changes are added.
   private final func changedCount(
     _ states: MemberStates, of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> Int? {

@@ -23,19 +23,19 @@ public import Synchronization
 /// Clearing the flag costs a read of each slot. So the flag is set again only after many reads with the mutex:
 /// alternating reads and writes rarely set it. A shared read takes longer than an uncontended mutex; so the flag stays
 /// clear until a thread has found the mutex taken.
-// Sendable because the pointers never change and what they point to is made for use by many threads; `depth`,
+// Sendable because the pointers never change and their targets are made for use by many threads; `depth`,
 // `readsUntilShared` and `isContended` are touched by the owner only.
 @usableFromInline
 final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   /// The thread that owns the lock, or 0. A value that another thread reads is never that thread's own.
   private let owner = Atomic<UInt>(0)
-  /// How often the owner has taken the lock.
+  /// The number of times that the owner has taken the lock.
   @exclusivity(unchecked) private(set) var depth = 0
   private let readers = ReaderSlots()
   /// Whether reads need no mutex.
   @usableFromInline let isShared = Atomic<Bool>(false)
-  /// How many reads have yet to take the mutex until reads are shared.
+  /// The number of further reads with the mutex until reads are shared.
   @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
 
   /// Whether a thread has found the mutex taken. Until then no thread waits, and a shared read would only cost more
@@ -95,10 +95,10 @@ final class BiasedLock: @unchecked Sendable {
     return nil
   }
 
-  /// Has reads shared as after a meeting of threads. By the owner; for tests.
+  /// Allows shared reads, as if a thread had found the mutex taken. Called by the owner; for tests.
   func noteContention() { isContended = true }
 
-  /// The operation that ends now was a read that could have been shared. By the owner.
+  /// Counts the present operation as a read that could have been shared. Called by the owner at the operation's end.
   func noteRead() {
     if isContended, readsUntilShared > 0 { readsUntilShared -= 1 }
   }

@@ -5,8 +5,8 @@ extension PersistenceManager {
   ///
   /// Records edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` skips them.
   ///
-  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``; what
-  ///   `save` of a context throws. No record is marked then.
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
+  ///   the errors of a context's `save`. No record is marked then.
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The contexts of a manager for threads: one for each thread, as long as the thread and the manager live.
 ///
-/// They follow the manager's writing contexts, so that the records that a thread keeps do not become stale.
+/// The contexts follow the manager's writing contexts, so that the records that a thread keeps do not become stale.
 final class ThreadContexts: Sendable {
   private struct State {
     var contexts: [ObjectIdentifier: ManagedObjectContext] = [:]

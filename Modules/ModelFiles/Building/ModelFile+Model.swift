@@ -64,7 +64,7 @@ extension ModelFile {
     }
   }
 
-  /// Finds two entities with one name or one renaming identifier, with their lines.
+  /// Finds two entities with one renaming identifier, and two configurations with one name.
   private func checkEntities(_ builder: inout DeclarationBuilder) {
     var seen: [String: String] = [:]
     for entity in entities {

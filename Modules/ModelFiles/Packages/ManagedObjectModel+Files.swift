@@ -37,7 +37,7 @@ extension ManagedObjectModel {
       throw CoherenceError(
         .modelNotFound,
         "No file '\(name).xcdatamodeld' or '\(name).xcdatamodel' is in \(place). "
-          + "In the manifest of a Swift package, give it the resource rule copy.")
+          + "In the manifest of a Swift package, give the file the resource rule copy.")
     }
     try self.init(contentsOf: url, classes: classes)
   }

@@ -98,8 +98,8 @@ public struct ModelPackage: Sendable, Hashable {
       .modelNotFound, "The model package '\(name)' \(reason); it has: \(names.isEmpty ? "none" : names).")
   }
 
-  /// Writes the package: a directory with the extension `xcdatamodeld`, which Xcode opens. Versions that the directory
-  /// has besides are left as they are.
+  /// Writes the package: a directory with the extension `xcdatamodeld`, which Xcode opens. Other versions in the
+  /// directory are left unchanged.
   ///
   /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel`` for a text that XML cannot have;
   ///   ``/CoherenceCore/ErrorCode/inputOutput``.

@@ -11,7 +11,9 @@ struct ModelDecoder {
     source = SourceMap(path: path)
   }
 
-  /// - Throws: ``XMLFault``.
+  /// Makes the model file of a root element.
+  ///
+  /// - Throws: ``XMLFault``, for the first fault.
   mutating func file(_ root: XMLNode, name: String?) throws(XMLFault) -> ModelFile {
     guard root.name == "model" else {
       throw XMLFault(

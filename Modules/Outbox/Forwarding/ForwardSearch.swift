@@ -11,7 +11,9 @@ struct ForwardSearch: Sendable {
     var unsendable: [ForwardOutcome] = []
     /// Whether another search may find more ready entries.
     var hasMore = false
+    /// The entries that the search leaves to later searches.
     var rest = ForwardRest()
+    /// The sendable records beyond the claimed requests, for the next search.
     var surplus = OutboxSurplus()
   }
 
@@ -25,7 +27,10 @@ struct ForwardSearch: Sendable {
   let serverValues: [ManagedObjectID: [String: AttributeValue]]
   /// The claimed edits, by their first entries.
   let flights: [ManagedObjectID: ForwardFlight]
+  /// The entries that earlier searches have left.
   let rest: ForwardRest
+  /// The sendable records that an earlier search has left. While requests can be made from them, the search reads no
+  /// other entries.
   let surplus: OutboxSurplus
 
   /// The greatest number of requests to select.

@@ -23,7 +23,10 @@ extension ActionLedger {
     return count
   }
 
-  /// Finds the queues of finished actions one after the other, each by one step in the index.
+  /// Returns the name of the next queue with actions of a state; `nil` after the last queue. Costs one step in the
+  /// index.
+  ///
+  /// - Parameter last: The name of the previous queue; `nil` for the first call.
   private func firstQueue(after last: String?, of state: PersistedActionState) async throws -> String? {
     try await inContext { context in
       var request = Records().filter { $0.state == state.rawValue }

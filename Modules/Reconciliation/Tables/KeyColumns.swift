@@ -4,10 +4,10 @@ package import CoherenceCore
 package struct KeyColumns {
   package private(set) var columns: [[AttributeValue]]
 
-  /// No keys yet.
+  /// Makes an empty list of keys.
   package init(width: Int) { columns = Array(repeating: [], count: width) }
 
-  /// Keys of one attribute.
+  /// Makes a list of keys of one attribute.
   package init(_ column: [AttributeValue]) { columns = [column] }
 
   package init(_ keys: some Sequence<[AttributeValue]>, width: Int) {

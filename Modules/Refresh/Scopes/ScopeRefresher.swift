@@ -69,7 +69,8 @@ actor ScopeRefresher {
     Task { await self.trigger(.staleFetch) }
   }
 
-  /// Begins an automatic attempt, unless the scope has a running attempt or the switches forbid attempts.
+  /// Begins an automatic attempt, unless the scope has a running attempt, the refresher is stopped or disabled, or the
+  /// network is offline. While the Connect is suspended, plans another try instead.
   func trigger(_ reason: RefreshReason) {
     guard current == nil else {
       // The running attempt may still fail, because it began offline or because a stop has canceled it. Then `missed`
@@ -144,6 +145,7 @@ actor ScopeRefresher {
     do {
       switch try await stack.table.claim(name, lease, by: rule(reason, now: start)) {
       case .refused(let status, let date):
+        // Without a date the data is not stale. A date is the end of another process's lease, or of a delay.
         plan(after: status, notBefore: date)
         return status?.leaseEnd != nil && date != nil ? .leased : .unneeded(status)
       case .granted(let status):

@@ -12,7 +12,7 @@ final class PendingRecord {
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
-  /// Whether the record is unsaved.
+  /// Whether the context tracks the record as unsaved; `false` after a save or a rollback, and without a context.
   @exclusivity(unchecked) var isCurrent = false
   /// The number of the last notification that lists the record.
   @exclusivity(unchecked) var round: UInt32 = 0
@@ -35,7 +35,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var changed = SlotSet()
   /// The edits that saves of other writers have overtaken. The next save reports them as a conflict.
   @exclusivity(unchecked) var overtaken: OvertakenEdits?
-  /// Whether a refresh has rebased the edits onto the present state, so that no parent's edit hides a conflict.
+  /// Whether a refresh has made the present state the base of all edits. An edit made over a parent's unsaved edit then
+  /// does not conflict with earlier saves of the property.
   @exclusivity(unchecked) var isAccepted = false
   /// For a record without a context: the related objects, which are inserted together with this record's object.
   var uninsertedGraph: UninsertedGraph?

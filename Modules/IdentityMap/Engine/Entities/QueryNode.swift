@@ -71,7 +71,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     core.propagate(from: self)
   }
 
-  /// The result after entities were noted.
+  /// The result of the query after an evaluation of candidates.
   private struct Refreshed {
     let members: [EntityNode<T>]
     /// The evaluated candidates.

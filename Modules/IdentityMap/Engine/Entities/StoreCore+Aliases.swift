@@ -1,4 +1,5 @@
 extension StoreCore {
+  /// Returns the node of an alias, and makes an empty one for a new alias.
   func alias<Content: Sendable>(_ key: AliasKey<Content>, shape: @autoclosure () -> NestedShape<Content>)
     -> AliasNode<Content>
   {
@@ -9,6 +10,8 @@ extension StoreCore {
     return node
   }
 
+  /// Stores the content of an alias, unless the alias has content with an equal or later stamp.
+  ///
   /// - Parameter mode: The treatment of the entities in the content.
   func setAlias<Content: Sendable>(
     _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
@@ -30,6 +33,9 @@ extension StoreCore {
     for node in Array(aliases.all) { (node as? any ClearableAlias)?.clear() }
   }
 
+  /// Changes the content of an alias by a closure, and stores the result.
+  ///
+  /// - Returns: Whether the content was stored; `false` without content, and for content with an equal or later stamp.
   func updateAlias<Content: Sendable, E: Error>(
     _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
     _ update: (inout Content) throws(E) -> Void

@@ -2,14 +2,14 @@ import CoherenceRuntime
 
 /// A reference from outside of the store, which keeps a node and the store's core.
 ///
-/// All owners of a node share one handle, so that finding a kept node costs a retain and no allocation. The node has no
-/// reference count of the handle. The last release of a handle happens without the lock: until its `deinit` has taken
-/// the lock, the node still points to it. A search in that time makes a new handle, and the node counts both, because
-/// each needs the node until its own `deinit` has ended.
-// Sendable because its only property never changes, and what it points to is touched under the lock only.
+/// All owners of a node share one handle, so that finding a kept node costs a retain and no allocation. The node does
+/// not retain its handle. The last release of a handle happens without the lock: until the handle's `deinit` has taken
+/// the lock, the node still points to the handle. A search in that time makes a new handle, and the node counts both,
+/// because each handle needs the node until its own `deinit` has ended.
+// Sendable because its only property never changes, and the node is touched under the lock only.
 @usableFromInline
 final class Handle: @unchecked Sendable {
-  /// There as long as it has handles.
+  /// The node, which exists as long as it has handles.
   private let unretained: Unmanaged<Node>
 
   var node: Node { unretained.takeUnretainedValue() }

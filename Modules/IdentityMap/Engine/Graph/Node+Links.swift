@@ -12,7 +12,7 @@ extension Node {
     if relations.children.isEmpty { relations.height = 0 }
   }
 
-  /// How many links can stay.
+  /// The number of links at the beginning of the list that can stay.
   private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
     var index = 0
     while index < links.count, index < children.count, links[index].child === children[index],
