@@ -26,7 +26,7 @@ public enum PlaceCheck {
     @available(
       *, unavailable,
       message: """
-        Entities in computed properties are not found. Mark it with @NotNested, or list all places by hand in \
+        Entities in computed properties are not found. Mark the property with @NotNested, or list all places by hand in \
         'nestedEntitiesKeyPaths'.
         """
     )
@@ -40,7 +40,7 @@ public enum PlaceCheck {
       *, unavailable,
       message: """
         Entities in a collection can only be followed where single elements can be replaced (MutableCollection, Set, \
-        Dictionary). Use another collection, or mark it with @NotNested.
+        Dictionary). Use another collection, or mark the property with @NotNested.
         """
     )
     public func check() {}

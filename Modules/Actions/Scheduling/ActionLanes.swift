@@ -3,8 +3,8 @@
 /// Actions may block, so while actions wait, each lane that starts an action wakes another lane. A series of short
 /// actions, however, runs fastest in one lane: several lanes would wait for each other's locks. A lane therefore counts
 /// its short actions. From ``streakLength`` in a row on, the lane has a streak: it wakes no other lane, and the second
-/// of two lanes with a streak is parked. The queue checks for stalled streaks from time to time, because a lane with a streak may
-/// have started a long action.
+/// of two lanes with a streak is parked. The queue checks for stalled streaks from time to time, because a lane with a
+/// streak may have started a long action.
 struct ActionLanes<Item: QueuedAction> {
   private enum State {
     case idle

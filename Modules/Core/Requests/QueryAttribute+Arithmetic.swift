@@ -89,7 +89,8 @@ extension QueryAttribute where Value: NumberAttribute {
   public static func / (left: QueryAttribute, right: QueryAttribute) -> QueryAttribute {
     left.calculated(.divide, right.expression)
   }
-  /// The quotient, truncated towards zero for integers; a missing value for the divisor zero. The integer takes the other number's type.
+  /// The quotient, truncated towards zero for integers; a missing value for the divisor zero. The integer takes the
+  /// other number's type.
   @_disfavoredOverload
   public static func / <Integer: IntegerAttribute>(
     left: QueryAttribute, right: QueryAttribute<Integer>

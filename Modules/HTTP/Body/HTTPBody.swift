@@ -10,10 +10,11 @@ public import Foundation
 /// The parts have the sizes in which they arrive. A body can be read once, by one task. Releasing an incomplete body
 /// cancels its transfer and closes the connection.
 ///
-/// The body arrives at the speed of the network and not of its reader, because `URLSession` on Linux cannot let a server
-/// wait. Bodies of the other clients arrive in the same way. Up to 256 KiB of unread bytes are in memory. The rest is in an unnamed file in the temporary directory, which only
-/// its owner can read, and which is deleted with the body. The memory therefore does not depend on the size of the body,
-/// and a slow reader occupies no connection and exceeds no time limit.
+/// The body arrives at the speed of the network and not of its reader, because `URLSession` on Linux cannot let a
+/// server wait. Bodies of the other clients arrive in the same way. Up to 256 KiB of unread bytes are in memory. The
+/// rest is in an unnamed file in the temporary directory, which only its owner can read, and which is deleted with the
+/// body. The memory therefore does not depend on the size of the body, and a slow reader occupies no connection and
+/// exceeds no time limit.
 public struct HTTPBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error

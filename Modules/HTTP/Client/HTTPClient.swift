@@ -3,10 +3,10 @@ public import HTTPTypes
 
 /// Sends requests and returns replies.
 ///
-/// Actions use this protocol, so that a test can replace the web service. ``URLSessionClient`` sends requests to servers:
-/// it follows redirects without credentials for other origins, sends a request once, and has no limits besides its
-/// session's. The `NIOClient` of `CoherenceAsyncHTTP` does the same on SwiftNIO. Other clients wrap a client and extend it: ``RetryingClient``, ``TimeLimitedClient``,
-/// ``RedirectingClient``, ``HTTPRecorder``.
+/// Actions use this protocol, so that a test can replace the web service. ``URLSessionClient`` sends requests to
+/// servers: it follows redirects without credentials for other origins, sends a request once, and has no limits besides
+/// its session's. The `NIOClient` of `CoherenceAsyncHTTP` does the same on SwiftNIO. Other clients wrap a client and
+/// extend it: ``RetryingClient``, ``TimeLimitedClient``, ``RedirectingClient``, ``HTTPRecorder``.
 ///
 /// ```swift
 /// struct RefreshAlbums: AsyncEntityAction {

@@ -4,10 +4,10 @@ public import HTTPTypes
 
 /// Cancels a request whose reply is not complete within a time limit.
 ///
-/// The limit counts from the call, includes redirects, and excludes the wait for the admission by a ``URLSessionClient``,
-/// which sends a limited number of requests to one origin at once: a hundred simultaneous requests may have the limit of a
-/// single one. A client of your own with a queue excludes its wait with ``withoutCounting(isolation:_:)``. To limit the whole time,
-/// with the wait, cancel the task that sends the request.
+/// The limit counts from the call, includes redirects, and excludes the wait for the admission by a
+/// ``URLSessionClient``, which sends a limited number of requests to one origin at once: a hundred simultaneous
+/// requests may have the limit of a single one. A client of your own with a queue excludes its wait with
+/// ``withoutCounting(isolation:_:)``. To limit the whole time, with the wait, cancel the task that sends the request.
 public struct TimeLimitedClient: HTTPClient {
   private let base: any HTTPClient
   private let limit: Duration
@@ -76,7 +76,8 @@ public struct TimeLimitedClient: HTTPClient {
     }
   }
 
-  /// Runs an operation whose time does not count for the limits of the request that the task sends: the wait for a turn.
+  /// Runs an operation whose time does not count for the limits of the request that the task sends: the wait
+  /// for the admission of the request.
   ///
   /// For clients of your own; outside of a limited request, the operation just runs.
   public static func withoutCounting<Result: Sendable>(

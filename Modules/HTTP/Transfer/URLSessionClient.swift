@@ -23,9 +23,9 @@ import HTTPTypesFoundation
 /// ``TimeLimitedClient`` count from the admission. Requests of other users of the session are not part of this order: give
 /// each client a session of its own.
 ///
-/// - Important: On Linux a server can stop the process: FoundationNetworking up to Swift 6.3.1 traps if a connection ends
-///   inside of the head of a reply, or if a chunked body has trailers, and `URLSession` has no way to prevent it. The `NIOClient` of the product
-///   `CoherenceAsyncHTTP` has no such fault; it throws ``ErrorCode/httpTransferFailed``.
+/// - Important: On Linux a server can stop the process: FoundationNetworking up to Swift 6.3.1 traps if a connection
+///   ends inside of the head of a reply, or if a chunked body has trailers, and `URLSession` has no way to prevent it.
+///   The `NIOClient` of the product `CoherenceAsyncHTTP` has no such fault; it throws ``ErrorCode/httpTransferFailed``.
 public struct URLSessionClient: HTTPClient {
   private let session: URLSession
   /// The session for requests redirected to another origin: adds only portable header fields.

@@ -40,7 +40,8 @@ extension PersistenceManager {
   /// - Parameters:
   ///   - limit: The largest number of models; `nil` for all.
   ///   - offset: The number of models to skip at the beginning.
-  /// - Throws: As ``fetchModels(entity:uids:includesDeleted:context:)``, and ``ErrorCode/invalidFetchRequest`` for a negative limit or offset.
+  /// - Throws: As ``fetchModels(entity:uids:includesDeleted:context:)``, and ``ErrorCode/invalidFetchRequest`` for a
+  ///   negative limit or offset.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
     includesDeleted: Bool = false, context: ManagedObjectContext? = nil

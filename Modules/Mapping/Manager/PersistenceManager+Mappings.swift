@@ -15,9 +15,10 @@ extension PersistenceManager {
   ///   - sort: The sort order; by default that of the keys.
   ///   - limit: The largest number of models; `nil` for all.
   ///   - offset: The number of models to skip at the beginning.
-  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/unknownEntity``;
-  ///   ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a record that the model refuses to decode;
-  ///   ``ErrorCode/invalidPredicate``; ``ErrorCode/invalidFetchRequest``; errors of the store.
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``;
+  ///   ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a
+  ///   record that the model refuses to decode; ``ErrorCode/invalidPredicate``; ``ErrorCode/invalidFetchRequest``;
+  ///   errors of the store.
   public final func fetchModels<Model>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0, context: ManagedObjectContext? = nil

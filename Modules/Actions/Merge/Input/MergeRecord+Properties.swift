@@ -8,10 +8,10 @@ extension MergeRecord {
   /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. A dictionary with
   /// string keys counts as a value with properties of these names.
   ///
-  /// An attribute takes a value of an attribute type; a `codable` attribute takes any encodable value; a composite takes a value
-  /// with properties for its parts. A to-one relationship takes its destination's key. A to-many relationship takes a list of
-  /// keys, or a set if it is unordered. A key of several attributes is a value with properties for these attributes; a nested
-  /// record has them too.
+  /// An attribute takes a value of an attribute type; a `codable` attribute takes any encodable value; a composite
+  /// takes a value with properties for its parts. A to-one relationship takes its destination's key. A to-many
+  /// relationship takes a list of keys, or a set if it is unordered. A key of several attributes is a value with
+  /// properties for these attributes; a nested record has them too.
   ///
   /// An attribute without a property keeps its stored value. If only some values contain an attribute, make the property a
   /// double optional (`String??`): the outer `nil` keeps the stored value, and the inner `nil` clears it. Synthesized decoding

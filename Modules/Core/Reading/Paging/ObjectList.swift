@@ -47,7 +47,8 @@ public struct ObjectList<Element: ManagedObject> {
 
   /// Returns the objects of a range of the list, for a program that knows its next elements.
   ///
-  /// Cost: one statement for each store; a store may divide thousands of keys among a few statements. The list retains no more objects than those of some pages; the program retains the result.
+  /// Cost: one statement for each store; a store may divide thousands of keys among a few statements. The list retains
+  /// no more objects than those of some pages; the program retains the result.
   ///
   /// - Precondition: The list has the indexes.
   /// - Throws: ``ErrorCode/storeDetached``, ``ErrorCode/contextWithoutStore``, and errors of the store.

@@ -155,8 +155,8 @@ final class ObjectPages {
     }
   }
 
-  /// A new object for a missing record, or for a record of a page after a failed read. The object belongs to no context, and its accessors return
-  /// defaults.
+  /// A new object for a missing record, or for a record of a page after a failed read. The object belongs to no
+  /// context, and its accessors return defaults.
   ///
   /// - Parameter isDeleted: Whether the record does not exist any more.
   private func placeholder(for id: ManagedObjectID, isDeleted: Bool = true) -> ManagedObject {

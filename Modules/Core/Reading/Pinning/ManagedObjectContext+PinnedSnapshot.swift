@@ -38,13 +38,13 @@ extension ManagedObjectContext {
   ///
   /// Each write under the snapshot costs the reads of this call, one for each hierarchy of the objects in use and store.
   ///
-  /// The snapshot keeps a reader of each store: on a PostgreSQL server a connection with an open transaction, beyond the
-  /// size of the pool, so that other readers and saves do not wait; in a SQLite store a connection and its read
-  /// transaction, which keeps the log from being emptied; in memory nothing. A context that does not read the stores for `unreadLimit` releases
-  /// its readers. Its later reads throw ``ErrorCode/snapshotExpired`` until ``advanceSnapshot()`` or
-  /// ``unpinSnapshot()``, and loaded objects keep their values. A context that belongs to a thread has no queue on
-  /// which a snapshot could expire: it keeps its snapshot until its end. The release of the context releases the
-  /// readers.
+  /// The snapshot keeps a reader of each store: on a PostgreSQL server a connection with an open transaction, beyond
+  /// the size of the pool, so that other readers and saves do not wait; in a SQLite store a connection and its read
+  /// transaction, which keeps the log from being emptied; in memory nothing. A context that does not read the stores
+  /// for `unreadLimit` releases its readers. Its later reads throw ``ErrorCode/snapshotExpired`` until
+  /// ``advanceSnapshot()`` or ``unpinSnapshot()``, and loaded objects keep their values. A context that belongs to a
+  /// thread has no queue on which a snapshot could expire: it keeps its snapshot until its end. The release of the
+  /// context releases the readers.
   ///
   /// To be called inside the context.
   ///

@@ -20,9 +20,9 @@ extension ManagedObjectContext {
   /// ## What a stream holds
   ///
   /// While it runs, a stream has a reader of each store of the entity: one connection and one open transaction. Neither
-  /// readers nor saves wait for it: in a PostgreSQL store a stream has a connection beside the pool. The end of the stream, an error, a cancellation of the task and a loop that is left early release the
-  /// readers. A stream that is not read for `unreadLimit` releases them too; the next read
-  /// throws ``ErrorCode/streamExpired`` then.
+  /// readers nor saves wait for it: in a PostgreSQL store a stream has a connection beside the pool. The end of the
+  /// stream, an error, a cancellation of the task and a loop that is left early release the readers. A stream that is
+  /// not read for `unreadLimit` releases them too; the next read throws ``ErrorCode/streamExpired`` then.
   ///
   /// ## Cost
   ///
