@@ -19,7 +19,7 @@ struct FileIdentity: Hashable, Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// How many bytes the file has that a path leads to; `nil` for none.
+  /// The size in bytes of the file at a path; `nil` without a file.
   static func size(path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil

@@ -63,7 +63,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Runs a block with the connection to itself. Not re-entrant.
   ///
-  /// - Throws: What the block throws; failures of SQLite as errors of the framework.
+  /// - Throws: The errors of the block; failures of SQLite as errors of the framework.
   func use<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     do {
       return try lock.withLock {

@@ -9,7 +9,7 @@ struct SQLiteDialect: SQLDialect {
 
   func placeholder(_ number: Int) -> String { "?" }
   var bindsArrays: Bool { false }
-  // SQLite allows 32,766; the rest is for what a statement binds besides its conditions.
+  // SQLite allows 32,766; the difference is for values outside of conditions.
   var maximumBindings: Int { 32_000 }
   // To prepare a statement, SQLite compares each value with all values before it: 4,000 take 0.2 s, 15,000 take 3 s.
   var maximumValues: Int { 4_000 }
@@ -31,7 +31,7 @@ struct SQLiteDialect: SQLDialect {
     case .int16, .int32, .int64, .reference: "INTEGER"
     case .bool: "BOOLEAN_INTEGER"
     case .date: "TIMESTAMP_INTEGER"
-    // Any name with REAL or DOUB in it would make SQLite keep -0.0 as the integer 0; one with BLOB keeps what it gets.
+    // For a type name with REAL or DOUB, SQLite would store -0.0 as the integer 0. A name with BLOB keeps every value.
     case .float, .double: "NUMBER_BLOB"
     case .decimal: "DECIMAL_TEXT COLLATE \(Self.decimalCollation)"
     case .string: "TEXT"
@@ -59,11 +59,11 @@ struct SQLiteDialect: SQLDialect {
     }
   }
 
-  // Only a column by itself brings its collation along.
+  // An expression, unlike a plain column, has no collation of its own.
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment {
     storage == .decimal ? "\(value) COLLATE \(SQLFragment(.text(Self.decimalCollation)))" : value
   }
-  // The names of the columns' types are no types to cast to: they name an affinity that keeps values as they come.
+  // A cast needs a plain type. The type names of columns have an affinity that converts no value.
   func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment {
     switch storage {
     case .int16, .int32, .int64, .bool, .date, .reference: "CAST(\(value) AS INTEGER)"
@@ -75,7 +75,7 @@ struct SQLiteDialect: SQLDialect {
   func boolean(_ value: Bool) -> SQLFragment { value ? "1" : "0" }
   var nullSafeEqual: SQLFragment { "IS" }
   var nullSafeDifferent: SQLFragment { "IS NOT" }
-  // To SQLite null is less than anything: first in ascending order, last in descending order.
+  // In SQLite, null is less than every value: first in ascending order, last in descending order.
   func orderSuffix(ascending: Bool) -> SQLFragment { "" }
   func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment { "instr(\(text), \(text: needle)) > 0" }
   func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment {

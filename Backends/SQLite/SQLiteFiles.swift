@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The files of a store as this process has them open: the database, its log, and the index of the log.
+/// The files of a store that this process has open: the database, its log, and the index of the log.
 ///
-/// Another process may delete or replace them. SQLite does not look, and its failures name another cause then.
+/// Another process may delete or replace the files. SQLite does not notice it, and reports other causes for its failures.
 final class SQLiteFiles: Sendable {
   private struct File: Sendable {
     let path: String
@@ -21,7 +21,7 @@ final class SQLiteFiles: Sendable {
   private var logPath: String { path + "-wal" }
   private var indexPath: String { path + "-shm" }
 
-  /// Notes which files exist. Called in a transaction, when SQLite has opened them.
+  /// Records the identities of the existing files. Called in a transaction, when SQLite has opened the files.
   func note() {
     let files = [path, logPath, indexPath].compactMap { path in
       FileIdentity(path: path).map { File(path: path, identity: $0) }
@@ -29,10 +29,10 @@ final class SQLiteFiles: Sendable {
     known.withLock { $0 = files }
   }
 
-  /// The path of a file missing from its place; `nil` when all are in place.
+  /// The path of a deleted or replaced file; `nil` for none.
   var missing: String? { known.withLock { $0 }.first { !$0.isInPlace }?.path }
 
-  /// The path of the log, or of its index, when it is missing from its place; `nil` otherwise.
+  /// The path of the log or of its index, if that file was deleted or replaced; `nil` otherwise.
   ///
   /// With a deleted index another process would make a new one, and both would append to one log.
   var missingLog: String? { known.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }

@@ -3,26 +3,26 @@ import Foundation
 
 /// The names of the options of SQLite stores, beside those of ``StoreOption``.
 ///
-/// Stores of one file in one process share their writing connection; `synchronous` is then the strictest that any of
-/// them asks for.
+/// Stores of one file in one process share their writing connection; the strictest `synchronous` of these
+/// stores then applies to all of them.
 public enum SQLiteOption {
-  /// When a save is durable: a `string`.
+  /// The durability of saves. A `string`.
   ///
-  /// - `full`, the default: before it returns, so that no failure of the machine undoes it.
+  /// - `full`, the default: a save is durable when it returns, so that no failure of the machine undoes it.
   /// - `normal`: a power failure may undo the last saves, but not damage the store.
   /// - `off`: a power failure may damage the store.
   public static let synchronous = "synchronous"
-  /// How many seconds to wait for another process that writes, before ``ErrorCode/storeBusy``. An `int` or `double`, 10
+  /// The longest wait in seconds for another process that writes, before ``ErrorCode/storeBusy``. An `int` or `double`, 10
   /// by default.
   public static let busyTimeout = "busyTimeout"
-  /// How many idle connections for reading to keep. An `int`, 4 by default. When more are needed at once they are made,
-  /// so that readers never wait.
+  /// The maximum number of idle reading connections. An `int`, 4 by default. Further connections are opened when needed, so
+  /// that readers never wait.
   public static let readers = "readers"
 }
 
 /// The options of a store, checked.
 struct SQLiteOptions: Sendable {
-  /// SQLite's setting of that name, laxest first.
+  /// The values of SQLite's setting `synchronous`, the laxest first.
   enum Synchronous: Int, Sendable, Comparable {
     case off, normal, full
     static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -9,14 +9,14 @@ final class SQLiteReader: StoreReader {
   private var isFinished = false
   /// The index of the log that this process writes; `nil` when the connection has another log open, or none.
   private let logIndex: SQLiteLogIndex?
-  /// The state of the log when the transaction was begun, until the first read.
+  /// The state of the log at the begin of the transaction; `nil` after the first read.
   private var stateAtBegin: SQLiteLogState?
-  /// The state that the transaction sees, where it is known for certain.
+  /// The state that the transaction sees; `nil` if it is not known for certain.
   private var state: SQLiteLogState?
   private var mark: StateMark?
   /// The statements that read rows by key, for each hierarchy read so far.
   private var rowLookups: [RowLookup] = []
-  /// The fetches that did not come to their end.
+  /// The cursors of unfinished fetches.
   private var running: [ObjectIdentifier: SQLiteCursor] = [:]
 
   init(_ store: SQLiteStore, connection: SQLiteConnection) {
@@ -53,14 +53,14 @@ final class SQLiteReader: StoreReader {
 
   // MARK: State
 
-  /// Takes the state at the beginning for the transaction's, if it is still the log's after the first read: no state comes
-  /// twice.
+  /// Records the state that the transaction sees: the state at the begin of the transaction, if the log has the same state
+  /// after the first read. No state of the log returns later.
   private func noteState() {
     if logIndex?.state == stateAtBegin { state = stateAtBegin }
     stateAtBegin = nil
   }
 
-  /// SQLite may have ended the transaction at an error, and later reads may be of another state.
+  /// Forgets the state, because SQLite may have ended the transaction after an error. Later reads may see another state.
   private func forgetState() {
     stateAtBegin = nil
     state = nil
@@ -176,8 +176,8 @@ final class SQLiteReader: StoreReader {
 
 /// Reads rows of a hierarchy by key.
 ///
-/// It runs on the reader's own thread, without a hop to the connection's queue: a lent connection is used by one
-/// reader, and a reader by one thread at a time, which is all that SQLite asks for.
+/// Runs on the reader's thread, without the lock of the connection. One reader uses a connection, and one thread at a time
+/// uses a reader; SQLite requires no more.
 private struct RowLookup {
   let root: EntityDescription
   let statement: SQLiteStatement
@@ -195,8 +195,8 @@ private struct RowLookup {
 }
 
 extension [Int64] {
-  /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions
-  /// to a power of two.
+  /// Chunks of few different lengths, so that few different statements are prepared. The last chunk is filled up with
+  /// repetitions to a power of two.
   var chunks: [[Int64]] {
     let size = 4_096
     return stride(from: 0, to: count, by: size).map { start in
@@ -209,9 +209,9 @@ extension [Int64] {
   }
 }
 
-/// The rows of a fetch, read some at a time.
+/// The cursor of a fetch, which reads rows in batches.
 final class SQLiteCursor: RowCursor {
-  // Weak: the reader holds its running fetches, to end them with it.
+  // Weak, because the reader retains the cursors of its unfinished fetches and stops them at its end.
   private weak let reader: SQLiteReader?
   private let decoder: SQLiteRowDecoder
   private var statement: SQLiteStatement?
@@ -261,7 +261,7 @@ final class SQLiteCursor: RowCursor {
     try forEachStep(session) { rows.append(try decoder.row($0)) }
   }
 
-  /// Calls a block for each row of a batch. At the end, or at a failure, the statement is given back.
+  /// Calls a block for each row of a batch. Returns the statement to the session at the end and after a failure.
   private func forEachStep(_ session: SQLiteSession, _ body: (OpaquePointer) throws -> Void) throws {
     guard let statement else { return }
     do {

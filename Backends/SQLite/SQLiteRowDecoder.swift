@@ -9,7 +9,7 @@ final class SQLiteRowDecoder: Sendable {
   private let space: IDSpace
   private let kinds: [Kind]
 
-  /// How the rows of one entity are read. A class, so that choosing one for a row copies nothing.
+  /// The decoder of one entity's rows. A class, so that the choice of a decoder for a row copies nothing.
   private final class Kind: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
@@ -113,7 +113,7 @@ final class SQLiteRowDecoder: Sendable {
       if type == SQLITE_INTEGER { return .int(sqlite3_value_int64(cell)) }
     case .double, .float:
       if type == SQLITE_FLOAT { return .double(sqlite3_value_double(cell)) }
-      // What other programs write as an integer is the same number.
+      // Another program may have written the number as an integer.
       if type == SQLITE_INTEGER, let exact = Double(exactly: sqlite3_value_int64(cell)) { return .double(exact) }
     case .string:
       if type == SQLITE_TEXT, let text = Self.text(cell) { return .string(text) }
@@ -138,7 +138,7 @@ final class SQLiteRowDecoder: Sendable {
   /// Puts the row that the statement is at to an expectation, making no more values than have to be.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
-  /// - Throws: As ``row(_:)``, and what the expectation throws.
+  /// - Throws: As ``row(_:)``, and the errors of the expectation.
   @inline(__always)
   func put(
     _ statement: OpaquePointer, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]

@@ -3,9 +3,9 @@ import CoherenceSQL
 import GRDBSQLite
 
 extension SQLiteSession {
-  /// What the store has written down of itself; `nil` in an empty file.
+  /// Returns the state that the store has recorded of itself; `nil` in an empty file.
   ///
-  /// - Throws: ``ErrorCode/notADatabase`` when the file is the database of something else.
+  /// - Throws: ``ErrorCode/notADatabase`` when the file is a database of another program.
   func storeState(path: String) throws -> StoreState? {
     let tables = try integers(
       "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = \(text: SQLSchema.metadataTable)")

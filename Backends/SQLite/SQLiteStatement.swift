@@ -8,7 +8,7 @@ final class SQLiteStatement {
   let text: String
   let handle: OpaquePointer
   private let connection: OpaquePointer
-  /// Where texts stay while a run uses them.
+  /// The memory of the texts that a run uses.
   // Safety of `@exclusivity(unchecked)`: one thread at a time uses a connection and its statements.
   @exclusivity(unchecked) private var texts = TextArena()
 
@@ -71,7 +71,7 @@ extension SQLiteStatement {
     try check(sqlite3_bind_text(handle, index, place.start, CInt(place.count), nil))
   }
 
-  // SQLite copies what it is given at once.
+  // The destructor with which SQLite copies a value at once.
   private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   /// Gives the parameters their values, in order.
@@ -105,7 +105,7 @@ extension SQLiteStatement {
     var text = text
     try text.withUTF8 { bytes in
       let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-      // Without an address SQLite would take the text for null.
+      // A text without an address would become null.
       let result =
         bytes.isEmpty
         ? sqlite3_bind_text(handle, index, "", 0, Self.copied)
@@ -115,7 +115,7 @@ extension SQLiteStatement {
   }
 
   private func bind(_ bytes: UnsafeRawBufferPointer, at index: CInt) throws {
-    // Without an address SQLite would take the data for null.
+    // Data without an address would become null.
     let result =
       bytes.isEmpty
       ? sqlite3_bind_zeroblob(handle, index, 0)

@@ -4,7 +4,8 @@ import CoherenceSQL
 // Explanations of refused saves, made after the save was rolled back.
 
 extension SQLiteSave {
-  /// Why a save was refused: versions first, then what SQLite said. Nothing of the save is in the store any more.
+  /// Returns the error of a refused save: a version conflict if a record has another version, otherwise SQLite's failure.
+  /// The save was rolled back before.
   func explanation(of refusal: Refusal) throws -> any Error {
     var conflicts = try session.inReadTransaction { try allConflicts() }
     if let failure = refusal.failure, conflicts.isEmpty {
@@ -22,7 +23,7 @@ extension SQLiteSave {
     return StoreConflict.Failure(conflicts: conflicts)
   }
 
-  /// What SQLite said, in the model's words.
+  /// SQLite's failure with the names of the model.
   private func explanation(of failure: SQLiteFailure, _ refusal: Refusal) throws -> CoherenceError {
     var error = store.errors.coherenceError(failure)
     error.objectIDs = [refusal.id].compactMap { $0 }
@@ -37,7 +38,8 @@ extension SQLiteSave {
     return violation
   }
 
-  /// Which record the row would be equal to, in which properties. SQLite does not say which index refused the row.
+  /// The error that names the stored record with the row's unique values, and the properties. SQLite does not report the
+  /// index that refused the row.
   private func violation(by row: Row) throws -> CoherenceError? {
     guard let table = store.schema.table(for: row.entity) else { return nil }
     for values in table.indexes.compactMap({ UniqueValues(of: row, in: $0, of: table) }) {

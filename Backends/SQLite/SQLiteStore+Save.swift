@@ -17,7 +17,7 @@ extension SQLiteStore {
   }
 }
 
-/// One save on the connection that writes.
+/// A save on the writing connection.
 struct SQLiteSave {
   let request: StoreSaveRequest
   let store: SQLiteStore
@@ -26,9 +26,9 @@ struct SQLiteSave {
   /// A step that could not be taken, with the record that it was about.
   struct Refusal: Error {
     var id: ManagedObjectID?
-    /// What the record would have been.
+    /// The row that the save has tried to write.
     var row: Row?
-    /// What SQLite said; `nil` when the record was at another version.
+    /// SQLite's failure; `nil` when the record was at another version.
     var failure: SQLiteFailure?
   }
 
@@ -88,7 +88,7 @@ struct SQLiteSave {
     case record(ManagedObjectID, baseVersion: Int64)
     case link(Link)
 
-    /// What a refusal of the change names: the record, and the row that it would have.
+    /// The subject of a refusal of the change: the record, and the row that the change would write.
     var subject: (id: ManagedObjectID?, row: Row?) {
       switch self {
       case .row(let row, _): (row.id, row)
@@ -98,9 +98,9 @@ struct SQLiteSave {
     }
   }
 
-  /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
+  /// The number of rows that one run of a statement adds. The start and the end of a run cost nearly as much as a row.
   private static let rowsInRun = 32
-  /// How many parameters SQLite lets a statement have.
+  /// SQLite's maximum number of parameters of a statement.
   private static let parameterLimit = 32_766
 
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {

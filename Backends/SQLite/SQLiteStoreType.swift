@@ -49,8 +49,8 @@ public struct SQLiteStoreFactory: StoreFactory {
     return target
   }
 
-  /// What the names of a store's files have behind the path. The log first: moved alone it means nothing, and the
-  /// database without it might be taken for whole.
+  /// The endings of the names of a store's files, in the order of a move. The log moves first: a log alone is useless, but
+  /// a database without its log could look complete.
   private static let suffixes = ["-wal", "-shm", ""]
 
   private static func checkIsClosed(_ path: String, before what: String) throws {

@@ -8,7 +8,7 @@ import GRDBSQLite
 enum SumFunction {
   static let name = "coherence_sum"
 
-  /// Makes the function known to a connection.
+  /// Registers the function in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
     sqlite3_create_function_v2(
       connection, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,

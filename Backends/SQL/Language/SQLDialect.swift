@@ -1,19 +1,19 @@
 package import CoherenceCore
 
-/// How one engine's SQL differs from another's.
+/// The differences of an engine's SQL from that of other engines.
 package protocol SQLDialect: Sendable {
   // MARK: Parameters
 
-  /// The mark of the parameter of that number, from 1 on.
+  /// The placeholder of a parameter by its number; the first is 1.
   func placeholder(_ number: Int) -> String
   /// Whether a list of values is one parameter, `= ANY($1)`; otherwise each value is one, `IN (?, ?)`.
   var bindsArrays: Bool { get }
-  /// How many values a statement can bind.
+  /// The greatest number of values that a statement can bind.
   var maximumBindings: Int { get }
   /// The number of values outside lists that the engine prepares fast. Core evaluates the conditions beyond it.
   var maximumValues: Int { get }
 
-  /// How much a condition may be nested, in entries of the engine's parser stack.
+  /// The greatest depth of nested conditions, in entries of the engine's parser stack.
   var nestingRoom: Int { get }
   /// The most tables joined in one FROM.
   var maximumJoins: Int { get }
@@ -33,12 +33,12 @@ package protocol SQLDialect: Sendable {
 
   /// A column's type, with the collation that makes its order the framework's.
   func columnType(_ storage: StorageType) -> String
-  /// What follows the column list of a link table.
+  /// The text after the column list of a link table.
   var linkTableSuffix: String { get }
   /// Whether constraints are added to and dropped from existing tables. Otherwise foreign keys are part of the column
   /// and are changed by replacing it.
   var altersConstraints: Bool { get }
-  /// What follows a column in the definition of an index, so that it has the order of fetches.
+  /// The text after a column in the definition of an index, so that the index has the order of fetches.
   var indexColumnSuffix: SQLFragment { get }
 
   /// A value as constant text, for definitions, which cannot have parameters; `nil` for one that the engine cannot have
@@ -57,7 +57,7 @@ package protocol SQLDialect: Sendable {
   var nullSafeEqual: SQLFragment { get }
   /// Whether two operands, either of which may be null, differ.
   var nullSafeDifferent: SQLFragment { get }
-  /// What makes missing values come first in ascending order and last in descending order.
+  /// The text after a column in ORDER BY. It puts missing values first in ascending order and last in descending order.
   func orderSuffix(ascending: Bool) -> SQLFragment
   /// Whether the text contains the needle, which is not empty, byte for byte; null or false for a missing text.
   func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment

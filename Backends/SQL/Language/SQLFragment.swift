@@ -104,7 +104,7 @@ extension Sequence<SQLFragment> {
 extension Array<SQLFragment> {
   private static var groupSize: Int { 32 }
 
-  /// How deep ``joinedInGroups(by:)`` nests a number of fragments.
+  /// The depth to which ``joinedInGroups(by:)`` nests a number of fragments.
   package static func groupLevels(of count: Int) -> Int {
     var (levels, count) = (0, count)
     while count > groupSize {

@@ -31,8 +31,7 @@ package struct BatchStatements: Sendable {
       """
   }
 
-  /// Selects a row for each calculation's slot for which a record is out of the range: the slot. `nil` when no record can
-  /// be.
+  /// Selects the slot of each calculation whose result would overflow in a record; `nil` when no result can overflow.
   package func overflows(
     _ entity: EntityDescription, keys: SQLFragment, arithmetic: [Int: SlotArithmetic]
   ) throws -> SQLFragment? {
@@ -77,9 +76,9 @@ package struct BatchStatements: Sendable {
     }
   }
 
-  /// For each table with to-one relationships that lead to the hierarchy: clears the references to the records, with
-  /// their places in order, and returns the keys of the records changed, which are of `root`. A record that loses
-  /// several references is changed once.
+  /// The statements that clear references to the records, one for each table with to-one relationships that lead to the
+  /// hierarchy. A statement also clears the positions, and returns the keys of the changed records of its `root`. A
+  /// record that loses several references is changed once.
   package func clearReferences(to root: EntityDescription, keys: SQLFragment) -> [(
     root: EntityDescription, statement: SQLFragment
   )] {
@@ -127,7 +126,7 @@ extension SQLTable {
     }
   }
 
-  /// The column for a record's place among the members of the target of a reference.
+  /// The column for a record's position among the members of the target of a reference.
   fileprivate func place(of reference: SQLColumn) -> SQLColumn? {
     guard case .reference(let relationship) = reference.slot else { return nil }
     return columns.first {

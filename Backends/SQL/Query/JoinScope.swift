@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// The tables that a query, or a subquery of it, reads: the entity's own and those joined to follow to-one
+/// The tables that a query or subquery reads: the table of its entity, and the tables joined to follow to-one
 /// relationships.
 struct JoinScope {
   /// The alias of the entity's table.
@@ -37,7 +37,8 @@ struct JoinScope {
     self.schema = schema
   }
 
-  /// Calls a block with the scope of a subquery, in which paths may begin at records of this scope and those around it.
+  /// Calls a block with the scope of a subquery, in which paths may begin at records of this scope and of the scopes around
+  /// it.
   mutating func surround<T>(_ inner: inout JoinScope, _ body: (inout JoinScope) -> T) -> T {
     inner.enclosing = enclosing + [self]
     // Paths from outer records add joins to the scopes of these records.
@@ -59,7 +60,7 @@ struct JoinScope {
     return body(&enclosing[index])
   }
 
-  /// An alias for a table of a subquery, new to this scope and those around it.
+  /// Returns a new alias for a table of a subquery, which neither this scope nor the scopes around it have.
   mutating func subqueryAlias() -> String {
     subqueries += 1
     return "\(alias)_\(subqueries)"

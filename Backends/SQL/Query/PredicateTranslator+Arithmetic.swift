@@ -47,7 +47,7 @@ extension PredicateTranslator {
 }
 
 extension FetchExpression {
-  /// How many operations contain one another.
+  /// The greatest number of nested operations.
   fileprivate var operationDepth: Int {
     if case .arithmetic(_, let left, let right) = self { 1 + max(left.operationDepth, right.operationDepth) } else { 0 }
   }

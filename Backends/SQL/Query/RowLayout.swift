@@ -1,14 +1,15 @@
 package import CoherenceCore
 
-/// The columns of a statement that reads rows: key, version, the entity where it can vary, and then the properties.
+/// The columns of a statement that reads rows: the key, the version, the entity if it can vary, and the properties.
 package struct RowLayout: Sendable {
-  /// The table that the rows are of.
+  /// The table of the rows.
   package let table: SQLTable
-  /// The entities that the rows can be of.
+  /// The entities that the rows can have.
   package let entities: [EntityDescription]
   /// The columns of the properties, in the order of the statement.
   package let columns: [SQLColumn]
-  /// Whether the third column of the statement is the name of the row's entity. Otherwise all rows are of the first.
+  /// Whether the third column of the statement is the name of the row's entity. Otherwise all rows are of the
+  /// first entity.
   package let hasEntity: Bool
   /// For each entity, the position in the statement of each slot.
   package let positions: [[Int]]

@@ -1,13 +1,13 @@
 package import CoherenceCore
 import Synchronization
 
-/// A statement of a save: its text, and where each parameter's value comes from.
+/// A statement of a save: its text, and the source of each parameter's value.
 package struct SaveStatement: Sendable {
   package var text: String
   package var parameters: [SaveParameter]
 }
 
-/// Where the value of a parameter comes from.
+/// The source of a parameter's value.
 package enum SaveParameter: Sendable {
   /// The record's key.
   case id
@@ -31,7 +31,7 @@ package final class SaveStatements: Sendable {
   /// The most remembered statements. Beyond it all are forgotten: an entity has many sets of slots.
   private static let limit = 256
 
-  /// What a remembered statement is for.
+  /// The purpose of a remembered statement, by which the cache finds it.
   private enum Use: Hashable {
     case insert(ObjectIdentifier, rows: Int)
     case update(ObjectIdentifier, SlotSet)

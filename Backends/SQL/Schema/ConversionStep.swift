@@ -27,7 +27,7 @@ package struct ConversionStep: Sendable {
   /// - Parameters:
   ///   - read: Runs a statement whose rows are keys and values of a representation.
   ///   - write: Runs statements for their effect.
-  /// - Throws: ``ErrorCode/incompatibleModel`` when the conversion throws, or returns what the attribute does not take;
+  /// - Throws: ``ErrorCode/incompatibleModel`` when the conversion throws, or returns a value that the attribute refuses;
   ///   errors of the store.
   package func run(
     read: (SQLFragment, StorageType) throws -> Values, write: ([SQLFragment]) throws -> Void

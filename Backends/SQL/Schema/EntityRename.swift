@@ -10,7 +10,7 @@ struct EntityRename: Sendable, Hashable {
 
   /// The statements that give the records, their index conditions and their key counter the present name.
   ///
-  /// - Parameter schema: The store's schema with the names of now.
+  /// - Parameter schema: The store's schema with the model's names.
   func statements(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
     let all = schema.tables.first { $0.name == table }?.indexes ?? []
     let indexes = all.filter { $0.entities?.contains(name) == true }
@@ -45,7 +45,8 @@ struct EntityRename: Sendable, Hashable {
     """
   }
 
-  /// Renames the records that a program with another model, which had the store open, inserted after the others were renamed.
+  /// Renames records under a former name. A program with another model, which had the store open during the rename, has
+  /// inserted them later.
   static func renamesOfLateInserts(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
     schema.tables.flatMap { table -> [SQLFragment] in
       let names = Set(table.entities.map(\.name))

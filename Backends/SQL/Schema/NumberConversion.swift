@@ -1,8 +1,8 @@
 import CoherenceCore
 
-/// How an engine turns the numbers of a column into those of another type, where the type keeps their exact values.
+/// The conversion of a column's numbers to another type by the engine, for numbers that the type keeps exactly.
 struct NumberConversion: Sendable {
-  /// Which values the other type keeps.
+  /// The values that the other type keeps.
   private enum Fit: Sendable {
     case all
     case between(Int, Int)

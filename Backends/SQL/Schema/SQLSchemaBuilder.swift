@@ -43,7 +43,7 @@ struct SQLSchemaBuilder {
       tables: tables, linkTables: linkTables, leftOutReferences: leftOutReferences(besides: tables))
   }
 
-  /// The references that the engine checks and the model does not know, or does not clear.
+  /// The references that the engine checks, and that the model leaves out or does not clear.
   private func leftOutReferences(besides tables: [SQLTable]) -> [SQLLeftOutReference] {
     (stored?.tables ?? []).flatMap { stored in
       let known = tables.first { $0.root.name == stored.root }

@@ -64,7 +64,7 @@ package struct SchemaChange {
     try Self.checkIsRelated(environment, to: stored, as: view, place: place, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
-    // To a part of the store's model, everything else in the store is what an older model leaves out.
+    // A part of the store's model counts as an older model, which leaves out everything else in the store.
     age = environment.isPartialModel ? .older : stored.metadata.age(ofModelWith: record.versionHashes)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: view, keepsRules: age == .older)
     state = stored
@@ -264,7 +264,7 @@ package struct SchemaChange {
     return constraints.map(\.creation)
   }
 
-  /// Counts what the model leaves out beside something new.
+  /// Counts the stored values of left-out attributes that may be undeclared renames.
   ///
   /// - Throws: ``ErrorCode/incompatibleModel`` where the environment asks for it.
   private mutating func lookUpSuspectedRenames(_ count: (SQLFragment) throws -> Int) throws {
@@ -301,7 +301,7 @@ package struct SchemaChange {
 
   // MARK: Log
 
-  /// Writes to the log what the change did.
+  /// Logs the effects of the change.
   ///
   /// - Parameter backup: The place of a copy of the store as it was before; `nil` without one.
   package func log(_ losses: [DataLoss], backup: String?) {

@@ -201,7 +201,8 @@ struct SchemaDifferences {
     } + renamedLinks
   }
 
-  /// What another form of a relationship costs. What an inverse keeps is its inverse's to lose.
+  /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a loss
+  /// of the inverse.
   private func fault(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaFault {
     let path = "\(known.entity).\(known.name)"
     let table = old.tables.first { $0.entities.contains { $0.name == known.entity } }
@@ -237,7 +238,7 @@ struct SchemaDifferences {
 }
 
 extension SQLColumn {
-  /// What existing records get when the column is new: an attribute's default.
+  /// The value of existing records in a new column: the default of an attribute.
   var defaultValue: AttributeValue {
     if case .attribute(let attribute) = slot { return attribute.defaultValue }
     return .null

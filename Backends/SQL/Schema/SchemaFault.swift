@@ -1,49 +1,49 @@
 import CoherenceCore
 
-/// A difference between a store and a model that additions to the store's schema do not bridge, if the store holds
-/// counted values or records.
+/// A difference between a store and a model for which additions to the store's schema are not enough. Most differences
+/// matter only if the store has certain values or records, which a statement counts.
 package struct SchemaFault: Sendable {
-  /// What differs, as a sentence that names the property or the entity.
+  /// The difference, as a sentence that names the property or the entity.
   let sentence: String
   let table: String
   /// The column whose values are counted; `nil` for records and links.
   let column: String?
-  /// Counts what stands in the way; `nil` when the difference stands in the way by itself.
+  /// Counts the values or records for which the difference matters; `nil` when the difference always matters.
   let count: SQLFragment?
-  /// What the change drops; `nil` when the difference cannot be bridged by dropping anything.
+  /// The parts whose removal ends the difference; `nil` when no removal does.
   let drops: SchemaDrops?
 
-  /// The conversion that bridges the difference, except for the counted values; `nil` for none.
+  /// The conversion that ends the difference, except for the counted values; `nil` for none.
   var conversion: ColumnConversion? = nil
-  /// Whether the difference is bridged without values alone, and stays as it is with some.
+  /// Whether the difference stays as it is if values are counted, so that none of them is dropped.
   var isOptional = false
 
-  /// A difference that nothing bridges.
+  /// A difference that refuses the model.
   static func obstacle(_ sentence: String, in table: String, count: SQLFragment? = nil) -> SchemaFault {
     SchemaFault(sentence: sentence, table: table, column: nil, count: count, drops: nil)
   }
 
-  /// A difference whose bridging drops the counted values or records.
+  /// A difference whose end costs the counted values or records.
   static func loss(
     _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaFault {
     SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops)
   }
 
-  /// The loss that bridging the difference causes.
+  /// The loss that the end of the difference causes.
   func loss(of number: Int) -> DataLoss {
     let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
     return DataLoss(table: table, column: column, count: number, reason: reason)
   }
 
-  /// A column that an attribute gives up for that of its former name, unless values are counted in it.
+  /// A column without values. Its attribute takes the column of its former name instead.
   static func lateRename(
     _ sentence: String, table: String, column: String, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaFault {
     SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops, isOptional: true)
   }
 
-  /// A difference that a conversion bridges. It drops the counted values, which do not fit.
+  /// A difference that a conversion ends. The conversion drops the counted values, which do not fit the new type.
   static func conversion(
     _ conversion: ColumnConversion, _ sentence: String, table: String, column: String, misfits: SQLFragment?
   ) -> SchemaFault {

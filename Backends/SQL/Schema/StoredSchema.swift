@@ -1,9 +1,9 @@
 import CoherenceCore
 
-/// The schema that a store has, as it is written down in the store: what a later model is compared with.
+/// The schema of a store, as the store records it. A later model is compared with it.
 ///
-/// It is the union of the schemas of all models that ever opened the store. Tables and columns that a model leaves out
-/// stay in the store and in here.
+/// The stored schema is the union of the schemas of all models that ever opened the store. Tables and columns that a
+/// model leaves out stay in the store and in the stored schema.
 package struct StoredSchema: Sendable, Hashable, Codable {
   package var tables: [Table]
   package var linkTables: [LinkTable]
@@ -34,7 +34,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var entity: String
     package var slot: String
     package var name: String
-    /// What the column holds: the attribute's type, `reference` or `position`.
+    /// The kind of the column's values: the attribute's type, `reference` or `position`.
     package var type: String
     package var isOptional: Bool
     package var foreignKey: SQLForeignKey?
@@ -70,7 +70,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var name: String
     package var destination: String
     package var isToMany: Bool
-    /// How it is kept: `column`, `inverse` or `links`.
+    /// The storage of the relationship: `column`, `inverse` or `links`.
     package var storage: String
     /// The names that the relationship has in other models; `nil` for none.
     package var formerNames: [String]?
@@ -142,7 +142,7 @@ extension StoredSchema {
     return result
   }
 
-  /// The schema of the store once it has all of another schema too. What the other leaves out stays as it is.
+  /// The union with another schema, which wins where both have a part. Parts that the other schema leaves out stay.
   func merging(_ wanted: StoredSchema) -> StoredSchema {
     var result = StoredSchema.empty
     result.tables = tables.map { table in wanted.table(ofRoot: table.root).map(table.merging) ?? table }
@@ -162,7 +162,7 @@ extension StoredSchema {
     return result.sorted
   }
 
-  /// The same schema in an order of its own, so that equal schemas compare and read the same.
+  /// The schema with sorted parts, so that equal schemas compare and encode equally.
   private var sorted: StoredSchema {
     var result = self
     result.tables.sort { $0.root < $1.root }
@@ -178,9 +178,8 @@ extension StoredSchema {
 }
 
 extension StoredSchema.Table {
-  /// The table with another description of its hierarchy's entities and columns put over it.
-  ///
-  /// The indexes are the other's: a layout lists every index that stays.
+  /// The union with another description of the table, which wins where both have a part. The indexes are those of the other
+  /// description, because a layout lists every index that stays.
   fileprivate func merging(_ wanted: StoredSchema.Table) -> StoredSchema.Table {
     var result = wanted
     let entityNames = Set(wanted.entities.map(\.name))
