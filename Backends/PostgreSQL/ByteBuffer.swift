@@ -37,7 +37,7 @@ final class ByteBuffer {
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Overwrites bytes appended before.
+  /// Overwrites bytes that were appended before.
   func overwrite(_ value: Int32, at offset: Int) { (base + offset).storeBytes(of: value.bigEndian, as: Int32.self) }
 
   @inline(__always)

@@ -11,9 +11,8 @@ extension PostgreSQLConnection {
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a malformed connection string.
   /// - Parameters:
   ///   - host: The only host to connect to; `nil` for the hosts of the connection string.
-  ///   - timeout: How long it may take in all, the look-up of names included; two seconds at least. The option
-  ///     'poolTimeout' by default. Each host has its part of it, ten seconds at most, or the connection string's
-  ///     `connect_timeout`.
+  ///   - timeout: The time limit for all hosts, the look-up of names included; two seconds at least. By default the option
+  ///     'poolTimeout'. Each host gets an equal part, ten seconds at most, or the connection string's `connect_timeout`.
   static func connect(
     _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration? = nil, logger: Logger
   ) throws -> PostgreSQLConnection {

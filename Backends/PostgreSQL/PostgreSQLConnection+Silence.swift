@@ -27,7 +27,7 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// How long a cancelled statement may take to end.
+  /// The time limit for the end of a cancelled statement.
   private static let cancellationTimeout = Duration.seconds(3)
 
   private func closeSilentLink() -> CoherenceError {

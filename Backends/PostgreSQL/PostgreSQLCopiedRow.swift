@@ -1,9 +1,9 @@
 import CLibPQ
 import CoherenceCore
 
-/// A row of a COPY: the number of its fields and, one after the other, each with its length before it.
+/// A row of a COPY: the number of its fields, and then each field with its length before it.
 ///
-/// The fields are valid until the next row is taken in, for the memory is used again and again.
+/// The fields are valid until the next call of ``take(_:count:from:)``, which reuses the memory.
 final class PostgreSQLCopiedRow: PostgreSQLRow {
   private struct Field {
     var start: UnsafeRawPointer
@@ -24,9 +24,9 @@ final class PostgreSQLCopiedRow: PostgreSQLRow {
     return UnsafeRawBufferPointer(start: fields[column].start, count: fields[column].count)
   }
 
-  /// Takes in a message, and with it its memory.
+  /// Reads the fields of a message, and takes ownership of the message's memory.
   ///
-  /// - Parameter start: Where in the message the row begins.
+  /// - Parameter start: The offset of the row in the message.
   /// - Returns: Whether the message has a row: the last message has none.
   func take(_ message: UnsafeMutablePointer<CChar>, count: Int, from start: Int) throws -> Bool {
     PQfreemem(self.message)

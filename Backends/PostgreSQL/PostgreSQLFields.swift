@@ -2,10 +2,10 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// The values of a statement's parameters, in the shape in which libpq takes them. Used again and again.
+/// The values of a statement's parameters, in libpq's format. The memory is reused for each statement.
 final class PostgreSQLFields {
   private let buffer = ByteBuffer()
-  /// Where each value begins; `nil` for null.
+  /// The offset of each value in the buffer; `nil` for null.
   private var starts: [Int?] = []
   private var lengths: [Int32] = []
   private var formats: [Int32] = []

@@ -18,7 +18,7 @@ final class PostgreSQLListener: SignalSource {
   /// Wakes the thread: a byte written to one end can be read at the other.
   private let wake: (reading: Int32, writing: Int32)
 
-  /// How long the server may send nothing before the link is tested.
+  /// The longest silence of the server before the link is tested.
   private static let silence = Duration.seconds(60)
 
   /// Begins to listen.

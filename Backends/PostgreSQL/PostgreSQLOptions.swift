@@ -3,28 +3,31 @@ import Foundation
 
 /// The names of the options of PostgreSQL stores, in addition to ``StoreOption``.
 ///
-/// The password is read by libpq: from the URL, from the environment variable `PGPASSWORD`, or from `~/.pgpass`.
+/// libpq reads the password: from the URL, from the environment variable `PGPASSWORD`, or from `~/.pgpass`.
 public enum PostgreSQLOption {
   /// The schema of the store's tables, created if it is missing. A `string`, `public` by default. Several stores can
   /// share a database when each has a schema of its own.
   public static let schema = "schema"
-  /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
+  /// The maximum number of open connections of the store, one of which is reserved for saves. An `int` from 2 on, 8 by
   /// default.
   ///
-  /// A caller that finds all of them in use is given the connection of an idle unit of reading; that unit continues in
-  /// a later state of the store. Snapshots inside one another on one thread have connections beyond this number.
+  /// While all connections are in use, a further caller gets the connection of an idle unit of reading; that unit
+  /// continues in a later state of the store. Nested snapshots of one thread have connections beyond this number.
   public static let poolSize = "poolSize"
-  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, for a new connection, the look-up of
-  /// the host's name included, before ``ErrorCode/serverUnreachable``, and for a server that went away while it committed to
-  /// prove whether it did. An `int` or `double`, 30 by default. A new connection is given two seconds at least.
-  public static let poolTimeout = "poolTimeout"
-  /// How many seconds the server may work on one statement before ``ErrorCode/storeBusy``. An `int` or `double`; without
-  /// it, the server's own setting counts. For a commit, which the server does not limit, the time is kept here: the save then
-  /// fails with ``ErrorCode/connectionLost``, and whether it was applied is found out as when the server went away.
+  /// The longest wait in seconds. An `int` or `double`, 30 by default. It limits three waits:
   ///
-  /// A link from which nothing comes for a second longer, or for 15 seconds without this option, is looked at over a
-  /// connection of its own: where the server is not at work on the statement, or cannot be reached within a few
-  /// seconds, the link is closed with ``ErrorCode/connectionLost``. So no call waits for a dead link.
+  /// - for a free connection, before ``ErrorCode/tooManyConnections``;
+  /// - for a new connection, the look-up of the host's name included, before ``ErrorCode/serverUnreachable``; two seconds
+  ///   at least;
+  /// - for the proof of a commit, after the connection was lost during the commit.
+  public static let poolTimeout = "poolTimeout"
+  /// The time limit in seconds for one statement, before ``ErrorCode/storeBusy``. An `int` or `double`; by default the
+  /// server's own setting. The server does not limit a commit, so the client does: the save then fails with
+  /// ``ErrorCode/connectionLost``, and the client looks for the proof of the commit as after a lost connection.
+  ///
+  /// If the server sends nothing for a second longer than the limit, or for 15 seconds without this option, another
+  /// connection asks the server about the statement. If the server does not work on the statement, or does not respond
+  /// within a few seconds, the call throws ``ErrorCode/connectionLost``. So no call waits for a dead connection.
   public static let statementTimeout = "statementTimeout"
   /// The connection string, `host=… dbname=…` or `postgresql://…`, in place of the store's URL: for several hosts that
   /// a URL cannot hold. A `string`.
@@ -54,18 +57,18 @@ struct PostgreSQLOptions: Sendable {
     statementTimeout = try environment.seconds(PostgreSQLOption.statementTimeout)
   }
 
-  /// Whether a schema can be made under the name. `$user` means something else in a search path, quoted too.
+  /// Whether a schema can have the name. In a search path, `$user` stands for the user's schema, even in quotation marks.
   private static func isFree(_ name: String) -> Bool {
     (1...63).contains(name.utf8.count) && !name.utf8.contains(0) && name != "$user" && name != "information_schema"
       && !name.hasPrefix("pg_")
   }
 
-  /// How long the server may send nothing before it is asked whether it is at work.
+  /// The longest silence of the server, after which another connection asks whether the server works on the statement.
   var silenceTimeout: Duration {
     if let statementTimeout, statementTimeout > 0 { .seconds(statementTimeout + 1) } else { .seconds(15) }
   }
 
-  /// How long the server may take to commit; `nil` for as long as it is at work.
+  /// The time limit of a commit; `nil` to wait as long as the server works on it.
   var commitTimeout: Duration? {
     guard let statementTimeout, statementTimeout > 0 else { return nil }
     return .seconds(statementTimeout + 1)

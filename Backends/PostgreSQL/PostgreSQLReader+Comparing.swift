@@ -7,7 +7,7 @@ extension PostgreSQLReader: RowComparing {
     guard plan.isPredicateExact else { return false }
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
-    // What the expectation throws ends the comparison, not the transaction.
+    // An error of the expectation ends the comparison, not the transaction.
     var refusal: (any Error)?
     try read { connection in
       try connection.timed([statement.text]) {
@@ -25,7 +25,7 @@ extension PostgreSQLReader: RowComparing {
     return true
   }
 
-  /// Puts the rows that come to the expectation, until their end or until it throws.
+  /// Passes the received rows to the expectation, until the last row or an error of the expectation. Returns the error.
   private func receive(
     _ decoder: PostgreSQLRowDecoder, _ expectation: any RowExpectation, _ connection: PostgreSQLConnection
   ) throws -> (any Error)? {

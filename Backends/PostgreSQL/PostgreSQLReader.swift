@@ -292,7 +292,7 @@ final class PostgreSQLCursor: RowCursor {
   private let decoder: PostgreSQLRowDecoder
   private let text: String
   private let isStoppable: Bool
-  /// Where the rows come in when they come by a COPY.
+  /// The row that a COPY fills again and again; `nil` without a COPY.
   private let copiedRow: PostgreSQLCopiedRow?
   /// Rows received before they were asked for.
   private var waiting: [Row] = []
@@ -376,7 +376,7 @@ extension PostgreSQLCursor: ValueCursor {
     let known = sink.count
     for row in takeWaiting() { try sink.put(row) }
     if isAtEnd { return sink.count > known }
-    // What the sink throws ends the reading, not the transaction.
+    // An error of the sink ends the reading, not the transaction.
     if let refusal = try reader.pull({ try read(into: sink, $0) }) { throw refusal }
     return sink.count > known
   }

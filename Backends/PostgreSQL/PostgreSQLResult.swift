@@ -13,11 +13,11 @@ final class PostgreSQLResult {
   var isRow: Bool { PQresultStatus(raw) == PGRES_SINGLE_TUPLE }
   var rowCount: Int { Int(PQntuples(raw)) }
   var columnCount: Int { Int(PQnfields(raw)) }
-  /// How many rows the statement inserted, updated or deleted.
+  /// The number of rows that the statement inserted, updated or deleted.
   var affectedCount: Int {
     PQcmdTuples(raw).map { atol($0) } ?? 0
   }
-  /// What the server says that it did.
+  /// The tag of the completed command, such as `COMMIT`.
   var command: String { PQcmdStatus(raw).map { String(cString: $0) } ?? "" }
 
   /// The bytes of a field; `nil` for null.

@@ -8,7 +8,7 @@ final class PostgreSQLRowDecoder: Sendable {
   private let space: IDSpace
   private let kinds: [Kind]
 
-  /// How the rows of one entity are read.
+  /// The decoder of one entity's rows.
   private final class Kind: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
@@ -105,7 +105,7 @@ final class PostgreSQLRowDecoder: Sendable {
   /// Puts the one row of a result to an expectation, making no more values than necessary.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
-  /// - Throws: As ``row(_:_:)``, and what the expectation throws.
+  /// - Throws: As ``row(_:_:)``, and the errors of the expectation.
   func put(
     _ fields: some PostgreSQLRow, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
   ) throws {

@@ -4,7 +4,8 @@ import CoherenceSQL
 // Explanations of refused saves, made after the save was rolled back.
 
 extension PostgreSQLStore {
-  /// Versions first, then what the server said.
+  /// Returns the error of a refused save: a version conflict if a record has another version, otherwise the server's
+  /// failure with the names of the model.
   func explanation(
     of refusal: SaveRefusal, in request: StoreSaveRequest, on connection: PostgreSQLConnection
   ) throws -> any Error {
@@ -24,7 +25,7 @@ extension PostgreSQLStore {
       : dangling(failure, refusal.subjects.first, on: connection)
   }
 
-  /// The rows that the store has now, all read in one round trip.
+  /// The present rows of records, read in one round trip.
   private func currentRows(
     _ ids: [ManagedObjectID], on connection: PostgreSQLConnection
   ) throws -> [ManagedObjectID: Row] {
@@ -97,7 +98,7 @@ extension PostgreSQLStore {
 
   private typealias Reference = (relationship: RelationshipDescription, column: SQLColumn, table: SQLTable)
 
-  /// The to-one relationship that a constraint is about.
+  /// The to-one relationship of a violated foreign key; `nil` for another constraint.
   private func reference(_ failure: PostgreSQLFailure) -> Reference? {
     for table in schema.tables where table.name == failure.table {
       for column in table.columns where column.foreignKey?.name == failure.constraint {
@@ -107,7 +108,7 @@ extension PostgreSQLStore {
     return nil
   }
 
-  /// The left-out reference that a constraint is about.
+  /// The left-out reference of a violated foreign key; `nil` for another constraint.
   private func leftOutReference(_ failure: PostgreSQLFailure) -> SQLLeftOutReference? {
     schema.leftOutReferences.first { $0.constraint == failure.constraint && $0.table == failure.table }
   }

@@ -36,21 +36,21 @@ extension PostgreSQLStore {
     do {
       return try run(inBulk: true)
     } catch let refusal as SaveRefusal where refusal.subjects.isEmpty {
-      // A statement for many rows does not say which of them it failed by. Row by row, it comes out.
+      // The failure of a statement for many rows does not name the row. A save row by row finds the row.
       return try run(inBulk: false)
     }
   }
 }
 
-/// Steps of a save that could not be taken.
+/// Thrown for the steps of a save that the server refused, or that found another version of a record.
 struct SaveRefusal: Error {
   /// The subjects of the steps; empty for statements on many rows, which do not name them.
   var subjects: [SaveSubject]
-  /// What the server said; `nil` when records were at another version.
+  /// The server's failure; `nil` when records had another version.
   var failure: PostgreSQLFailure?
 }
 
-/// What one statement of a save is about.
+/// The subject of one statement of a save.
 enum SaveSubject {
   case row(Row, baseVersion: Int64?)
   case delete(RowDelete)
@@ -65,23 +65,24 @@ enum SaveSubject {
   }
 }
 
-/// One try to take the steps of a save.
+/// One attempt to execute the steps of a save.
 private struct PostgreSQLSave {
   private let request: StoreSaveRequest
   private let store: PostgreSQLStore
   private let connection: PostgreSQLConnection
   private var hasBegun = false
-  /// The statements that the server has not answered.
+  /// The sent statements whose responses have not been received.
   private var sent: [Sent] = []
   /// The new rows of the owners whose derived values changed.
   private var derived: [Row] = []
-  /// From how many rows on a COPY is faster than statements.
+  /// The number of rows from which a COPY is faster than statements.
   private static let copyThreshold = 500
-  /// From how many rows on one update or delete is faster than many, and how many one takes at the most.
+  /// The number of rows from which one bulk update or delete is faster than single statements, and the maximum number of
+  /// rows of a bulk statement.
   private static let bulkSizes = 32...4096
 
   private enum Sent {
-    /// Keeps owners whose members are counted from other transactions.
+    /// Locks the owners whose members are counted.
     case lock
     /// Some elements of a step.
     case step(Int, Range<Int>)
@@ -176,7 +177,7 @@ private struct PostgreSQLSave {
     }
   }
 
-  /// Queues a statement for all elements, as often as its size asks for.
+  /// Queues a bulk statement for all elements, once for each part of at most the statement's size.
   private mutating func send<Element>(
     _ statement: PostgreSQLBulkStatement, _ elements: [Element], at step: Int,
     value: (Element, SaveParameter) -> AttributeValue
@@ -205,7 +206,7 @@ private struct PostgreSQLSave {
     }
   }
 
-  /// Has the server respond to the queued statements, and looks at every response.
+  /// Sends the queued statements, receives every response, and throws the refusal of a step.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
     // The message is made at the end, when no statement is left.

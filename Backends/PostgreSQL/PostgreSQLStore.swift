@@ -17,7 +17,7 @@ final class PostgreSQLStore: PersistentStore {
   let keys = KeyBlocks()
   /// The listeners of the store.
   let signals = SignalHub()
-  /// How the rows of a hierarchy are read by key.
+  /// The statements that read a row by its key, by hierarchy.
   private let rowQueries: [ObjectIdentifier: RowQuery]
 
   /// The statement and the decoder that read a row by its key.
@@ -70,7 +70,7 @@ final class PostgreSQLStore: PersistentStore {
   // MARK: Metadata
 
   func metadata() throws -> StoreMetadata {
-    // One short call, so it uses the place kept for saves: a unit of reading of the same thread may hold another.
+    // A short call, so that it uses the connection reserved for saves: a unit of reading of this thread may have another.
     try pool.withConnection(for: .saving) { connection in
       guard let state = try catalog(connection).state() else {
         throw CoherenceError(

@@ -177,8 +177,8 @@ struct PostgreSQLTransaction {
 
   /// Runs the statement that commits. A cancelled task does not interrupt it.
   ///
-  /// The server's own limit does not count there: it ends before the deferred checks and the wait for standbys. So the limit
-  /// is kept here. The server is not asked to cancel: it would give up the wait for a standby, and say that it has committed.
+  /// The server's own limit does not include the deferred checks and the wait for standbys, so the client limits the
+  /// commit. The client does not cancel the statement: the server would end the wait for a standby and report a commit.
   private func committing<T>(_ body: () throws -> T) throws -> T {
     guard let patience = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
     return try connection.within(patience, body)
