@@ -91,7 +91,7 @@ public struct EntityArchive: Codable, Sendable {
     _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
-  /// How deep a value may be that an error contains.
+  /// The greatest depth of a value in an error.
   private static let greatestDescribedHeight: Int32 = 32
 
   /// In an array, because not every encoder takes a single value.

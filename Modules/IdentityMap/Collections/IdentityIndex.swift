@@ -17,9 +17,9 @@ struct IdentityIndex<Element: AnyObject> {
 
   /// An element beside its hash: a search mostly waits for memory, and one cache miss fetches both.
   @usableFromInline struct Bucket {
-    /// That of the node's identifier; 0 when the bucket is empty.
+    /// The hash of the node's identifier; 0 in an empty bucket.
     @usableFromInline var hash: UInt32
-    /// There when the bucket is not empty.
+    /// The element; `nil` in an empty bucket.
     @usableFromInline var element: Unmanaged<Element>?
 
     @inlinable init(hash: UInt32, element: Unmanaged<Element>?) {

@@ -62,7 +62,7 @@ func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences
 struct FieldPair {
   let first: Any
   let second: Any
-  /// How many fields lead to it.
+  /// The number of fields that lead to the pair.
   let depth: Int
 
   init(_ first: Any, _ second: Any, depth: Int) {

@@ -1,10 +1,12 @@
 extension EntityStore {
-  /// Keeps the last changes from now on, for ``changeLog``. It costs time with each change; 0 keeps none.
+  /// Keeps the latest changes from now on, for ``changeLog``. Costs time with each change.
+  ///
+  /// - Parameter limit: The maximum number of changes; 0 keeps none.
   public func keepChangeLog(_ limit: Int) {
     core.exclusively { core.instrumentation.history = ChangeHistory(keeping: limit) }
   }
 
-  /// The last changes, from the first to the last. They say which entities, and never their values.
+  /// The latest changes, the oldest first. A change names its entity and never has its values.
   public var changeLog: [ChangeRecord] {
     core.exclusively { core.instrumentation.history.all }
   }

@@ -1,16 +1,16 @@
-/// What happened to an entity.
+/// A change of an entity, for the change log.
 public struct ChangeRecord: Sendable {
   /// The kinds of changes.
   public enum Kind: String, Sendable {
-    /// It is new, or has another value.
+    /// The entity is new, or has another value.
     case stored
-    /// It was removed, or nothing kept it any more.
+    /// The entity was removed or evicted.
     case removed
   }
 
-  /// Counts the changes of the store.
+  /// The number of the change in its store, in order.
   public let number: Int
-  /// What happened.
+  /// The kind of the change.
   public let kind: Kind
   /// The entity's type.
   public let type: String

@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// Where and in which order observers are called.
+/// The queue and the order in which observers are called.
 ///
 /// The first value is delivered at once, on the caller of `observe`. Later values are passed to the delivery at the end
 /// of the transaction that changed them. The calls of one delivery are serial, also on a concurrent queue: in the order

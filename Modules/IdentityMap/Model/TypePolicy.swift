@@ -1,11 +1,11 @@
-/// How a store deals with the entities of a type.
+/// The settings of a store for the entities of a type.
 public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
-  /// What keeps entities besides those who use them.
+  /// The rule by which the store retains entities that the program does not use.
   public var lifetime = Lifetime.whileUsed
-  /// How long after a write an entity is fresh; without it, until it is invalidated.
+  /// The time after a write for which an entity is fresh; `nil` for no limit but an invalidation.
   public var staleAfter: Duration?
-  /// How long the stamp of an entity is remembered after its eviction, so that older values which arrive late are still
-  /// rejected; `nil` forgets the stamp with the entity. A rejected value is not stored: the caller gets it back, and
+  /// The time for which the store remembers the stamp of an evicted entity, so that it still rejects older values that
+  /// arrive late; `nil` forgets the stamp with the entity. A rejected value is not stored: the caller gets it back, and
   /// follows the entity as soon as a newer value is stored.
   public var stampsOutlive: Duration?
   /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a
@@ -14,8 +14,8 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   /// Whether two values are equal, so that observers are not notified; the default is the `==` of the type. The value
   /// is stored in any case, and every aggregate with the entity shows it.
   public var areEqual: (@Sendable (T, T) -> Bool)?
-  /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by
-  /// default.
+  /// The size of an entity in bytes, for a lifetime of limited memory; by default the size of the value, without the
+  /// memory to which it refers.
   public var cost: @Sendable (T) -> Int = { _ in MemoryLayout<T>.stride }
 
   init() {}
@@ -31,6 +31,6 @@ public enum Lifetime: Sendable, Equatable {
   case last(Int)
   /// An entity stays for a time after it was stored.
   case timeToLive(Duration)
-  /// Those stored or found last stay, as many as have together so many bytes by the policy's cost.
+  /// The most recently stored or found entities stay, up to a sum of bytes by the policy's cost.
   case memory(bytes: Int)
 }

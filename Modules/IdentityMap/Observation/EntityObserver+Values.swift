@@ -24,8 +24,8 @@ extension EntityObserver {
 }
 
 extension EntityObserver {
-  /// Calls a closure with the list, before this returns, and from then on with each new list; each time with how it
-  /// differs from the one before, which for the first is none at all.
+  /// Calls a closure with the list, before this call returns, and later with each new list. Each call has the difference
+  /// from the previous list; the first call has none.
   public func observeChanges<E: Identifiable & Sendable>(
     onChange: @escaping @Sendable (ListChange<E>) -> Void
   ) -> EntityStore.Subscription where T == [E], E.ID: Sendable {

@@ -7,7 +7,7 @@
 /// observer has received a value from after it, even with one delivery and a transaction that changed both entities.
 /// ``EntityStore/snapshot(of:)`` follows several entities consistently.
 public struct EntityObserver<T: Sendable>: Sendable {
-  /// What an observer is called with each new value.
+  /// The closure of an observation, called with each new value.
   public typealias OnChange = @Sendable (T) -> Void
 
   /// The value when this was made. It does not change; see ``current``.
@@ -19,7 +19,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
     self.handle = handle
   }
 
-  /// Of a leaf, without a detour. Under the lock.
+  /// Makes an observer of a leaf, whose value needs no rebuilding. Under the lock.
   @inlinable init(leaf node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     value = node._withUnsafeGuaranteedRef { $0.value }
     handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
@@ -54,7 +54,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
     node.observe(on: node.core.queues.standard, keeping: handle, ObserverActions(onChange: onChange))
   }
 
-  /// The same with a delivery of its own, whose order is not bound to that of other observers.
+  /// Observes on a delivery of its own, without an order between this observer and others.
   public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
     node.observe(on: DeliveryQueue(delivery), keeping: handle, ObserverActions(onChange: onChange))
   }

@@ -1,4 +1,4 @@
-/// How a list differs from the one that an observer got before.
+/// The difference of a list from the list that an observer received before.
 public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Sendable {
   /// A change of the index.
   public struct Move: Sendable, Equatable {

@@ -36,8 +36,8 @@ public final class ObservedEntity<T: Sendable>: Observable, Sendable {
 }
 
 extension EntityObserver {
-  /// An object for frameworks that track what they read.
-  /// - Parameter delivery: Where it changes; on the store's delivery by default. Views want `.main`.
+  /// Makes an observable object of the entity, for frameworks that track the properties that they read.
+  /// - Parameter delivery: The delivery on which the object changes; by default the store's. Views need `.main`.
   public func observed(on delivery: Delivery? = nil) -> ObservedEntity<T> {
     ObservedEntity(self, on: delivery)
   }

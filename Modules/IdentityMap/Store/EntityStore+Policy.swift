@@ -16,7 +16,7 @@ extension EntityStore {
   /// happens for a long time.
   public func collect() {
     core.exclusively {
-      // When the transaction ends: what it has displaced stays if it is undone.
+      // Evicts at the end of the transaction, because a rollback may need the evicted entities.
       core.tables.overdue += core.tables.all
       core.pending.requireCommit()
     }

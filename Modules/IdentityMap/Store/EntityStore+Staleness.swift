@@ -9,7 +9,7 @@ extension EntityStore {
     }
   }
 
-  /// How long ago an entity was written, as far as it is known; see ``isStale(_:id:after:)``.
+  /// The time since the last write of an entity; `nil` if the time is not known. See ``isStale(_:id:after:)``.
   public func age<T: Identifiable & Sendable>(of type: T.Type, id: T.ID) -> Duration? {
     core.exclusively {
       let table = core.table(of: type)

@@ -28,7 +28,7 @@ extension EntityStore {
     _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
   ) -> EntityObserver<T> {
     let node = core.store(entity, stamp: modifiedAt, ifPresent: update)
-    // It is stored by now.
+    // The entity is stored by now.
     if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt, mode: .keepingExisting) }
     return EntityObserver(node)
   }

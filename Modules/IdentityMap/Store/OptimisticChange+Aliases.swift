@@ -1,4 +1,4 @@
-/// Where new entries go in the list of an alias.
+/// The position of new entries in the list of an alias.
 public enum ListPosition<ID: Hashable> {
   /// At the start.
   case first

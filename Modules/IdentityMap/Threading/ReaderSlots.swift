@@ -11,9 +11,10 @@ struct ReaderSlots {
   /// 0 in a free slot, else the number of the reading thread.
   private let threads: UnsafeMutablePointer<Atomic<UInt>>
 
-  /// More than most machines have processors: only threads that run at the same time need different slots.
+  /// The number of slots: more than most machines have processors, because only threads that run at the same time need
+  /// different slots.
   private static let count = 32
-  /// From one slot to the next: two cache lines, because processors fetch lines in pairs.
+  /// The distance of two slots: two cache lines, because processors fetch lines in pairs.
   private static let distance = 128 / MemoryLayout<Atomic<UInt>>.stride
 
   init() {
@@ -30,7 +31,7 @@ struct ReaderSlots {
   /// Writes a thread into a free slot.
   /// - Returns: `nil` when the slots in which the thread may be are taken.
   func enter(_ thread: UInt) -> ReaderSlot? {
-    // The numbers of threads are addresses: the upper bits of the product depend on all of theirs.
+    // The numbers of threads are addresses. The upper bits of the product depend on all bits of an address.
     let first = Int((thread &* 0x9E37_79B9_7F4A_7C15) >> 59)
     let preferred = slot(first)
     if preferred.take(for: thread) { return preferred }
@@ -38,7 +39,7 @@ struct ReaderSlots {
     return other.take(for: thread) ? other : nil
   }
 
-  /// The threads in the slots, as often as they are there. For tests.
+  /// The threads in the slots, once for each slot. For tests.
   var readers: [UInt] {
     (0..<Self.count).map { (threads + $0 * Self.distance).pointee.load(ordering: .sequentiallyConsistent) }
       .filter { $0 != 0 }

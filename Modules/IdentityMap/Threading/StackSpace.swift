@@ -6,14 +6,14 @@ import CoherenceRuntime
 /// stack. At the end of the thread's stack, the walk continues on another stack of the same thread: locks and
 /// thread-local state are unaffected. Shallow values need no other stack; for them the check costs a few nanoseconds.
 enum StackSpace {
-  /// What lies between two questions at most: one level, with the code of users in it.
+  /// The stack that one level may use between two checks, with the code of users in it.
   private static let level = 128 << 10
-  /// One more stack, for about 2,500 levels without optimization.
+  /// The size of a further stack, for about 2,500 levels without optimization.
   private static let segment = 8 << 20
-  /// What a level of a value takes of code that users, or the compiler for them, have written: `==` and the release of
-  /// a value. Measured: 80 to 400 bytes.
+  /// The stack that one level of a value uses in code of users, or in code that the compiler writes for them: `==` and the
+  /// release of a value. Measured: 80 to 400 bytes.
   private static let perLevel = 2 << 10
-  /// How high a node is whose value takes no more stack than a level of a walk may.
+  /// The greatest height of a node whose value uses at most the stack of one level.
   private static let greatestShallowHeight: Int32 = 32
 
   /// Does one level of a walk, which may do the next one inside of it.

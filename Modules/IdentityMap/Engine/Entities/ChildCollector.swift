@@ -2,7 +2,7 @@
 @usableFromInline
 struct ChildCollector {
   @usableFromInline let core: StoreCore
-  /// How existing entities are handled.
+  /// The treatment of existing entities.
   @usableFromInline let mode: Mode
   /// Entities to leave as they are.
   private let kept: [Node]

@@ -27,7 +27,7 @@ extension EntityNode: RemovableNode {
 
   /// Makes a tentative removal final.
   private func confirmRemoval() {
-    // While the links of the containers in the changes still lead to this node.
+    // Comes first, while the links of the changes' containers still lead to this node.
     core.discardFromChanges(self)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }

@@ -87,7 +87,7 @@ extension EntityNode {
 
 extension Node {
   /// Sets the tentative changes over the confirmed value.
-  /// - Returns: The former ones. The caller retains them until the node is consistent.
+  /// - Returns: The former changes. The caller retains them until the node is consistent.
   func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
     let former = relations?.overlay
     if overlay != nil || former != nil { makeRelations().overlay = overlay }

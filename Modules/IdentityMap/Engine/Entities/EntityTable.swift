@@ -17,7 +17,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   var queries: [QueryNode<T>] = [] {
     didSet { updateStoresPlainLeaves() }
   }
-  /// What the queries have to look at.
+  /// The candidates that the queries evaluate at the end of the transaction.
   @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
   /// The observed identifiers, with and without entities.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {

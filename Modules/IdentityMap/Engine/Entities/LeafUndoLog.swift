@@ -24,7 +24,7 @@ class AnyLeafUndoLog {
     entries.removeAll()
   }
 
-  /// How many leaves are in it.
+  /// The number of leaves in the log.
   final var count: Int { entries.count }
 
   @inlinable final func append(_ node: Node) {

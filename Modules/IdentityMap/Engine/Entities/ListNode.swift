@@ -44,7 +44,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
 
   override var label: String { "list of \(T.self)" }
 
-  /// A node that lives until it is dropped.
+  /// Makes a node that retains itself until the store removes it, after the release of its last handle.
   static func make(_ children: [Node], core: StoreCore) -> ListNode {
     let node = ListNode(core: core)
     _ = Unmanaged.passRetained(node)

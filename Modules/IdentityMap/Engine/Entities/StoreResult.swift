@@ -1,4 +1,4 @@
-/// Where an entity went.
+/// The result of storing an entity: its node, and the effect on the store.
 struct StoreResult<T: Identifiable & Sendable> {
   enum Outcome {
     case created, changed, equal

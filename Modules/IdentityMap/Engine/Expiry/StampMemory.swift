@@ -4,7 +4,7 @@ final class StampMemory<ID: Hashable> {
   private var known: [ID: (stamp: Stamp, until: Duration)] = [:]
   /// In the order of expiry.
   private var order: [(id: ID, until: Duration)] = []
-  /// How many of the order are forgotten already.
+  /// The number of forgotten entries at the beginning of the order.
   private var forgotten = 0
 
   init(time: Duration) {

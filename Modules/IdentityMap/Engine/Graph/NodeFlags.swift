@@ -30,7 +30,7 @@ struct NodeFlags: OptionSet, Sendable {
   static let overlaid = NodeFlags(rawValue: 1 << 10)
   /// Removed by an optimistic change; absent too.
   static let tentativelyRemoved = NodeFlags(rawValue: 1 << 12)
-  /// It has relations.
+  /// The node has relations.
   @inlinable static var hasRelations: NodeFlags { NodeFlags(rawValue: 1 << 11) }
   /// Stamped by the running transaction.
   static let stamped = NodeFlags(rawValue: 1 << 13)

@@ -5,7 +5,7 @@ final class Relations {
   @exclusivity(unchecked) var children = LinkBuffer<ChildLink>()
   /// The nodes whose values contain this one's.
   @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
-  /// Greater than that of all children, except those that close a cycle. A leaf has 0.
+  /// The height of the node: greater than the heights of all children, except those that close a cycle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
   /// The number of reasons inside of the store to keep the node: aliases and the lifetime.
   @exclusivity(unchecked) var pins: Int32 = 0
@@ -15,7 +15,7 @@ final class Relations {
   @exclusivity(unchecked) var isSilentlyDirty = false
   /// The key paths to the children; a `NestingPlan` of the value's type.
   @exclusivity(unchecked) var plan: AnyNestingPlan?
-  /// What few nodes have.
+  /// The state that few nodes have; `nil` until the first use.
   @exclusivity(unchecked) private var rare: UncommonState?
 
   deinit {
@@ -69,7 +69,7 @@ extension Relations {
   }
 }
 
-/// From a parent to a child.
+/// The link from a parent to a child.
 @usableFromInline
 struct ChildLink: BitwiseCopyable {
   @usableFromInline unowned(unsafe) let child: Node
@@ -89,7 +89,7 @@ extension ChildLink {
   }
 }
 
-/// From a child to a parent.
+/// The link from a child to a parent.
 struct ParentLink {
   unowned(unsafe) let parent: Node
   /// The index of the link among the parent's children.

@@ -10,7 +10,7 @@ final class NestedShape<Part> {
   @usableFromInline let fixedCount: Int?
   /// Stores the entities in the part.
   @usableFromInline let collect: (Part, inout ChildCollector) -> Void
-  /// How many entities are in the part.
+  /// The number of entities in the part.
   @usableFromInline let count: (Part) -> Int
   /// Writes the changed values of the linked entities.
   @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void

@@ -1,7 +1,7 @@
 /// The memory of a plain stored property of an aggregate.
 @usableFromInline
 struct StoredPropertyLayout {
-  /// Where it is in the memory of a value.
+  /// The range of the property in the memory of a value.
   @usableFromInline let bytes: Range<Int>
   /// Whether two values at addresses are known to be identical at the key path.
   @usableFromInline let isRepetition: (UnsafeRawPointer, UnsafeRawPointer) -> Bool

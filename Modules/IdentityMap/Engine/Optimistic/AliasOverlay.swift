@@ -120,7 +120,7 @@ final class AliasOverlay<Content> {
   }
 }
 
-/// How entities are the content of an alias.
+/// The form of an alias's content: one entity, or a list of entities.
 struct AliasForm<Content> {
   /// Whether the content is a list, which may be empty.
   let isList: Bool

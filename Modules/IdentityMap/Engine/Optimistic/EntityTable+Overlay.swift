@@ -34,7 +34,7 @@ extension EntityTable {
   /// Stores an entity tentatively.
   func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
     if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
-    // It may be in itself.
+    // The nested entities may include the entity itself.
     if let node = node(entity.id) ?? tentativelyRemovedNode(entity.id) {
       self.patch(node, patch)
       return node

@@ -1,4 +1,4 @@
-/// The optimistic changes, neither confirmed nor reverted so far.
+/// The optimistic changes that are neither confirmed nor reverted.
 struct OptimisticLedger {
   /// In the order in which they were made. A change is open exactly while it has participants.
   var openChanges: [TentativeChange] = []

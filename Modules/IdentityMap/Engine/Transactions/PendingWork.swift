@@ -73,7 +73,8 @@ struct PendingWork {
     changed.removeAll(keepingCapacity: changed.count < 1024)
   }
 
-  /// From the next transaction on, another value with the same stamp is too old.
+  /// Removes the flag `stamped` from all nodes at the end of a transaction: later, another value with an equal stamp is too
+  /// old.
   mutating func clearStamped() {
     guard !stamped.isEmpty else { return }
     for node in stamped { node.flags.remove(.stamped) }
