@@ -4,7 +4,7 @@ import CoherenceCore
 struct EntityUniqueness {
   let entity: EntityDescription
 
-  /// The attributes that identify a record; `nil` when the model names no existing attributes.
+  /// The attributes that identify a record: the key, or else the shortest constraint; `nil` without either.
   var validAttributes: [String]? { entity.keyAttributes?.map(\.name) ?? shortestConstraint }
 
   /// The attributes that the model names, whether the entity has them or not.

@@ -63,8 +63,8 @@ extension ManagedObjectContext {
     // A run loop inside of an operation may run this block.
     endMainUnit()
     if storage.confinement.isEntered { return }
-    // Edits without an operation after them. And a run loop inside of an operation may have run the block that processes
-    // the inbox.
+    // The last edits of the turn may have no operation after them, which would post them. And a run loop inside of an
+    // operation may have run the block that processes the inbox.
     if !inbox.isEmpty && lease.pin == nil || !storage.unpostedChanges.isEmpty { insideAlone {} }
   }
 

@@ -169,7 +169,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     set { settings.withLock { $0.savesThroughParent = newValue } }
   }
 
-  /// The context below this one whose unsaved changes reads show; `nil` under a pinned snapshot, whose moment had none.
+  /// The context below this one whose unsaved changes reads show; `nil` under a pinned snapshot, which has only saved
+  /// values.
   @inline(__always) final var readParent: ManagedObjectContext? { lease.pin == nil ? parent : nil }
 
   /// The context below this one whose unsaved changes the reads of a context show.

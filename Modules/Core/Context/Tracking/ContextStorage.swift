@@ -334,7 +334,7 @@ final class ContextStorage: @unchecked Sendable {
     release(record)
   }
 
-  /// Drops a record from the sequence and the table. Called under the lock.
+  /// Marks a record as outdated in the sequence, and removes it from the table. Called under the lock.
   func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
     touch(record.id)

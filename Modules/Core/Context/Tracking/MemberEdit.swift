@@ -13,8 +13,8 @@ extension MemberChanges {
   ///
   /// - Parameters:
   ///   - isOrdered: Whether the relationship is ordered.
-  ///   - isStored: Whether the record of an edit that reverts another is a member below the changes; `nil` if the
-  ///     state below is as it was before the other edit.
+  ///   - isStored: Whether the record is a member in the state below the changes, for an edit that reverts an earlier
+  ///     edit; `nil` if the state below has not changed since the earlier edit.
   mutating func apply(_ edit: MemberEdit, isOrdered: Bool, isStored: Bool? = nil) {
     switch edit {
     case .add(let id): add(id, comesLast: isOrdered, isStored: isStored ?? true)

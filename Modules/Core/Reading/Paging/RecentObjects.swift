@@ -1,5 +1,5 @@
-/// The objects that a list of objects was asked for last. Others are released, and found again through their context
-/// while the program retains them.
+/// The objects that a list of objects has returned last. The list releases older objects, and finds them again through
+/// their context while the program retains them.
 ///
 /// Used inside the context.
 final class RecentObjects {

@@ -69,7 +69,7 @@ struct BatchInsertion {
   /// that gets another target; stores do not.
   private var comparesPositions: Bool { compared.contains { !positions(of: $0).isEmpty } }
 
-  /// The slot of the position that belongs to a reference.
+  /// The slots of the positions that belong to a reference; empty for another slot.
   private func positions(of slot: Int) -> [Int] {
     guard case .reference(let relationship) = entity.slots[slot] else { return [] }
     return relationship.slotsWithPosition.filter { $0 != slot }
@@ -102,6 +102,7 @@ struct BatchInsertion {
 
   // MARK: Writing
 
+  /// Writes the rows and the changes of duplicates: in one operation of the store, or by a save.
   func execute(by fallback: inout BatchFallback) throws -> Outcome {
     try checkTargets(by: fallback.context)
     // `upsert` does not return the former values of changed rows. Positions, participants and derived attributes need
