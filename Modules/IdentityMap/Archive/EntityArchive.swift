@@ -25,7 +25,7 @@ public struct EntityArchive: Codable, Sendable {
   private var entities: [String: [Entry]] = [:]
   private var aliases: [String: Entry] = [:]
 
-  /// An archive with nothing in it.
+  /// Makes an empty archive.
   public init() {}
 
   /// Adds all entities of a type.
@@ -95,10 +95,10 @@ public struct EntityArchive: Codable, Sendable {
   private static let greatestDescribedHeight: Int32 = 32
 
   /// In an array, because not every encoder takes a single value.
-  /// - Parameter height: That of the value's node. The encoder refuses a deep value after it has been through all of
-  ///   it.
+  /// - Parameter height: The height of the value's node. The encoder refuses a deep value only after a walk over all of
+  ///   its levels.
   private static func encode<Value: Encodable>(_ value: Value, height: Int32) throws -> Data {
-    // The encoder takes more stack for a level than the rest does.
+    // The encoder uses more stack for a level than other walks.
     try StackSpace.forValue(ofHeight: height * 8) {
       Result {
         do {

@@ -21,13 +21,13 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   init() {}
 }
 
-/// The reason to keep entities beside observers, aliases and kept aggregates.
+/// The rule by which a store retains entities without observers, aliases and retained aggregates.
 public enum Lifetime: Sendable, Equatable {
-  /// Nothing else.
+  /// No such entity stays.
   case whileUsed
   /// Every entity stays until it is removed.
   case pinned
-  /// So many stay, those stored or found last.
+  /// A number of entities stay: the most recently stored or found.
   case last(Int)
   /// An entity stays for a time after it was stored.
   case timeToLive(Duration)

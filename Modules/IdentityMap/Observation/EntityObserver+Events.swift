@@ -1,6 +1,6 @@
 /// A change of an entity, its removal included.
 public enum EntityEvent<T: Sendable>: Sendable {
-  /// The value is this one from now on.
+  /// The entity has a new value.
   case value(T)
   /// The entity was removed. Another event follows when an entity of its identifier is stored.
   case removed
@@ -16,7 +16,7 @@ extension EntityObserver where T: Identifiable {
   /// that it needs, and by an ``OptimisticChange`` until its rollback. A removal is skipped when a new value follows
   /// before its delivery.
   /// - Parameters:
-  ///   - delivery: Where the closure is called; on the store's delivery by default.
+  ///   - delivery: The delivery on which the closure is called; by default the store's.
   ///   - onEvent: The first event is `removed` when the entity has been removed already.
   /// - Returns: The subscription; releasing it ends the observation.
   public func observeEvents(

@@ -3,7 +3,7 @@ extension EntityObserver {
   /// and ends when its task is cancelled or the store is cleared.
   public var values: AsyncStream<T> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      // Nothing but a hand-over happens on the thread that ends the transaction.
+      // The thread that ends the transaction only adds the value to the stream.
       let subscription = node.observe(
         on: node.core.queues.immediate, keeping: handle,
         ObserverActions(onChange: { continuation.yield($0) }, onEnd: { continuation.finish() }))

@@ -4,7 +4,9 @@ import Synchronization
 final class LastValue<Value: Sendable>: Sendable {
   private let value = Mutex<Value?>(nil)
 
-  /// - Returns: The value before.
+  /// Replaces the value.
+  ///
+  /// - Returns: The former value.
   func replace(with newValue: Value) -> Value? {
     value.withLock { value in
       defer { value = newValue }
@@ -12,7 +14,9 @@ final class LastValue<Value: Sendable>: Sendable {
     }
   }
 
-  /// - Returns: The new value when it is another one.
+  /// Replaces the value by a different value.
+  ///
+  /// - Returns: The new value; `nil` if it equals the former value.
   func update(_ newValue: Value) -> Value? where Value: Equatable {
     replace(with: newValue) == newValue ? nil : newValue
   }

@@ -23,7 +23,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
 
   override var label: String { "snapshot of \(Value.self)" }
 
-  /// A node that lives until it is dropped.
+  /// Makes a node that retains itself until the store removes it, after the release of its last handle.
   /// - Parameter readParts: Reads the parts, which the snapshot keeps.
   static func make(of parts: [Node], core: StoreCore, readParts: @escaping () -> Value) -> SnapshotNode {
     let node = SnapshotNode(core: core, readParts: readParts)

@@ -1,8 +1,9 @@
 // Observation is below the store. The public name of the subscription is nested in the store all the same, so this
 // extension and the results of type `EntityStore.Subscription` are its only uses of the store.
 extension EntityStore {
-  /// An observation, which lasts until this is released or unsubscribed, or the store is cleared. It keeps the entity.
-  // Sendable because all of it is: the closures only do what the store does under its lock.
+  /// An observation. It ends with the release of the subscription, with ``unsubscribe``, or when the store is cleared. The
+  /// subscription keeps the entity.
+  // Sendable because the closures only call operations of the store, which take its lock.
   public final class Subscription: @unchecked Sendable {
     /// Ends the observation. No call begins after this returns, except one that another thread had just begun. Further
     /// calls have no effect.
@@ -25,7 +26,7 @@ extension EntityStore {
       unsubscribe()
     }
 
-    /// Has the observer called no more until ``resume()``.
+    /// Stops the calls of the observer until ``resume()``.
     public func pause() {
       pauseObserver()
     }

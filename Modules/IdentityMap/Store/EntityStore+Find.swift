@@ -1,5 +1,5 @@
 extension EntityStore {
-  /// The entity of an identifier; `nil` when it was never stored, or nothing kept it.
+  /// Returns an observer of an entity; `nil` for an entity that was never stored, was removed, or was evicted.
   @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     if core.lock.mayShareReads, let found = core.findShared(type, id: id) { return found }

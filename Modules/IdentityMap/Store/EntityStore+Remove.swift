@@ -25,8 +25,8 @@ extension EntityStore {
     try core.exclusively { () throws(RemovalRefusal) -> Bool in try core.remove(type, id) }
   }
 
-  /// Removes all entities of a type; see ``remove(_:id:)``. Those that an aggregate which stays refuses to lose stay
-  /// too.
+  /// Removes all entities of a type; see ``remove(_:id:)``. Entities that a remaining
+  /// aggregate refuses to lose stay too.
   public func removeAll<T: Identifiable & Sendable>(_ type: T.Type) {
     core.exclusively { core.table(of: type).removeAllUnreferred() }
   }

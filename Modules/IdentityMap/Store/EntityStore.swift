@@ -33,16 +33,16 @@ public final class EntityStore: Sendable {
   @usableFromInline let core: StoreCore
 
   /// - Parameters:
-  ///   - queue: Where observers are called; by default a serial queue of the store.
+  ///   - queue: The queue on which observers are called; by default a serial queue of the store.
   ///   - logger: Receives stored, rejected and removed entities.
   public convenience init(queue: DispatchQueue? = nil, logger: (any Logger)? = nil) {
     self.init(delivery: queue.map { .queue($0) } ?? .serial, logger: logger)
   }
 
   /// - Parameters:
-  ///   - delivery: Where observers are called.
+  ///   - delivery: The delivery on which observers are called.
   ///   - logger: Receives stored, rejected and removed entities.
-  ///   - now: The time by which the age of entities is measured; by default that of a monotonic clock.
+  ///   - now: Returns the time by which the age of entities is measured; by default the time of a monotonic clock.
   public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
     let start = ContinuousClock.now
     core = StoreCore(

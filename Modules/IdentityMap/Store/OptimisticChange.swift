@@ -41,12 +41,12 @@ public final class OptimisticChange: Sendable {
     core.exclusively { tentative.abandon() }
   }
 
-  /// Takes the changes back. After either call, both do nothing.
+  /// Reverts the changes. After a rollback or a commit, further calls of both have no effect.
   public func rollback() {
     core.exclusively { tentative.revert() }
   }
 
-  /// Confirms the changes, as they are.
+  /// Confirms the changes without other values.
   public func commit() {
     core.exclusively { tentative.confirm() }
   }

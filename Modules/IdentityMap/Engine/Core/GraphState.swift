@@ -1,4 +1,4 @@
-/// Facts about the graph as a whole, by which operations skip work that no node needs.
+/// Counts and flags of the whole graph, by which operations skip work that no node needs.
 struct GraphState {
   /// The number of nodes with the flag `inconsistent`. While any exist, values that contain them are not rebuilt.
   var inconsistentNodes = 0

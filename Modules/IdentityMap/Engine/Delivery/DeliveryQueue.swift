@@ -55,9 +55,9 @@ final class DeliveryQueue: Sendable {
 
 /// The delivery queues of a store.
 struct DeliveryQueues {
-  /// For observers without a delivery of their own.
+  /// The queue of observers without a delivery of their own.
   let standard: DeliveryQueue
-  /// On the thread that ends the transaction.
+  /// The queue that delivers on the thread that ends the transaction.
   let immediate = DeliveryQueue(.immediate)
 
   init(standard delivery: Delivery) {

@@ -12,7 +12,7 @@ struct ObserverRegistry {
     groups[ObjectIdentifier(group)] = nil
   }
 
-  /// Has all present observations end with the transaction.
+  /// Schedules the end of all present observations, with the transaction.
   mutating func scheduleEnd() {
     ending += groups.values.map { ($0, $0.all) }
   }

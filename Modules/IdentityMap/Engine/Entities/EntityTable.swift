@@ -93,7 +93,8 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     }
   }
 
-  /// An entity is there again after a rollback.
+  /// Connects the node of a restored entity with the type's queries and with the observers of the identifier. Called by a
+  /// rollback.
   func didRestore(_ node: EntityNode<T>) {
     if !queries.isEmpty { node.flags.insert(.queried) }
     if !awaited.isEmpty { awaited[node.value.id]?.entity = node }

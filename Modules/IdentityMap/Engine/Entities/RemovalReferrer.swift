@@ -1,10 +1,10 @@
 /// The effect of an entity's removal on a value that contains it.
 struct RemovalEffect {
-  /// The value cannot be without the entity.
+  /// Whether the value cannot exist without the entity.
   let isUseless: Bool
-  /// Every key path keeps the entity.
+  /// Whether every key path keeps the entity.
   let isNone: Bool
-  /// A key path refuses the removal.
+  /// Whether a key path refuses the removal.
   let isRefused: Bool
 }
 

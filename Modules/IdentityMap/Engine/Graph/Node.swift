@@ -5,9 +5,9 @@
 /// without a reason to be kept is evicted and unlinked. So cycles of entities are no reference cycles.
 @usableFromInline
 class Node {
-  /// Outlives its nodes: a node is kept from outside by a ``Handle``, which keeps the core.
+  /// The core, which outlives its nodes: a ``Handle`` keeps the node from outside, and the core with it.
   @usableFromInline unowned(unsafe) final let core: StoreCore
-  /// Missing in leaves without observers and aggregates.
+  /// The links and the rarer state; `nil` for a leaf without observers and aggregates.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The freshness of the value; not a number without a stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
@@ -64,7 +64,7 @@ extension Node {
     return made
   }
 
-  /// The value is another one from now on.
+  /// Records that the value is another one, so that observers of former versions are due.
   final func advanceVersion() {
     if core.undo.isRecording { core.noteVersion(of: self) }
     version &+= 1

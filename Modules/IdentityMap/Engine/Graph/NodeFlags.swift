@@ -8,34 +8,35 @@ struct NodeFlags: OptionSet, Sendable {
 
   /// The value is out of date, because a descendant has changed. All ancestors are dirty too.
   static let dirty = NodeFlags(rawValue: 1 << 0)
-  /// In the list of nodes whose observers are notified.
+  /// The node is in the list of nodes whose observers are notified.
   static let changed = NodeFlags(rawValue: 1 << 1)
-  /// In the list of nodes whose reasons to be kept are checked at the end of the transaction.
+  /// The node is in the list of nodes that the end of the transaction evicts if nothing retains them.
   static let releaseCandidate = NodeFlags(rawValue: 1 << 2)
-  /// Without an entity: removed or never stored. Handles may keep the node until the entity is stored again.
+  /// The node has no entity: the entity was removed or never stored. Handles may keep the node until the entity is stored
+  /// again.
   @inlinable static var absent: NodeFlags { NodeFlags(rawValue: 1 << 3) }
-  /// Being stored. A nested occurrence closes a cycle.
+  /// The entity is being stored. A nested occurrence closes a cycle.
   static let beingStored = NodeFlags(rawValue: 1 << 4)
-  /// Its type has queries.
+  /// The entity's type has queries.
   static let queried = NodeFlags(rawValue: 1 << 5)
-  /// Recorded in the undo log of the running transaction.
+  /// The undo log of the running transaction has the node's former state.
   @inlinable static var recorded: NodeFlags { NodeFlags(rawValue: 1 << 6) }
-  /// Visited by the current walk.
+  /// The current walk has visited the node.
   static let visited = NodeFlags(rawValue: 1 << 7)
-  /// The store has forgotten it.
+  /// The store has removed the node from its tables.
   static let evicted = NodeFlags(rawValue: 1 << 8)
-  /// Marked as stale by a user.
+  /// The program has marked the entity as stale.
   static let invalidated = NodeFlags(rawValue: 1 << 9)
-  /// With tentative changes over the confirmed value.
+  /// The entity has tentative changes over its confirmed value.
   static let overlaid = NodeFlags(rawValue: 1 << 10)
-  /// Removed by an optimistic change; absent too.
+  /// An optimistic change has removed the entity. The node is absent too.
   static let tentativelyRemoved = NodeFlags(rawValue: 1 << 12)
   /// The node has relations.
   @inlinable static var hasRelations: NodeFlags { NodeFlags(rawValue: 1 << 11) }
-  /// Stamped by the running transaction.
+  /// The running transaction has set the stamp.
   static let stamped = NodeFlags(rawValue: 1 << 13)
-  /// Its value is being rebuilt from the children.
+  /// The value is being rebuilt from the children.
   static let rebuilding = NodeFlags(rawValue: 1 << 14)
-  /// Its value is not final, or its links do not match it yet.
+  /// The value is not final, or the links do not match the value yet.
   @inlinable static var inconsistent: NodeFlags { NodeFlags(rawValue: 1 << 15) }
 }

@@ -51,12 +51,12 @@ final class AliasOverlay<Content> {
     with(base: base, patches + [Patch(change: change, edit: edit)])
   }
 
-  /// Over other confirmed entities, which contain all confirmed edits.
+  /// The overlay over other confirmed entities, which contain all confirmed edits.
   func over(_ base: [Handle]?) -> AliasOverlay {
     with(base: base, patches.filter { !$0.isConfirmed })
   }
 
-  /// With entities appended to the confirmed ones.
+  /// The overlay with entities appended to the confirmed entities.
   func appending(_ new: [Handle]) -> AliasOverlay {
     let replacing = patches.lastIndex {
       switch $0.edit {
@@ -74,7 +74,7 @@ final class AliasOverlay<Content> {
     return with(base: base, edited)
   }
 
-  /// Without the edits of a reverted change.
+  /// The overlay without the edits of a reverted change.
   func without(_ change: TentativeChange) -> AliasOverlay {
     with(base: base, patches.filter { $0.change !== change || $0.isConfirmed })
   }
@@ -85,7 +85,7 @@ final class AliasOverlay<Content> {
       patches.map { $0.change === change ? Patch(change: change, edit: $0.edit, isConfirmed: true) : $0 })
   }
 
-  /// With the entities that the edits name replaced.
+  /// The overlay with other entities in place of the entities that the edits name.
   func substituting(_ transform: (Handle) -> Handle?) -> AliasOverlay {
     with(
       base: base,
@@ -96,8 +96,8 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// Without a removed entity. An open edit that needs the entity is dropped; a confirmed one still removes the entries
-  /// that it replaced.
+  /// The overlay without a removed entity. An open edit that needs the entity is dropped. A confirmed edit still removes
+  /// the entries that it has replaced.
   func without(_ node: Node) -> AliasOverlay {
     func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
     var left = base?.compactMap(unlessRemoved)
@@ -110,7 +110,7 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// The same, with the leading confirmed edits applied to the base.
+  /// The overlay with its leading confirmed edits applied to the base.
   var normalized: AliasOverlay {
     let count = patches.prefix(while: \.isConfirmed).count
     guard count > 0 else { return self }

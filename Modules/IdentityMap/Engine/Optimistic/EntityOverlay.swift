@@ -47,7 +47,7 @@ final class EntityOverlay<T> {
     patches.contains { $0.change === change }
   }
 
-  /// The same without the effects of a change.
+  /// The overlay without the effects of a change.
   func without(_ change: TentativeChange) -> EntityOverlay {
     EntityOverlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)
   }
@@ -65,7 +65,7 @@ extension EntityNode {
     return overlay.base == nil
   }
 
-  /// Keep the entities in the value.
+  /// Handles of the nested entities, which keep these entities.
   var contents: [Handle] {
     relations?.children.map { Handle.of($0.child) } ?? []
   }
