@@ -4,7 +4,8 @@ import Foundation
 
 /// The server's binary format of values: numbers in network order, points in time from the year 2000 on.
 enum PostgreSQLBinary {
-  /// From 1970-01-01, where timestamps of the framework begin, to 2000-01-01, where the server's do, in microseconds.
+  /// The microseconds from 1970-01-01, the beginning of the framework's timestamps, to 2000-01-01, the beginning of the
+  /// server's.
   static let epoch: Int64 = 946_684_800_000_000
   /// The first point in time that the server can store, 4714-11-24 BC, in microseconds from 2000-01-01.
   static let firstTimestamp: Int64 = -211_813_488_000_000_000
@@ -56,8 +57,8 @@ enum PostgreSQLBinary {
 extension ByteBuffer {
   /// Appends a value other than null, without its length.
   ///
-  /// - Parameter clampsDates: Whether a point in time before the server's range is written as negative infinity, which
-  ///   compares with every stored date in the same way. For conditions, never for stored values.
+  /// - Parameter clampsDates: Whether a date before the server's range is written as negative infinity, which compares
+  ///   with every stored date in the same way. For conditions, never for stored values.
   /// - Throws: ``ErrorCode/invalidValue`` for values that the server's type cannot hold.
   func append(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
     switch (storage, value) {

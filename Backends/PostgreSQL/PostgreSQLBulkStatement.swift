@@ -45,7 +45,7 @@ struct PostgreSQLBulkStatement {
     return Self(statements.statement("SELECT \(values) FROM \(rows(columns.count))"), columns.map(\.parameter))
   }
 
-  /// The ranges of rows that one execution writes each.
+  /// Splits the rows into ranges, one for each execution of the statement.
   ///
   /// - Parameter value: The value of the row at an index for a parameter.
   func parts(of count: Int, _ value: (Int, SaveParameter) -> AttributeValue) -> [Range<Int>] {
@@ -75,7 +75,7 @@ struct PostgreSQLBulkStatement {
       "UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = ANY(\(keys))", [.id])
   }
 
-  // MARK: Pieces
+  // MARK: Parts
 
   private static let stored = "t"
   private static let source = "u"

@@ -136,8 +136,9 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Tables of the store's schema hide those of the server and temporary ones. A save is durable even where the server's
-  /// default is not; stronger defaults are kept.
+  /// Sets the search path, the durability and the time limits of the session. Tables of the store's schema come before
+  /// tables of the server and temporary tables. A save is durable even if the server's default is weaker; a stronger
+  /// default stays.
   private func prepareSession(_ options: PostgreSQLOptions) throws {
     let path = PostgreSQLDialect().quoted(options.schema) + ", pg_catalog, pg_temp"
     var settings: [SQLFragment] = [

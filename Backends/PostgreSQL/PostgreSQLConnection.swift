@@ -62,7 +62,7 @@ final class PostgreSQLConnection {
   deinit { PQfinish(raw) }
 
   var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
-  /// Whether the server has responded to everything.
+  /// Whether the responses to all statements were received.
   var hasAllResponses: Bool { responseCount == queue.count && copyOut == nil }
   /// Whether the end of a transaction was sent without a wait for its response.
   private var isEnding = false

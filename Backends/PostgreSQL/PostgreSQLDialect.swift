@@ -4,8 +4,8 @@ import Foundation
 
 /// The SQL of PostgreSQL: its types, literals, limits and reserved names.
 ///
-/// Types are named by keyword or with their schema: a table makes a type of its name, which would otherwise hide the
-/// server's own from an entity called "text" on.
+/// Types are named by keyword or with their schema. Each table is a type of its name too: without a schema, the table of an
+/// entity `text` would hide the server's type.
 struct PostgreSQLDialect: SQLDialect {
   func placeholder(_ number: Int) -> String { "$\(number)" }
   var bindsArrays: Bool { true }

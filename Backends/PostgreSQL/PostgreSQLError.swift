@@ -5,7 +5,7 @@ import CoherenceCore
 public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   /// The five characters of the code.
   public let sqlState: String
-  /// The server's sentence; `nil` where it could have a value in it.
+  /// The server's sentence; `nil` if it could contain a value of a record.
   public let message: String?
   /// The name of the violated constraint.
   public let constraint: String?
@@ -16,7 +16,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
 
   public var description: String { "PostgreSQL \(sqlState)" + (message.map { ": \($0)" } ?? "") }
 
-  /// Reads the fields of a failed result, except for the detail, which has values of records in it.
+  /// Reads the fields of a failed result, except for the detail, which contains values of records.
   init(_ result: OpaquePointer, isFatal: Bool) {
     func field(_ name: Character) -> String? {
       PQresultErrorField(result, Int32(name.asciiValue!)).map { String(cString: $0) }
@@ -38,7 +38,8 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     self.isFatal = isFatal
   }
 
-  /// Data exceptions, and errors that triggers raise, name values.
+  /// The classes of errors whose sentences contain no values. Sentences of data exceptions, and of errors that triggers
+  /// raise, contain values.
   private static let classesWithoutValues: Set = [
     "08", "0A", "23", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
   ]

@@ -15,7 +15,7 @@ final class PostgreSQLListener: SignalSource {
   private let logger: Logger
   private let isConnected = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
-  /// Wakes the thread: a byte written to one end can be read at the other.
+  /// The ends of a pipe that wakes the thread.
   private let wake: (reading: Int32, writing: Int32)
 
   /// The longest silence of the server before the link is tested.
@@ -102,8 +102,8 @@ final class PostgreSQLListener: SignalSource {
     }
   }
 
-  /// Waits after a failure: at first a moment, at last half a minute. Random, so that many programs do not connect to a
-  /// restarted server at once.
+  /// Waits after a failure, for a random time that grows with the number of failures to half a minute. Many programs
+  /// therefore do not connect to a restarted server at once.
   private func pause(after failures: Int) {
     let longest = min(0.1 * Double(1 << min(failures, 10)), 30)
     let deadline = ContinuousClock.now + .seconds(.random(in: longest / 2...longest))

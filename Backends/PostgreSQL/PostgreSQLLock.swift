@@ -20,7 +20,7 @@ struct PostgreSQLLock {
   /// Takes the locks.
   ///
   /// - Returns: The results of the statements.
-  /// - Throws: ``ErrorCode/storeBusy`` after the timeout and after a deadlock. An open transaction is as before then.
+  /// - Throws: ``ErrorCode/storeBusy`` after the timeout and after a deadlock. An open transaction is unchanged then.
   func take(
     on connection: PostgreSQLConnection, in beginning: PostgreSQLTransaction.Beginning
   ) throws -> [PostgreSQLResult] {

@@ -20,7 +20,7 @@ struct PostgreSQLProbe {
   ///
   /// - Parameters:
   ///   - process: The process that serves the connection; `nil` when it is not known.
-  ///   - host: Where the process is.
+  ///   - host: The host of the process.
   ///   - hasAnswered: Whether a response has arrived in the meantime; checked before the process is ended.
   /// - Returns: `false` also for a server that does not respond. A server that responds but refuses the check counts as
   ///   working.

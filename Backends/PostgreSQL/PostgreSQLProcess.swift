@@ -5,7 +5,7 @@ import CoherenceSQL
 /// The server process of a connection. Process numbers are reused; together with the start time they are unique.
 struct PostgreSQLProcess: Sendable {
   let number: Int64
-  /// Microseconds since 1970.
+  /// The start time of the process, in microseconds since 1970.
   let start: Int64
 
   /// The statement whose result ``init(_:)`` takes.

@@ -3,8 +3,8 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// A unit of reading: one connection with one transaction, from the first read on. Between two reads the pool may take the
-/// connection back; then the next read begins another transaction.
+/// A unit of reading: one connection with one transaction, from the first read on. Between two reads the pool may reclaim
+/// the connection; then the next read begins another transaction.
 final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   // Sendable: the variables are used under `turn`, by the one thread that reads and by the pool. `hold` is set before
   // the first read.
@@ -26,7 +26,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   private var isOffered = false
   /// The error that ended the transaction. No read is possible in it any more.
   private var failure: (any Error)?
-  /// The fetch whose rows are still coming.
+  /// The cursor of the fetch whose rows have not all been received.
   private weak var cursor: PostgreSQLCursor?
 
   init(_ store: PostgreSQLStore) { self.store = store }
@@ -52,7 +52,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
       } else {
         try begin(statement, connection, isStoppable: isStoppable)
       }
-      // The first row is waited for: it pins the state that the reader sees.
+      // Waits for the first row, which pins the state that the reader sees.
       try cursor.start(connection)
     }
     if !cursor.isAtEnd { self.cursor = cursor }
@@ -112,7 +112,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     isFinished = true
     guard let connection else { return }
     self.connection = nil
-    // Rows that no one wants any more are not received.
+    // The rest of an unfinished fetch is not received.
     if !connection.isBroken, !connection.hasAllResponses { try? connection.cancel() }
     cursor = nil
     connection.endTransactionLater()
@@ -234,7 +234,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     cursor = nil
   }
 
-  /// The first statement brings the beginning of the transaction along, for the sake of a round trip.
+  /// Queues the begin of the transaction before the first statement, which saves a round trip.
   func sendBeginning(_ connection: PostgreSQLConnection) throws {
     if !hasBegun { try connection.send(Self.begin) }
   }
@@ -286,7 +286,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 }
 
-/// The rows of a fetch, as they come from the server.
+/// The cursor of a fetch, which receives rows from the server.
 final class PostgreSQLCursor: RowCursor {
   private let reader: PostgreSQLReader
   private let decoder: PostgreSQLRowDecoder
@@ -294,7 +294,7 @@ final class PostgreSQLCursor: RowCursor {
   private let isStoppable: Bool
   /// The row that a COPY fills again and again; `nil` without a COPY.
   private let copiedRow: PostgreSQLCopiedRow?
-  /// Rows received before they were asked for.
+  /// The rows received before the caller has asked for them.
   private var waiting: [Row] = []
   private(set) var isAtEnd = false
   private static let batchSize = 1024
@@ -357,7 +357,7 @@ final class PostgreSQLCursor: RowCursor {
     return rows.count > count
   }
 
-  /// Returns the rows received before they were asked for.
+  /// Returns and removes the rows received before the caller has asked for them.
   private func takeWaiting() -> [Row] {
     defer { waiting = [] }
     return waiting

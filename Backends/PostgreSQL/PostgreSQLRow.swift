@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// The fields of one row, however the row came.
+/// The fields of one row, of a result or of a COPY.
 protocol PostgreSQLRow {
   /// The bytes of a field; `nil` for null.
   func bytes(_ column: Int) -> UnsafeRawBufferPointer?

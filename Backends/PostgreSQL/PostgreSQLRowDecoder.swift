@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// Turns a row of a result into a row of a hierarchy. How to read each column is decided once.
+/// Decodes the rows of a statement into rows of a hierarchy. The decoding of each column is chosen once.
 final class PostgreSQLRowDecoder: Sendable {
   private let layout: RowLayout
   private let space: IDSpace
@@ -42,7 +42,7 @@ final class PostgreSQLRowDecoder: Sendable {
     try (0..<result.rowCount).map { try row(PostgreSQLResultRow(result: result, index: $0)) }
   }
 
-  /// The row that the fields are of.
+  /// Decodes the row of some fields.
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ fields: some PostgreSQLRow) throws -> Row {
@@ -62,9 +62,9 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
-  /// Reads the values of some slots of the row that the fields are of, or its identifier, into a place without values.
+  /// Decodes the values of some slots of a row, or its identifier, into uninitialized memory.
   ///
-  /// - Throws: As ``row(_:)``; the place is left without values then.
+  /// - Throws: As ``row(_:)``; the memory is uninitialized then.
   func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
     let kind = try kind(fields)
     try kind.columns.withUnsafeBufferPointer { columns in
@@ -102,7 +102,7 @@ final class PostgreSQLRowDecoder: Sendable {
 
   // MARK: Comparing
 
-  /// Puts the one row of a result to an expectation, making no more values than necessary.
+  /// Passes a row to an expectation, and decodes only the values that the expectation compares.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
   /// - Throws: As ``row(_:_:)``, and the errors of the expectation.

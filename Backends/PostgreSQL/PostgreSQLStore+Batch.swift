@@ -59,7 +59,8 @@ extension PostgreSQLStore: BatchCalculating {
   /// change which records a predicate finds.
   ///
   /// - Parameter isLocking: Whether the records are locked in their latest state, in one order for all writers, so that
-  ///   concurrent transactions wait for each other. Otherwise a concurrent change of a record has the block repeated.
+  ///   concurrent transactions wait for each other. Otherwise the block is repeated after a concurrent change of a
+  ///   record.
   private func transaction<T>(
     choosing keys: SQLFragment, of entity: EntityDescription, isLocking: Bool = false,
     _ body: (SQLFragment, PostgreSQLConnection) throws -> T

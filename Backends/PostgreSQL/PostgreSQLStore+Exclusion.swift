@@ -59,7 +59,7 @@ extension PostgreSQLStore {
 
   /// Ends the transaction, unless a save has committed it.
   ///
-  /// - Returns: Whether the server had the transaction, and with it the locks, until now.
+  /// - Returns: Whether the server has kept the transaction, and with it the locks, until this call.
   private func endLocking(on connection: PostgreSQLConnection) -> Bool {
     guard pool.ownLocking === connection else { return true }
     connection.rollBack()
@@ -71,7 +71,7 @@ extension PostgreSQLStore {
   /// Saves in the transaction with locks of this thread.
   ///
   /// - Returns: The new rows of the owners whose derived values changed.
-  /// - Throws: As ``save(_:)``. The transaction is as before then, and stays open.
+  /// - Throws: As ``save(_:)``. The transaction is unchanged then, and stays open.
   func save(_ request: StoreSaveRequest, lockingOn connection: PostgreSQLConnection) throws -> [Row] {
     try endingLocks {
       do {
@@ -82,8 +82,8 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Runs a block that commits the transaction with locks of this thread. After a failure of the commit, nothing is left of
-  /// the transaction; after any other failure it stays open.
+  /// Runs a block that commits the transaction with locks of this thread. A failed commit ends the transaction; after any
+  /// other failure it stays open.
   func endingLocks<T>(_ body: () throws -> T) throws -> T {
     do {
       let result = try body()
@@ -95,8 +95,8 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Runs a block in a writing transaction: in that of this thread's locks, which ends with it, or else in one of its own.
-  /// Another transaction would wait for the locks without an end.
+  /// Runs a block in a writing transaction: in the transaction with locks of this thread, which the block ends, or else in
+  /// a new transaction. A new transaction beside the locks would wait for them forever.
   func transaction<T>(
     _ isolation: PostgreSQLTransaction.Isolation = .readCommitted,
     _ body: (inout PostgreSQLTransaction, PostgreSQLConnection) throws -> T

@@ -27,7 +27,7 @@ public struct PostgreSQLStoreFactory: StoreFactory {
     return try PostgreSQLCatalog(connection, schema: options.schema).state()?.metadata
   }
 
-  /// Moves the store's tables into another schema, named after theirs.
+  /// Moves the store's tables into a new schema, whose name begins with the name of their schema.
   public func setAside(_ environment: StoreEnvironment) throws -> String {
     let options = try PostgreSQLOptions(environment)
     let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
@@ -36,7 +36,7 @@ public struct PostgreSQLStoreFactory: StoreFactory {
 }
 
 extension PostgreSQLStoreFactory: StoreErasing {
-  /// Drops the store's tables. The schema stays, with what else is in it.
+  /// Drops the store's tables. The schema and its other contents stay.
   public func erase(_ environment: StoreEnvironment) throws {
     let options = try PostgreSQLOptions(environment)
     let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)

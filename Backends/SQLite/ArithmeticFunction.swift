@@ -24,7 +24,7 @@ enum ArithmeticFunction {
     return Arithmetic(operation, left, right)
   }
 
-  /// Makes the function known to a connection.
+  /// Registers the function in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
     sqlite3_create_function_v2(
       connection, name, 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,

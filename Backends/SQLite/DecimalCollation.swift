@@ -1,9 +1,9 @@
 import GRDBSQLite
 
 /// The order of decimal numbers kept as plain text: an optional minus, digits, and optionally a point and more digits.
-/// By it, `9` comes before `10`, and `1.5` and `1.50` are one.
+/// In this order, `9` comes before `10`, and `1.5` equals `1.50`.
 enum DecimalCollation {
-  /// Makes the collation known to a connection.
+  /// Registers the collation in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
     sqlite3_create_collation_v2(
       connection, SQLiteDialect.decimalCollation, SQLITE_UTF8, nil,
@@ -14,7 +14,7 @@ enum DecimalCollation {
       }, nil)
   }
 
-  /// Negative, zero or positive.
+  /// Returns the order of two numbers: negative, zero or positive.
   static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> CInt {
     let a = Parts(left)
     let b = Parts(right)

@@ -11,7 +11,7 @@ struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
 
-  /// The identity of the file that a path leads to; `nil` for none.
+  /// The identity of the file at a path; `nil` without a file.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -10,12 +10,12 @@ import Foundation
   import Darwin
 #endif
 
-/// A copy of a store's file beside it, made before the store drops something.
+/// A copy of a store's file beside it, made before a migration drops values or records.
 enum SQLiteBackup {
   /// Copies the state that a connection reads.
   ///
   /// The caller's writing transaction may be open while this copies, so that no other connection writes: with a log, a
-  /// reading connection sees the state before it. The copy has its name when it is whole and on the disk.
+  /// reading connection sees the state before it. The copy gets its name when it is complete and on the disk.
   ///
   /// - Parameters:
   ///   - path: The store's file.
@@ -26,7 +26,7 @@ enum SQLiteBackup {
     let target = SQLiteStoreFactory.freeName(path, suffix: "backup")
     let unfinished = target + "-unfinished"
     do {
-      // Made before SQLite writes into it, for its owner's eyes only.
+      // Created before SQLite writes into the file, so that only its owner can read it.
       guard try SQLiteFile.create(unfinished) else { throw occupied(unfinished) }
       try session.run("VACUUM INTO \(text: unfinished)")
       try synchronize(unfinished)

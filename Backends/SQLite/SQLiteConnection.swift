@@ -6,7 +6,7 @@ import Logging
 
 /// A connection to a store's file, with the statements prepared on it.
 final class SQLiteConnection: @unchecked Sendable {
-  // Sendable: mutable state is touched with `lock` only; `logIndex` is set before others know the connection.
+  // Sendable: mutable state is touched with `lock` only; `logIndex` is set before other threads have the connection.
 
   /// Held while a block uses the connection, which SQLite does not protect itself.
   private let lock = Lock()
@@ -16,9 +16,10 @@ final class SQLiteConnection: @unchecked Sendable {
   private let logger: Logger
   /// The files that the connection has open.
   fileprivate let files: SQLiteFiles
-  /// The statements not in use at the moment, by text.
+  /// The prepared statements that no block uses, by text.
   private var idle: [String: SQLiteStatement] = [:]
-  /// The statements that read a row by key, by hierarchy. They are never left in the middle of a run.
+  /// The statements that read a row by key, by hierarchy. Each use runs the statement to
+  /// its end.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
   private static let idleLimit = 128
@@ -50,10 +51,10 @@ final class SQLiteConnection: @unchecked Sendable {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Finds the index of the log. To be called before others know the connection.
+  /// Finds the index of the log. To be called before other threads have the connection.
   func findLogIndex() {
     logIndex = try? use { session -> SQLiteLogIndex? in
-      // Asking has SQLite open the log, if the file has one.
+      // The query makes SQLite open the log, if the file has one.
       guard try session.string("PRAGMA journal_mode") == "wal" else { return nil }
       return session.logIndex
     }
@@ -114,7 +115,7 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 }
 
-/// A connection while a block has it to itself.
+/// A connection during a block with exclusive access to it.
 struct SQLiteSession {
   fileprivate let handle: OpaquePointer
   fileprivate let connection: SQLiteConnection
@@ -129,7 +130,7 @@ struct SQLiteSession {
   /// The index of the log, which the connection has open.
   var logIndex: SQLiteLogIndex? { SQLiteLogIndex(of: handle) }
 
-  /// A statement of that text, until it is given back.
+  /// Returns a prepared statement of a text. The caller returns the statement to the session afterwards.
   func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, handle) }
   func give(back statement: SQLiteStatement) { connection.give(back: statement) }
 
@@ -215,9 +216,9 @@ struct SQLiteSession {
 
   /// Whether it is certain that no process will find the transaction whose commit failed.
   ///
-  /// A failed write left the record of the commit incomplete: then no process finds it. Where the record is whole,
-  /// because only a later write failed, this process continues without it, but a process that opens the file after a
-  /// crash would find it. So the shortest of all transactions is written over it.
+  /// If the failed write was a part of the commit's record, the record is incomplete, and no process finds it. If only a
+  /// later write failed, the record is complete: this process continues without the transaction, but a process that opens
+  /// the file after a crash would find it. So the function overwrites the record with the shortest possible transaction.
   private func isUndone() -> Bool {
     do {
       try execute("BEGIN IMMEDIATE")
@@ -232,8 +233,8 @@ struct SQLiteSession {
     }
   }
 
-  /// Refuses a file moved or deleted while it was open: its changes would be lost with the last open connection. With a
-  /// log, SQLite itself does not look.
+  /// Refuses a file that was moved or deleted while it was open: its changes would be lost with the last open connection.
+  /// With a log, SQLite does not check this itself.
   private func checkIsInPlace() throws {
     var hasMoved: CInt = 0
     let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
@@ -245,7 +246,7 @@ struct SQLiteSession {
     throw SQLiteFailure(code: SQLiteCode.moved, message: "'\(path)' was deleted or replaced")
   }
 
-  /// Notes which files the connection has open. Called in a transaction, when SQLite has opened them.
+  /// Records the identities of the connection's files. Called in a transaction, when SQLite has opened the files.
   func noteFiles() { connection.files.note() }
 
   /// Writes the content of a deleted log into the database, unless another process has begun another log.

@@ -7,14 +7,14 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The extended result code.
   public let code: CInt
   public let message: String
-  /// Whether what failed may have been applied nevertheless.
+  /// Whether the failed operation may have been applied nevertheless.
   var isOutcomeUnknown = false
   public var description: String { "SQLite \(code): \(message)" }
 
-  /// The result code without what extends it.
+  /// The primary result code.
   var primaryCode: CInt { code & 0xFF }
   var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
-  /// Whether a commit that failed so has perhaps written all that another process needs to find it committed.
+  /// Whether a commit with this failure may have been written completely, so that another process finds it.
   var mayHaveCommitted: Bool { ![SQLITE_CONSTRAINT, SQLITE_BUSY, SQLITE_LOCKED].contains(primaryCode) }
 
   init(code: CInt, message: String) {
@@ -28,14 +28,14 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Turns SQLite's failures into errors of the framework.
+/// Translates SQLite's failures into errors of the framework.
 struct SQLiteError {
   /// The store's file.
   let path: String
   /// The open files; `nil` where they are not watched.
   var files: SQLiteFiles?
 
-  /// The framework's error for an error of SQLite; other errors stay as they are.
+  /// Returns the framework's error for a failure of SQLite, and any other error unchanged.
   func translated(_ error: any Error) -> any Error {
     guard let failure = error as? SQLiteFailure else { return error }
     return coherenceError(failure)
@@ -146,7 +146,7 @@ struct SQLiteError {
   }
 }
 
-/// Extended result codes, which are expressions that Swift does not see.
+/// Extended result codes, whose definitions in C Swift cannot import.
 enum SQLiteCode {
   static let foreignKey = SQLITE_CONSTRAINT | (3 << 8)
   static let unique = SQLITE_CONSTRAINT | (8 << 8)
@@ -154,13 +154,13 @@ enum SQLiteCode {
 }
 
 extension CoherenceError {
-  /// Whether a file of the store is not where it was.
+  /// Whether the error is the failure of a deleted or replaced file.
   var isOfMissingFile: Bool { (underlying as? SQLiteFailure)?.code == SQLiteCode.moved }
 }
 
 extension SQLiteFailure {
-  /// Whether SQLite says so of a database whose files are not where they were. A deleted log is too short for its index, and
-  /// another database has other tables.
+  /// Whether a deleted or replaced file may have caused the failure. A deleted log is too short for its index, and another
+  /// database has other tables.
   fileprivate var mayComeFromMissingFile: Bool {
     switch primaryCode {
     case SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_CANTOPEN, SQLITE_NOTADB, SQLITE_PROTOCOL: true

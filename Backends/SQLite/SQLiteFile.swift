@@ -55,7 +55,7 @@ final class SQLiteFile: Sendable {
 
   deinit { writer.close() }
 
-  /// Makes the writer at least as strict as an option asks for, and checks the result.
+  /// Raises the writer's `synchronous` to at least the value of an option, and checks the result.
   private func require(_ wanted: SQLiteOptions.Synchronous) throws {
     try synchronous.withLock { current in
       if let current, current >= wanted { return }
@@ -143,7 +143,7 @@ final class SQLiteFile: Sendable {
   private struct Reference { weak var file: SQLiteFile? }
   private static let known = Mutex<[FileIdentity: Reference]>([:])
 
-  /// The file at a path, which is created empty if it is not there, for its owner's eyes only.
+  /// Returns the file at a path. Creates a missing file, which only its owner can read.
   static func shared(path: String, options: SQLiteOptions, logger: Logger) throws -> SQLiteFile {
     try known.withLock { known in
       let isNew = try create(path)
@@ -182,7 +182,7 @@ final class SQLiteFile: Sendable {
     return identity
   }
 
-  /// Creates an empty file. Returns whether it did; an existing file is left alone.
+  /// Creates an empty file. Returns `false` for an existing file, which stays unchanged.
   static func create(_ path: String) throws -> Bool {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {

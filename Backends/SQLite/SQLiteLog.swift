@@ -1,12 +1,12 @@
 import CoherenceCore
 import Foundation
 
-/// The write-ahead log of a database as a process that recovers it would read it.
+/// The write-ahead log of a database, read as by a process that recovers it.
 ///
 /// The format is documented: https://www.sqlite.org/walformat.html. Reading needs no space on the disk, so that it
 /// works when no write succeeds any more.
 struct SQLiteLog {
-  /// The log, as it is on the disk or on its way there.
+  /// The content of the log, on the disk or in the system's buffers.
   private let log: [UInt8]
   /// The header of the log's index, by which the processes with the database open read.
   private let index: [UInt8]
@@ -25,17 +25,17 @@ struct SQLiteLog {
     self.log = [UInt8](log)
   }
 
-  /// Whether the log has a whole transaction that its index does not know of.
+  /// Whether the log has a complete transaction that its index does not include.
   var hasUnseenCommit: Bool {
     guard log.count >= Self.headerSize else { return false }
-    // With other salts it is a log already written into the database, and not begun anew.
+    // A log with other salts is already in the database, and was not begun anew.
     guard log[16..<24].elementsEqual(index[32..<40]) else { return false }
     let seen = index.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: UInt32.self) }
     return lastCommit > Int(seen)
   }
 
-  /// The header of the index, from the memory that the connection shares with others. The file itself is left alone:
-  /// closing it would drop the locks that this process has on it.
+  /// The header of the index, from the memory that the connection shares with others. The file itself is not opened:
+  /// its close would release the locks of this process on it.
   private static func indexHeader(_ connection: OpaquePointer?) -> [UInt8]? {
     guard let bytes = SQLiteLogIndex(of: connection)?.bytes else { return nil }
     // Two copies, which differ during a write.
@@ -47,7 +47,7 @@ struct SQLiteLog {
   private static let headerSize = 32
   private static let frameHeaderSize = 24
 
-  /// The number of the last whole frame that ends a transaction; zero for none.
+  /// The number of the last complete frame that ends a transaction; zero for none.
   private var lastCommit: Int {
     let magic = Self.number(log, 0)
     guard magic & ~1 == 0x377F_0682 else { return 0 }

@@ -3,7 +3,7 @@ import CoherenceSQL
 import Foundation
 import GRDBSQLite
 
-/// Turns the current row of a statement into a row of a hierarchy. How to read each column is decided once.
+/// Decodes the current row of a statement into a row of a hierarchy. The decoding of each column is chosen once.
 final class SQLiteRowDecoder: Sendable {
   private let layout: RowLayout
   private let space: IDSpace
@@ -38,7 +38,7 @@ final class SQLiteRowDecoder: Sendable {
     }
   }
 
-  /// The row that the statement is at.
+  /// Decodes the current row of a statement.
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ statement: OpaquePointer) throws -> Row {
@@ -51,9 +51,9 @@ final class SQLiteRowDecoder: Sendable {
     }
   }
 
-  /// Reads the values of some slots of the row that the statement is at, or its identifier, into a place without values.
+  /// Decodes the values of some slots of the current row, or its identifier, into uninitialized memory.
   ///
-  /// - Throws: As ``row(_:)``; the place is left without values then.
+  /// - Throws: As ``row(_:)``; the memory is uninitialized then.
   @inline(__always)
   func read(_ statement: OpaquePointer, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
     let kind = try kind(statement)
@@ -135,7 +135,7 @@ final class SQLiteRowDecoder: Sendable {
 
   // MARK: Comparing
 
-  /// Puts the row that the statement is at to an expectation, making no more values than have to be.
+  /// Passes the current row to an expectation, and decodes only the values that the expectation compares.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
   /// - Throws: As ``row(_:)``, and the errors of the expectation.
@@ -197,7 +197,7 @@ final class SQLiteRowDecoder: Sendable {
   /// The text of a cell; `nil` when it is not valid.
   @inline(__always) private static func text(_ cell: OpaquePointer) -> String? {
     guard let start = sqlite3_value_text(cell) else { return nil }
-    // SQLite ends texts with a zero. A text with one inside, which no store writes, would come back shorter.
+    // SQLite ends texts with a zero. A text with a zero inside, which no store writes, would be read as a shorter text.
     let characters = UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
     guard let text = String(validatingCString: characters) else { return nil }
     return text.utf8.count == Int(sqlite3_value_bytes(cell)) ? text : nil
@@ -213,7 +213,7 @@ final class SQLiteRowDecoder: Sendable {
     return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
   }
 
-  /// A number in plain notation, and nothing else: Foundation would take the beginning of any text.
+  /// A number in plain notation; `nil` for any other text. Foundation would read a number from the beginning of a text.
   private static func decimal(_ cell: OpaquePointer) -> Decimal? {
     guard let text = text(cell) else { return nil }
     let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }

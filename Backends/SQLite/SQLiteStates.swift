@@ -13,7 +13,7 @@ final class SQLiteStates: Sendable {
     renamed.withLock { $0?.state == state ? $0?.mark : nil } ?? state.mark
   }
 
-  /// The states that the transaction lies between that the caller has just committed.
+  /// Returns the states before and after the transaction that the caller has just committed.
   ///
   /// - Parameters:
   ///   - former: The state at the beginning of the transaction, when no other connection could commit any more.
@@ -24,7 +24,7 @@ final class SQLiteStates: Sendable {
     return StateChange(from: mark(of: former), to: mark(of: present))
   }
 
-  /// Has the state after a transaction keep the mark, because the transaction changed pages, but no rows of records.
+  /// Gives the state after a transaction the mark of the state before, because the transaction changed no rows of records.
   ///
   /// - Parameter former: The state at the beginning of the transaction, when no other connection could commit any more.
   func keepMark(since former: SQLiteLogState?) {

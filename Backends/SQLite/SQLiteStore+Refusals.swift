@@ -17,7 +17,7 @@ extension SQLiteSave {
       return try session.inReadTransaction { try explanation(of: failure, refusal) }
     }
     if let id = refusal.id, conflicts.isEmpty {
-      // The version was put back between the save and the look at it: the version met by the save is still a conflict.
+      // The version was restored between the save and this read. The version that the save found is still a conflict.
       conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
     }
     return StoreConflict.Failure(conflicts: conflicts)

@@ -23,7 +23,7 @@ struct SQLiteSave {
   let store: SQLiteStore
   let session: SQLiteSession
 
-  /// A step that could not be taken, with the record that it was about.
+  /// Thrown for a step that SQLite refused, or that found another version of its record.
   struct Refusal: Error {
     var id: ManagedObjectID?
     /// The row that the save has tried to write.
@@ -130,7 +130,7 @@ struct SQLiteSave {
         do {
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
-          // SQLite took the whole run back and does not say which row it failed by. Row by row, it comes out.
+          // SQLite has undone the whole run and does not name the row. A run for each row finds the row.
           try insertOneByOne(run, of: entity)
         }
       }
@@ -185,7 +185,7 @@ struct SQLiteSave {
 
   /// Binds the values of a row.
   ///
-  /// - Parameter offset: The number of the statement's parameters that come before.
+  /// - Parameter offset: The number of the statement's earlier parameters.
   @inline(__always)
   private func bind(
     _ row: Row, baseVersion: Int64, to statement: SQLiteStatement, _ parameters: ArraySlice<SaveParameter>,

@@ -21,7 +21,8 @@ extension SQLiteStore: StateMarking {
 }
 
 extension StoreSaveRequest {
-  /// Whether the save certainly changes a row: versions rise with each change. Links may be there, or gone, already.
+  /// Whether the save certainly changes a row: each change raises a version. Steps with links may find them added or
+  /// removed already.
   var writesRows: Bool {
     steps.contains { step in
       switch step {

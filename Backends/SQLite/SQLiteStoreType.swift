@@ -22,7 +22,7 @@ public struct SQLiteStoreFactory: StoreFactory {
   public func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
     let path = try Self.path(environment)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    // A connection with the right to write removes the log files that looking at the store brings about.
+    // A connection with the right to write removes the log files that a read of the metadata creates.
     let role: SQLiteConnection.Role = FileManager.default.isWritableFile(atPath: path) ? .writer : .reader
     let options = try SQLiteOptions(environment)
     let connection = try SQLiteConnection(
@@ -86,7 +86,8 @@ extension SQLiteStoreFactory: StoreErasing {
     let path = try Self.path(environment)
     try Self.checkIsClosed(path, before: "erased")
     do {
-      // The database first: a log without it is dropped, but a database without its log has lost acknowledged commits.
+      // Removes the database first: a log without a database is useless, but a database without its log has lost
+    // acknowledged commits.
       for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: path + suffix) {
         try FileManager.default.removeItem(atPath: path + suffix)
       }

@@ -15,18 +15,18 @@ package protocol SQLDialect: Sendable {
 
   /// The greatest depth of nested conditions, in entries of the engine's parser stack.
   var nestingRoom: Int { get }
-  /// The most tables joined in one FROM.
+  /// The greatest number of tables in one FROM.
   var maximumJoins: Int { get }
-  /// The most columns of a table.
+  /// The greatest number of columns of a table.
   var maximumColumns: Int { get }
 
   // MARK: Names
 
-  /// The longest name that the engine keeps whole.
+  /// The length in bytes of the longest name that the engine does not shorten.
   var maximumNameBytes: Int { get }
-  /// Two names are one to the engine when their identities are equal.
+  /// Returns the identity of a name. The engine takes names with equal identities for the same name.
   func identity(ofName name: String) -> String
-  /// Whether the engine keeps a name, quoted or not, to itself.
+  /// Whether the engine refuses a name, even in quotation marks.
   func isReserved(_ name: String) -> Bool
 
   // MARK: Definitions
@@ -47,7 +47,7 @@ package protocol SQLDialect: Sendable {
 
   // MARK: Expressions
 
-  /// A value made of a column, with the column's collation.
+  /// A value computed from a column, with the collation of the column's type.
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment
   /// A value converted to another representation. The engine may refuse a value out of that representation's range.
   func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment
@@ -63,8 +63,8 @@ package protocol SQLDialect: Sendable {
   func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment
   /// Whether the text ends with the needle, which is not empty, byte for byte; null or false for a missing text.
   func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment
-  /// The text with what options ignore taken out, exactly as Core's `folded` does it; `nil` to leave what needs it to
-  /// the evaluator.
+  /// The text without the differences that the options ignore, exactly as Core's `folded` returns it; `nil` if only the
+  /// evaluator can remove them.
   func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment?
   /// Whether the whole text fits a pattern; `nil` to leave it to the evaluator.
   func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment?
@@ -77,9 +77,9 @@ package protocol SQLDialect: Sendable {
   /// - Parameter isTotal: Whether the engine must return a number, for a comparison, instead of failing for a sum out of
   ///   its range.
   func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment
-  /// The least or greatest of values; null without values.
+  /// The least or greatest value of a group; null without values.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
-  /// A number as floating-point number: the nearest.
+  /// The floating-point number nearest to a number.
   func nearestDouble(_ value: SQLFragment) -> SQLFragment
 
   // MARK: Arithmetic

@@ -114,8 +114,8 @@ extension Array<SQLFragment> {
     return levels
   }
 
-  /// The fragments in parentheses, joined by an operator. Many are joined in groups, and these in groups again, because
-  /// some engines take a list for a tree as deep as the list is long.
+  /// The fragments in parentheses, joined by an operator. Many fragments are joined in nested groups, because some
+  /// engines parse a list as a tree whose depth is the length of the list.
   package func joinedInGroups(by operation: SQLFragment) -> SQLFragment {
     var level = map { "(\($0))" as SQLFragment }
     while level.count > Self.groupSize {

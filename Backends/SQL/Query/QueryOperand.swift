@@ -5,7 +5,7 @@ import Foundation
 struct QueryOperand {
   var sql: SQLFragment
   var storage: StorageType
-  /// For references: the hierarchy that the keys belong to.
+  /// The hierarchy of the keys of a reference; `nil` for another operand.
   var root: EntityDescription?
   var isNullable = true
   /// Whether the engine may return a number that is out of the range of the type: for a sum, which conditions compare.

@@ -26,7 +26,9 @@ extension RowLayout {
       "Table '\(table.name)' has a record without a key or a version; restore the store from a backup.")
   }
 
-  /// - Parameter index: The column's in the statement.
+  /// Returns the error for a value that does not have its column's type.
+  ///
+  /// - Parameter index: The index of the column in the statement.
   package func wrongValue(at index: Int, as storage: StorageType) -> CoherenceError {
     CoherenceError(
       .storeCorrupt,

@@ -1,6 +1,6 @@
 package import CoherenceCore
 
-/// The statements about the numbers of members that owners have.
+/// The statements that lock owners and count their members.
 package struct MemberCountStatements: Sendable {
   private let schema: SQLSchema
 
@@ -28,7 +28,7 @@ package struct MemberCountStatements: Sendable {
       """
   }
 
-  /// The rows that stand for the members of an owner.
+  /// The rows of an owner's members or links.
   private func members(of relationship: RelationshipDescription, where owner: SQLFragment) throws -> SQLFragment {
     let (table, column) = try source(of: relationship)
     return "\(name: table) AS \(name: "m") WHERE \(.column(column, of: "m")) = \(owner)"

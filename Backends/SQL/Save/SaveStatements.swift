@@ -22,16 +22,16 @@ package enum SaveParameter: Sendable {
   case source, target, sourcePosition, targetPosition
 }
 
-/// The statements for the steps of a save. A step's statement is the same for all of its rows. Those that add and change
-/// rows are remembered: writing one anew takes longer than running it.
+/// The statements for the steps of a save. A step's statement is the same for all of its rows. Statements that add and
+/// change rows are cached, because making such a statement takes longer than running it.
 package final class SaveStatements: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
   private let known = Mutex<[Use: SaveStatement]>([:])
-  /// The most remembered statements. Beyond it all are forgotten: an entity has many sets of slots.
+  /// The greatest number of cached statements, after which the cache is cleared: an entity has many sets of slots.
   private static let limit = 256
 
-  /// The purpose of a remembered statement, by which the cache finds it.
+  /// The purpose of a cached statement, by which the cache finds it.
   private enum Use: Hashable {
     case insert(ObjectIdentifier, rows: Int)
     case update(ObjectIdentifier, SlotSet)
@@ -115,7 +115,7 @@ package final class SaveStatements: Sendable {
       """, [.id])
   }
 
-  /// Adds a link, or gives the link's positions to an existing one, which keeps the others.
+  /// Adds a link, or gives its positions to an existing link. A missing position keeps the existing link's position.
   package func link(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
     let positions = [table.sourcePosition, table.targetPosition]
@@ -132,7 +132,7 @@ package final class SaveStatements: Sendable {
     return statement(text, [.source, .target, .sourcePosition, .targetPosition])
   }
 
-  /// Removes a link, if it is there.
+  /// Removes a link; does nothing for a missing link.
   package func unlink(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
     let text: SQLFragment = """
@@ -142,9 +142,9 @@ package final class SaveStatements: Sendable {
     return statement(text, [.source, .target])
   }
 
-  // MARK: Pieces
+  // MARK: Parts
 
-  /// The mark of a parameter by its place, from 0 on.
+  /// The placeholder of a parameter by its index.
   private func mark(_ index: Int) -> SQLFragment { SQLFragment(.text(dialect.placeholder(index + 1))) }
 
   private func placeholders(_ indices: Range<Int>) -> SQLFragment { indices.map(mark).joined(separator: ", ") }

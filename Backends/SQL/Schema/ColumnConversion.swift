@@ -13,7 +13,7 @@ struct ColumnConversion: Sendable {
   let key: SQLColumn.Key
   /// The type that the values get, by its name.
   let type: String
-  /// The entities whose records have values there.
+  /// The entities whose records have values in the column.
   let entities: [String]
   let method: Method
 
@@ -51,7 +51,7 @@ struct ColumnConversion: Sendable {
 }
 
 extension StoredSchema {
-  /// The schema once the columns have the types that they are converted to.
+  /// The schema with the columns' types after the conversions.
   func converting(_ conversions: [ColumnConversion]) -> StoredSchema {
     var result = self
     for conversion in conversions {

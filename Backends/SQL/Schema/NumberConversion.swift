@@ -67,7 +67,7 @@ struct NumberConversion: Sendable {
     }
   }
 
-  /// The value as the other type has it; missing for a value that does not fit.
+  /// The value in the other type; missing for a value that does not fit.
   func converted(_ value: SQLFragment, _ dialect: any SQLDialect) -> SQLFragment {
     let number = exact(value, dialect)
     guard let misfit = misfit(value, dialect) else { return number }

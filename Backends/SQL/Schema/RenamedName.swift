@@ -1,7 +1,7 @@
 /// The name that a model has for an entity, a property or a slot, with the names that earlier models had.
 struct RenamedName {
   let name: String
-  /// The latest first.
+  /// The names in earlier models, the latest first.
   let formerNames: [String]
 
   /// A name of a store, with the names that other models have for the same thing.

@@ -4,7 +4,7 @@ package import CoherenceCore
 package struct SQLLeftOutReference: Sendable {
   package let table: String
   package let column: String
-  /// The column of the record's place among the target's members, if any.
+  /// The column of the record's position among the target's members; `nil` without a position.
   package let position: String?
   /// The name of the constraint, in dialects that name constraints.
   package let constraint: String
@@ -12,7 +12,7 @@ package struct SQLLeftOutReference: Sendable {
   package let target: String
   /// Whether a referred-to record must not be deleted.
   package let retainsTarget: Bool
-  /// Whether the model knows the table's records: then their version is their own model's affair.
+  /// Whether the model has the table. A save then writes the versions of its records itself.
   package let isTableKnown: Bool
   /// The relationship, as `Book.author`.
   package let path: String
@@ -27,7 +27,7 @@ package struct SQLLeftOutReference: Sendable {
 }
 
 extension CoherenceError {
-  /// A record cannot be deleted because of a left-out reference.
+  /// The error of the delete of a record that a left-out reference retains.
   package static func deleteRetained(_ id: ManagedObjectID, by reference: SQLLeftOutReference) -> CoherenceError {
     var error = CoherenceError(
       .deleteDenied,

@@ -1,10 +1,10 @@
 package import CoherenceCore
 
-/// The tables of a store: where each entity, property and link is kept.
+/// The tables of a store for entities, properties and links.
 ///
 /// A hierarchy has one table, named as its root entity, with a column for each property of its entities. Names that the
-/// engine confuses or shortens are changed in a way that depends on the model alone; names that a store has already are
-/// kept for ever.
+/// engine confuses or shortens are changed in a way that depends on the model alone; names that a store already has
+/// never change.
 package struct SQLSchema: Sendable {
   /// The table of the store's state: texts by key, see ``StoreState``.
   package static let metadataTable = "$coherence"
@@ -29,7 +29,7 @@ package struct SQLSchema: Sendable {
   /// The schema of a store for an environment.
   ///
   /// - Parameters:
-  ///   - stored: The schema that the store has, whose names are kept.
+  ///   - stored: The schema of the store, whose names stay.
   ///   - keepsRules: Whether indexes and constraints of the stored schema stay as they are, because the model is older.
   package init(
     environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil, keepsRules: Bool = false
@@ -50,7 +50,9 @@ package struct SQLSchema: Sendable {
   /// The table of links; `nil` when the store does not hold both ends.
   package func linkTable(_ links: LinkTable) -> SQLLinkTable? { linkTablesByLinks[links] }
 
-  /// The table of an entity's hierarchy, or an error that says that the store does not hold it.
+  /// Returns the table of an entity's hierarchy.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity.
   package func requireTable(for entity: EntityDescription) throws -> SQLTable {
     guard let table = table(for: entity) else {
       throw CoherenceError(
@@ -61,7 +63,9 @@ package struct SQLSchema: Sendable {
     return table
   }
 
-  /// The table of links, or an error that says that the store does not hold it.
+  /// Returns the table of links.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold both ends.
   package func requireLinkTable(_ links: LinkTable) throws -> SQLLinkTable {
     guard let table = linkTable(links) else {
       throw CoherenceError(

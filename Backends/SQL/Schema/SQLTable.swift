@@ -17,10 +17,10 @@ package final class SQLTable: Sendable {
   /// For each entity of the hierarchy, the position in `columns` of each slot.
   private let positions: [ObjectIdentifier: [Int]]
 
-  /// Whether rows of the table can be of more than one entity, those that the model leaves out included.
+  /// Whether the table can have rows of several entities, including entities that the model leaves out.
   package let isShared: Bool
 
-  /// - Parameter hasLeftOutEntities: Whether the store keeps records of entities there that the model does not have.
+  /// - Parameter hasLeftOutEntities: Whether the table may have records of entities that the model leaves out.
   init(
     root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex], hasLeftOutEntities: Bool
   ) {
@@ -87,10 +87,10 @@ package struct SQLIndex: Sendable, Hashable, Codable {
   package var name: String
   package var columns: [String]
   package var isUnique: Bool
-  /// The names of the entities whose rows the index holds; `nil` for all rows.
+  /// The names of the entities whose rows are in the index; `nil` for all rows.
   package var entities: [String]?
 
-  /// Whether two indexes do the same.
+  /// Whether two indexes have the same columns, uniqueness and entities, whatever their names.
   package func isEquivalent(to other: SQLIndex) -> Bool {
     columns == other.columns && isUnique == other.isUnique && entities == other.entities
   }

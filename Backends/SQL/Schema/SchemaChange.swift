@@ -33,9 +33,9 @@ package struct SchemaChange {
   /// Compares a store with an environment.
   ///
   /// - Parameters:
-  ///   - stored: What the store has; `nil` for a place without one.
-  ///   - place: Where the store is, for messages.
-  ///   - elsewhere: What to do to put another store beside it, for messages.
+  ///   - stored: The recorded state of the store; `nil` for a location without a store.
+  ///   - place: The location of the store, for messages.
+  ///   - elsewhere: The advice for opening another store beside this store, for messages.
   /// - Throws: ``ErrorCode/incompatibleModel``.
   package init(
     from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect, place: String,
@@ -96,7 +96,7 @@ package struct SchemaChange {
     try checkColumns()
   }
 
-  /// Refuses a table that the engine does not take.
+  /// Refuses a table with more columns than the engine allows.
   ///
   /// - Throws: ``ErrorCode/limitExceeded``.
   private func checkColumns() throws {
@@ -113,8 +113,8 @@ package struct SchemaChange {
     !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
   }
 
-  /// Whether the model finds in the store all that it needs, because the store was extended to it before. Without the right
-  /// to change the store, a key stays without its constraint, as other indexes do.
+  /// Whether the store has every part that the model needs, because an earlier change has extended the store. Without the
+  /// right to change the store, a key stays without its constraint, like other indexes.
   private var needsNothing: Bool {
     age != .unseen && statements.isEmpty && stages.isEmpty && faults.isEmpty && constraints.allSatisfy(\.isKey)
   }
@@ -203,7 +203,7 @@ package struct SchemaChange {
 
   // MARK: Losses
 
-  /// The tables whose content decides whether the change can be made. No other writer may change them until it is made.
+  /// The tables whose content decides whether the change is possible. No other writer may change them before the change.
   package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
 
   /// Counts the values and records that the change would drop. To be called in the transaction of the change, before
@@ -211,7 +211,8 @@ package struct SchemaChange {
   ///
   /// - Parameter count: Runs a statement that counts.
   /// - Returns: The allowed losses of the change; empty if it drops nothing.
-  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change bridges, or none without loss.
+  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change can end, or only with a loss that is not
+  ///   allowed.
   package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
     var obstacles: [String] = []
     var losses: [DataLoss] = []
@@ -251,8 +252,8 @@ package struct SchemaChange {
   ///
   /// - Parameter numbers: Runs a statement and returns the integers in its first column.
   /// - Returns: The statements that make the indexes.
-  /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a constraint of
-  ///   declared uniqueness has some.
+  /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a declared uniqueness
+  ///   constraint has duplicates.
   package func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
     var found: [(SchemaConstraint, DuplicateKeys)] = []
     for constraint in constraints {
@@ -303,7 +304,7 @@ package struct SchemaChange {
 
   /// Logs the effects of the change.
   ///
-  /// - Parameter backup: The place of a copy of the store as it was before; `nil` without one.
+  /// - Parameter backup: The location of a copy of the store from before the change; `nil` without a copy.
   package func log(_ losses: [DataLoss], backup: String?) {
     let logger = environment.logger
     guard let before else { return }
@@ -337,7 +338,7 @@ package struct SchemaChange {
     }
   }
 
-  /// The properties and entities that the store has and the model has not.
+  /// The properties and entities of the store that the model leaves out.
   private var leftOut: String {
     let tables = state.schema.tables.filter { table in !schema.tables.contains { $0.root.name == table.root } }
     let columns = schema.tables.flatMap { table in

@@ -31,7 +31,7 @@ struct SchemaDefinition {
     return "CREATE TABLE \(name: table.name) (\n  \(columns.joined(separator: ",\n  "))\n)"
   }
 
-  /// A link lives as long as both of its ends.
+  /// Makes the table of links. The engine deletes a link with either of its ends.
   func create(_ table: SQLLinkTable) -> SQLFragment {
     let key = type(.int64)
     let suffix = SQLFragment(.text(dialect.linkTableSuffix))

@@ -4,8 +4,8 @@ import CoherenceCore
 struct SchemaDifferences {
   let old: StoredSchema
   let new: SQLSchema
-  /// Whether a program has opened the store with the model before: then no missing value keeps it out, which another
-  /// program may have left.
+  /// Whether a program has opened the store with the model before. Missing values, which another program may have left, then
+  /// do not refuse the model.
   private let isKnown: Bool
   private let renames: [EntityRename]
   private let dialect: any SQLDialect
@@ -100,7 +100,7 @@ struct SchemaDifferences {
     return missingFaults(column, stored, in: table)
   }
 
-  /// The difference that a conversion bridges, but for the values that do not fit.
+  /// The difference that a conversion ends, except for the values that do not fit the new type.
   private func conversionFault(
     _ sentence: String, _ conversion: ColumnConversion, of column: StoredSchema.Column, in table: StoredSchema.Table
   ) -> SchemaFault {
@@ -246,6 +246,6 @@ extension SQLColumn {
 }
 
 extension EntityDescription {
-  /// The entity that this one inherits from, and that one's, up to the root.
+  /// The superentities, from the entity's own superentity to the root.
   fileprivate var ancestors: [EntityDescription] { superentity.map { [$0] + $0.ancestors } ?? [] }
 }

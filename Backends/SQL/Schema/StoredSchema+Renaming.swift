@@ -1,8 +1,8 @@
 import CoherenceCore
 
-// A model may name an entity or a property otherwise than the model that wrote it down. Tables and columns keep their names
-// in the engine for ever: programs with either model may have the store open at once. Only the description is renamed, and
-// the names of entities that records have.
+// A model may have other names for entities and properties than the model that recorded them. Tables and columns keep their
+// names in the engine, because programs with either model may have the store open at the same time. A rename changes only
+// the recorded schema, and the entity names in the records.
 
 extension StoredSchema {
   /// The schema with the names that a model's entities and properties have, where the model's renaming identifiers, or those
@@ -23,7 +23,7 @@ extension StoredSchema {
 
   // MARK: Relationships
 
-  /// The name that the store has for a relationship, when it is another one.
+  /// The name of a relationship in the store; `nil` if the store has the model's name.
   private func formerName(of relationship: RelationshipDescription) -> String? {
     let known = relationships.filter { $0.entity == relationship.entity.name }
     if known.contains(where: { $0.name == relationship.name }) { return nil }
@@ -53,8 +53,8 @@ extension StoredSchema {
     }
   }
 
-  /// The links that the store has under another name, and whether their relationships stand in the other order there:
-  /// names decide the order.
+  /// The links that the store has under another name, and whether they are reversed there, because names decide which side
+  /// is the source.
   private func formerLinks(
     of links: CoherenceCore.LinkTable, besides names: Set<String>
   ) -> (index: Int, isReversed: Bool)? {
@@ -84,7 +84,7 @@ extension StoredSchema {
 }
 
 extension StoredSchema.Table {
-  /// Gives the columns of an entity's own slots the names that the slots have now.
+  /// Gives the columns of an entity's own slots the model's names.
   fileprivate mutating func renameColumns(of entity: EntityDescription) {
     let own = entity.slots.dropFirst(entity.superentity?.slotCount ?? 0)
     let declared = Set(own.map(\.name))

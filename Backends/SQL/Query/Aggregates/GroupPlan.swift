@@ -6,7 +6,7 @@ package struct GroupPlan: Sendable {
   /// A column of the statement.
   package struct Column: Sendable {
     package let storage: StorageType
-    /// For references: the space of the keys.
+    /// The space of the keys in a column of references; `nil` for another column.
     package let space: IDSpace?
     /// Whether the column is a sum, which may be out of the range of its type.
     package let isSum: Bool
