@@ -13,7 +13,8 @@ struct InMemoryStoreFactory: StoreFactory {
     if environment.isPartialModel, try metadata(environment) == nil {
       throw CoherenceError(
         .notADatabase,
-        "No store in memory is open under the name, and the option '\(StoreOption.partialModel)' makes none.")
+        "No store in memory is open under the name, and the option '\(StoreOption.partialModel)' makes none; open "
+          + "the store with the whole model first.")
     }
     guard let name = try sharedName(environment) else {
       return InMemoryStore(environment: environment, content: InMemoryContent(environment))

@@ -87,7 +87,7 @@ extension SQLiteStoreFactory: StoreErasing {
     try Self.checkIsClosed(path, before: "erased")
     do {
       // Removes the database first: a log without a database is useless, but a database without its log has lost
-    // acknowledged commits.
+      // acknowledged commits.
       for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: path + suffix) {
         try FileManager.default.removeItem(atPath: path + suffix)
       }

@@ -91,7 +91,9 @@ extension GenericConnect {
     for store in stores
     where !attached.contains(where: { $0 === store }) && !attachments.contains(where: { $0.detachedStore === store }) {
       throw CoherenceError(
-        .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
+        .storeDetached,
+        "Store '\(store.identifier)' is not attached to '\(name)', so that none of the stores was detached; pass "
+          + "attached stores only.")
     }
   }
 

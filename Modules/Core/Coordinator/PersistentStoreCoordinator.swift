@@ -174,7 +174,8 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     guard isAttached else {
       throw CoherenceError(
-        .storeDetached, "The store cannot be removed, because it is not attached to this coordinator.")
+        .storeDetached,
+        "The store cannot be removed, because it is not attached to this coordinator; pass an attached store.")
     }
     rowCache.remove(store)
     signalStreams.storeRemoved(store)

@@ -44,7 +44,9 @@ extension GenericPersistentContainer {
     let attached = persistentStoreCoordinator.persistentStores
     for store in stores where !attached.contains(where: { $0 === store }) {
       throw CoherenceError(
-        .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
+        .storeDetached,
+        "Store '\(store.identifier)' is not attached to '\(name)', so that none of the stores was detached; pass "
+          + "attached stores only.")
     }
     var failure: (any Error)?
     for store in stores {
