@@ -1,7 +1,7 @@
 // Observation is below the store. The public name of the subscription is nested in the store all the same, so this
 // extension and the results of type `EntityStore.Subscription` are its only uses of the store.
 extension EntityStore {
-  /// An observation. It ends with the release of the subscription, with ``unsubscribe``, or when the store is cleared. The
+  /// An observation. It ends with the release of the subscription, with `unsubscribe`, or when the store is cleared. The
   /// subscription keeps the entity.
   // Sendable because the closures only call operations of the store, which take its lock.
   public final class Subscription: @unchecked Sendable {
