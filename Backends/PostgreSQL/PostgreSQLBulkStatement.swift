@@ -9,9 +9,10 @@ struct PostgreSQLBulkStatement {
   let text: PostgreSQLText
   let parameters: [SaveParameter]
 
-  private init(_ text: SQLFragment, _ parameters: [SaveParameter]) {
+  private init(_ text: SQLFragment, _ parameters: [SaveParameter], isKept: Bool = true) {
     self.text = PostgreSQLText(
-      text.text(in: PostgreSQLDialect()), types: parameters.map { PostgreSQLBinary.arrayType(of: $0.storage) })
+      text.text(in: PostgreSQLDialect()), types: parameters.map { PostgreSQLBinary.arrayType(of: $0.storage) },
+      isKept: isKept)
     self.parameters = parameters
   }
 
@@ -68,11 +69,12 @@ struct PostgreSQLBulkStatement {
   /// The most bytes of texts and data in one execution with several rows. A message takes 1 GB.
   private static let greatestByteCount = 1 << 25
 
-  /// Clears a left-out reference to deleted records.
+  /// Clears a left-out reference to deleted records, with a plan for the list of the records; see ``SQLBinding/isLongList``.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
     return Self(
-      "UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = ANY(\(keys))", [.id])
+      "UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = ANY(\(keys))", [.id],
+      isKept: false)
   }
 
   // MARK: Parts

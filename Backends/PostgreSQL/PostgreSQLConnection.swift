@@ -23,6 +23,8 @@ final class PostgreSQLConnection {
   var process: PostgreSQLProcess?
   /// The time at which every exchange ends, even if the server is at work; `nil` to wait for a working server.
   var deadline: ContinuousClock.Instant?
+  /// The stage of the growth of the store's tables at which the statements were planned.
+  var plannedStage = 0
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
   /// The statements whose responses have not all been received.

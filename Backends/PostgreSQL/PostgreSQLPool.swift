@@ -25,6 +25,9 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   let options: PostgreSQLOptions
   let logger: Logger
+  /// The growth of the store's tables, after which connections renew their plans.
+  let growth = PostgreSQLGrowth()
+  let rowOrder = PostgreSQLRowOrder()
   private let lock = Lock()
   private var idle: [PostgreSQLConnection] = []
   /// The number of open connections, and of connections about to be opened, without those beside the pool.
@@ -32,13 +35,13 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var readers = 0
   private var closed = false
   /// The units of reading with a connection.
-  private var leases: [ObjectIdentifier: Lease] = [:]
+  private var readings: [ObjectIdentifier: Reading] = [:]
   /// The open transactions that lock records or tables.
   private var openLocks = PostgreSQLOpenLocks()
   /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
   private var waiters: [Waiter] = []
 
-  private struct Lease {
+  private struct Reading {
     /// The reader; `nil` while it is deinitialised and returns its connection.
     weak var reader: PostgreSQLReader?
     let thread: pthread_t
@@ -61,7 +64,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   /// The time for which an idle unit of reading keeps its connection while other threads wait.
-  private static let minimumLease = Duration.milliseconds(20)
+  private static let minimumReadingTime = Duration.milliseconds(20)
 
   init(_ options: PostgreSQLOptions, logger: Logger) {
     self.options = options
@@ -96,8 +99,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     let deadline = ContinuousClock.now + min(patience, limit ?? patience)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
     if let reader, !reader.isLasting {
-      let entry = Lease(reader: reader, thread: pthread_self())
-      lock.withLock { leases[ObjectIdentifier(reader)] = entry }
+      let entry = Reading(reader: reader, thread: pthread_self())
+      lock.withLock { readings[ObjectIdentifier(reader)] = entry }
       HeldStates.all.note(reader)
     }
     return connection
@@ -107,7 +110,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
     while let connection = try reserve(for: purpose, by: reader, until: deadline) {
-      if connection.makeReady() { return connection }
+      if connection.makeReady(), connection.renewPlans(at: growth.stage) { return connection }
       giveBack(nil, from: purpose)
       // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
       closeIdle()
@@ -128,7 +131,7 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Returns the connection of a unit of reading to the pool.
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
-    lock.withLock { leases[ObjectIdentifier(reader)] = nil }
+    lock.withLock { readings[ObjectIdentifier(reader)] = nil }
     HeldStates.all.forget(ObjectIdentifier(reader))
     release(connection, from: reader.isLasting ? .lasting : .reading)
   }
@@ -163,7 +166,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Takes the connection that a unit of reading of this thread offers. Called under the lock.
   private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
-    for (key, entry) in leases where isOwn(entry) {
+    for (key, entry) in readings where isOwn(entry) {
       guard let reader = entry.reader else { continue }
       seen.append(reader)
       guard let connection = reader.takeOffer() else { continue }
@@ -171,7 +174,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       break
     }
     guard let (key, connection) = found else { return nil }
-    leases[key] = nil
+    readings[key] = nil
     HeldStates.all.forget(key)
     readers -= 1
     return connection
@@ -244,7 +247,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     // Released before the wait: a reader with no other reference would never return its connection.
     seen = []
     while slot == nil, let waiter {
-      let rest = min(deadline - .now, Self.minimumLease)
+      let rest = min(deadline - .now, Self.minimumReadingTime)
       _ = waiter.semaphore.wait(timeout: .now() + rest / .seconds(1))
       var present: [PostgreSQLReader] = []
       defer { withExtendedLifetime(present) {} }
@@ -296,11 +299,11 @@ final class PostgreSQLPool: @unchecked Sendable {
     if closed { throw Self.closedError }
     if purpose == .saving, idle.isEmpty {
       // An offered connection of this thread is preferred to opening another one.
-      seen += leases.values.compactMap(\.reader)
+      seen += readings.values.compactMap(\.reader)
       _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
     }
     if let slot = freeSlot(for: purpose) { return slot }
-    seen += leases.values.compactMap(\.reader)
+    seen += readings.values.compactMap(\.reader)
     // An idle unit of reading of this thread cannot continue before this call returns.
     while reclaim(where: isOwn) {
       if let slot = freeSlot(for: purpose) { return slot }
@@ -330,7 +333,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       waiters.removeAll { $0 === waiter }
       throw exhausted
     }
-    seen += leases.values.compactMap(\.reader)
+    seen += readings.values.compactMap(\.reader)
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
     _ = reclaim(where: isIdle)
     return nil
@@ -347,17 +350,17 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Reclaiming
 
-  private func isOwn(_ entry: Lease) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
+  private func isOwn(_ entry: Reading) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
   /// Whether a unit of reading was idle for its time.
-  private func isIdle(_ entry: Lease) -> Bool { entry.reader?.isIdle(for: Self.minimumLease) == true }
+  private func isIdle(_ entry: Reading) -> Bool { entry.reader?.isIdle(for: Self.minimumReadingTime) == true }
 
   /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because a
   /// reader may wait for the pool during a read.
-  private func reclaim(where isChosen: (Lease) -> Bool) -> Bool {
-    for (key, entry) in leases where isChosen(entry) {
+  private func reclaim(where isChosen: (Reading) -> Bool) -> Bool {
+    for (key, entry) in readings where isChosen(entry) {
       guard let connection = entry.reader?.yieldConnection() else { continue }
-      leases[key] = nil
+      readings[key] = nil
       HeldStates.all.forget(key)
       readers -= 1
       if connection.isReusable { idle.append(connection) } else { count -= 1 }
@@ -370,7 +373,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// waits for it in another store's pool.
   private func holdsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
-    if leases.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    if readings.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
     return purpose == .reading && HeldStates.all.isAnyHeldByCaller
   }

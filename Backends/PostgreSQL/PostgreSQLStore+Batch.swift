@@ -69,7 +69,7 @@ extension PostgreSQLStore: BatchCalculating {
     let key = SQLFragment.column(SQLTable.id, of: "t")
     let locking: SQLFragment = isLocking ? " ORDER BY \(key) FOR NO KEY UPDATE OF \(name: "t")" : ""
     let statement = (keys + locking).rendered(by: PostgreSQLDialect())
-    let tableLock = try tableOrder.lock(forBatchOn: entity)
+    let tableLock = try tableOrder.lockStatement(forBatchOn: entity)
     return try transaction(isLocking ? .readCommitted : .repeatableRead) { transaction, connection in
       let chosen = try connection.recovering {
         try transaction.sendBeginning(locking: tableLock)

@@ -8,7 +8,7 @@ extension PostgreSQLStore: RecordClaiming {
     let claim = PostgreSQLClaim(
       entity: query.entity, values: values, decoder: PostgreSQLRowDecoder(plan.layout, spaces: spaces),
       statements: BatchStatements(schema: schema),
-      lock: try tableOrder.lock(forClaimsOf: query.entity),
+      lock: try tableOrder.lockStatement(forClaimsOf: query.entity),
       selection: (plan.statement + " FOR UPDATE OF \(name: "t") SKIP LOCKED").rendered(by: PostgreSQLDialect()))
     do {
       guard let connection = pool.ownLocking else {

@@ -5,12 +5,12 @@ extension PostgreSQLStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
-    return try keys.take(count, of: root.root) { number in try setAside(number, of: table) }
+    return try keys.take(count, of: root.root) { number in try reserveKeys(number, of: table) }
   }
 
   /// Takes keys out of the key table, in a transaction of its own. The keys of rows that other programs wrote are
   /// skipped.
-  private func setAside(_ number: Int, of table: SQLTable) throws -> Range<Int64> {
+  private func reserveKeys(_ number: Int, of table: SQLTable) throws -> Range<Int64> {
     let used: SQLFragment = "(SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name))"
     let count: SQLFragment = "\(key: Int64(number))"
     let result = try write { connection in

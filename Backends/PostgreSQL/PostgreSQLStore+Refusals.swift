@@ -52,8 +52,7 @@ extension PostgreSQLStore {
     error.objectIDs = [subject?.objectID].compactMap { $0 }
     guard case .row(let row, _)? = subject, let table = schema.table(for: row.entity) else { return error }
     guard let index = table.indexes.first(where: { $0.name == failure.constraint }) else {
-      keys.discard(of: row.entity.root)
-      error.message = "A record of '\(row.entity.name)' has a key that is taken; insert it again."
+      error.message = refusal(by: failure.constraint, of: row.entity)
       return error
     }
     guard let values = UniqueValues(of: row, in: index, of: table) else { return error }
@@ -61,6 +60,18 @@ extension PostgreSQLStore {
     var violation = values.violation(in: request, holder: result.rowCount > 0 ? result.int(0, 0) : nil)
     violation.underlying = error.underlying
     return violation
+  }
+
+  /// The sentence for a violated constraint that is no index of the model: the key of the table, or an index of another
+  /// model.
+  private func refusal(by constraint: String?, of entity: EntityDescription) -> String {
+    // The server's own name for the constraint of a key.
+    guard let constraint, !constraint.hasSuffix("_pkey") else {
+      keys.discard(of: entity.root)
+      return "A record of '\(entity.name)' has a key that is taken; insert it again."
+    }
+    return "Two records of '\(entity.name)' would have the same values of properties that are unique in a later model "
+      + "('\(constraint)'); change one of them, or use the later version of the program."
   }
 
   // MARK: References

@@ -104,8 +104,10 @@ private struct PostgreSQLSave {
   /// - Returns: The new rows of the owners whose derived values changed.
   mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
-      try transaction.sendBeginning(locking: store.tableOrder.lock(for: request))
-      try sendLocks()
+      let rowLocks = store.pool.rowOrder.isRequired ? try store.pool.rowOrder.locks(of: request, in: store.schema) : []
+      try transaction.sendBeginning(
+        locking: store.tableOrder.lockStatement(for: request, locksRows: !rowLocks.isEmpty))
+      try sendLocks(rowLocks)
       for (index, step) in request.steps.enumerated() {
         switch step {
         case .insert(let entity, let rows) where inBulk && rows.count >= Self.copyThreshold:
@@ -127,6 +129,7 @@ private struct PostgreSQLSave {
       try sendNotifications()
       try receive(in: &transaction)
     }
+    store.pool.growth.add(request.insertCount)
     return derived
   }
 
@@ -216,7 +219,7 @@ private struct PostgreSQLSave {
       if !hasBegun { try transaction.receiveBeginning() }
       hasBegun = true
       var outdated: [SaveSubject] = []
-      var isUntold = false
+      var hasUnnamedRefusal = false
       var failures = MemberCountFailures()
       for statement in sent {
         switch statement {
@@ -227,13 +230,13 @@ private struct PostgreSQLSave {
           let subjects = request.steps[step].subjects(at: elements)
           let affected = try affectedCount(by: subjects)
           guard affected != elements.count, request.steps[step].looksAtVersions else { continue }
-          isUntold = isUntold || subjects.isEmpty
+          hasUnnamedRefusal = hasUnnamedRefusal || subjects.isEmpty
           outdated += subjects
         }
       }
       sent.removeAll(keepingCapacity: true)
       try connection.discardResponses()
-      if isUntold { throw SaveRefusal(subjects: []) }
+      if hasUnnamedRefusal { throw SaveRefusal(subjects: []) }
       if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
       try failures.conclude()
     }
@@ -264,7 +267,13 @@ private struct PostgreSQLSave {
 
   /// Locks the owners before the first step, in one order for all saves, so that the numbers counted after the last
   /// step include every save with the lock before this one.
-  private mutating func sendLocks() throws {
+  ///
+  /// - Parameter rowLocks: The locks of the changed rows, see ``PostgreSQLRowOrder``.
+  private mutating func sendLocks(_ rowLocks: [SQLFragment]) throws {
+    for lock in rowLocks {
+      try connection.send(lock.rendered(by: PostgreSQLDialect()))
+      sent.append(.lock)
+    }
     let statements = MemberCountStatements(schema: store.schema)
     for check in request.memberCounts {
       try connection.send(statements.lock(check).rendered(by: PostgreSQLDialect()))

@@ -24,6 +24,7 @@ extension PostgreSQLStore: BatchUpserting {
           try run(statement, ordered, on: connection, in: &transaction)
         }
       }
+      pool.growth.add(rows.count)
       return BatchUpsertOutcome(of: rows, returning: keys, in: spaces[entity])
     } catch let error as CoherenceError {
       // Core finds the row and the constraint.

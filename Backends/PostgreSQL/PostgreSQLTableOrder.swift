@@ -20,26 +20,30 @@ struct PostgreSQLTableOrder {
   }
 
   /// The statement that a save sends before all others; `nil` when its first statement locks the first table.
-  func lock(for request: StoreSaveRequest) throws -> SQLFragment? {
+  ///
+  /// - Parameter locksRows: Whether the save locks rows before its first step, which locks no table against other writers.
+  func lockStatement(for request: StoreSaveRequest, locksRows: Bool = false) throws -> SQLFragment? {
     let places =
       try request.memberCounts.map { try place(of: $0.relationship.entity) } + request.steps.flatMap(places)
       + request.derivations.map { try place(of: $0.entity) }
-    guard let first = places.min(), first != places.first else { return nil }
-    return lock(first.name)
+    guard let first = places.min(), locksRows || first != places.first else { return nil }
+    return lockStatement(first.name)
   }
 
   /// The statement that a transaction sends before it locks records of an entity and updates them.
-  func lock(forClaimsOf entity: EntityDescription) throws -> SQLFragment { lock(try place(of: entity).name) }
+  func lockStatement(forClaimsOf entity: EntityDescription) throws -> SQLFragment {
+    lockStatement(try place(of: entity).name)
+  }
 
   /// The statement that a transaction sends before it updates or deletes records that a batch request selects. A deletion
   /// clears the references to the records.
-  func lock(forBatchOn entity: EntityDescription) throws -> SQLFragment {
+  func lockStatement(forBatchOn entity: EntityDescription) throws -> SQLFragment {
     let own = try place(of: entity)
     let referring = schema.tables.filter { !$0.references(to: entity.root).isEmpty }.map { Place(table: $0.name) }
-    return lock((referring + cleared(by: entity)).reduce(own, min).name)
+    return lockStatement((referring + cleared(by: entity)).reduce(own, min).name)
   }
 
-  private func lock(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
+  private func lockStatement(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
 
   // MARK: Tables of steps
 

@@ -32,7 +32,7 @@ struct PostgreSQLText: Hashable {
       case .array(_, let storage): PostgreSQLBinary.arrayType(of: storage)
       }
     }
-    self.init(statement.text, types: types, isKept: isKept)
+    self.init(statement.text, types: types, isKept: isKept && !statement.bindings.contains(where: \.isLongList))
   }
 
   static func == (left: PostgreSQLText, right: PostgreSQLText) -> Bool {
@@ -41,6 +41,16 @@ struct PostgreSQLText: Hashable {
   }
 
   func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
+}
+
+extension SQLBinding {
+  /// Whether the value is a list for which the server needs a plan of its own.
+  ///
+  /// In a plan for any list, the server compares each row with the values one by one. Only in a plan for a known list does it
+  /// look them up in a hash table, from nine values on.
+  fileprivate var isLongList: Bool {
+    if case .array(let values, _) = self { values.count > 8 } else { false }
+  }
 }
 
 /// The prepared statements of a connection: the most recently used statements, and those that control transactions.

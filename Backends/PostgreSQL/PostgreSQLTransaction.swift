@@ -68,9 +68,14 @@ struct PostgreSQLTransaction {
     if beginning == .open { return try continuing(on: connection, of: pool, isolation, body) }
     return try repeating(on: connection) {
       var transaction = PostgreSQLTransaction(connection, pool, isolation, .fresh)
-      let result = try body(&transaction)
-      try transaction.commit()
-      return result
+      do {
+        let result = try body(&transaction)
+        try transaction.commit()
+        return result
+      } catch {
+        if error.isDeadlock { pool.rowOrder.require() }
+        throw error
+      }
     }
   }
 
@@ -235,6 +240,11 @@ extension CoherenceError {
 }
 
 extension Error {
+  /// Whether the server ended a transaction that waited for a transaction that waited for it.
+  fileprivate var isDeadlock: Bool {
+    ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.sqlState == "40P01"
+  }
+
   /// Whether a transaction failed by a serialization failure or a deadlock.
   fileprivate var isSerializationFailure: Bool {
     ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.isSerializationFailure ?? false

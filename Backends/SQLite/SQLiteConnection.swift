@@ -14,6 +14,8 @@ final class SQLiteConnection: @unchecked Sendable {
   private var handle: OpaquePointer?
   private let errors: SQLiteError
   private let logger: Logger
+  /// The state of a file that no program changes, when the connection was opened; `nil` for any other file.
+  private let fixedState: FileState?
   /// The files that the connection has open.
   fileprivate let files: SQLiteFiles
   /// The prepared statements that no block uses, by text.
@@ -32,6 +34,10 @@ final class SQLiteConnection: @unchecked Sendable {
     case writer
     /// A connection for reading only.
     case reader
+    /// A connection for reading a file that no program changes. Makes no file beside the database.
+    case readerOfFixedFile
+
+    var isReader: Bool { self != .writer }
   }
 
   /// Opens a connection. The file must exist.
@@ -42,6 +48,7 @@ final class SQLiteConnection: @unchecked Sendable {
     self.files = files
     errors = SQLiteError(path: path, files: files)
     self.logger = logger
+    fixedState = role == .readerOfFixedFile ? FileState(path: path) : nil
     do {
       handle = try SQLiteOpening(role: role, busyTimeout: busyTimeout).open(path)
     } catch {
@@ -51,8 +58,13 @@ final class SQLiteConnection: @unchecked Sendable {
 
   deinit { sqlite3_close_v2(handle) }
 
+  /// Whether the connection sees the present file. Another program may have changed a file that was opened as fixed, and
+  /// SQLite would take pages of the former file for present ones.
+  var isUpToDate: Bool { fixedState == nil || (fixedState == FileState(path: files.path) && !files.hasLog) }
+
   /// Finds the index of the log. To be called before other threads have the connection.
   func findLogIndex() {
+    guard fixedState == nil else { return }
     logIndex = try? use { session -> SQLiteLogIndex? in
       // The query makes SQLite open the log, if the file has one.
       guard try session.string("PRAGMA journal_mode") == "wal" else { return nil }

@@ -21,6 +21,9 @@ final class SQLiteFiles: Sendable {
   private var logPath: String { path + "-wal" }
   private var indexPath: String { path + "-shm" }
 
+  /// Whether a log with changes is beside the database.
+  var hasLog: Bool { FileIdentity.size(path: logPath).map { $0 > 0 } ?? false }
+
   /// Records the identities of the existing files. Called in a transaction, when SQLite has opened the files.
   func note() {
     let files = [path, logPath, indexPath].compactMap { path in

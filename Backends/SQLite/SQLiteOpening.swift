@@ -13,10 +13,8 @@ struct SQLiteOpening {
   /// - Returns: SQLite's connection, which the caller closes.
   /// - Throws: ``SQLiteFailure``.
   func open(_ path: String) throws -> OpaquePointer {
-    let access = role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     var opened: OpaquePointer?
-    // A connection is used by one thread at a time, so that SQLite needs no locks of its own.
-    let result = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
+    let result = sqlite3_open_v2(name(of: path), &opened, flags, nil)
     guard let handle = opened else { throw SQLiteFailure(code: result, message: "there is no memory for a connection") }
     do {
       sqlite3_extended_result_codes(handle, 1)
@@ -29,6 +27,20 @@ struct SQLiteOpening {
     }
   }
 
+  private var flags: CInt {
+    // A connection is used by one thread at a time, so that SQLite needs no locks of its own.
+    switch role {
+    case .writer: SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE
+    case .reader: SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY
+    case .readerOfFixedFile: SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+    }
+  }
+
+  private func name(of path: String) -> String {
+    guard role == .readerOfFixedFile else { return path }
+    return URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+  }
+
   private func configure(_ handle: OpaquePointer) throws {
     sqlite3_busy_timeout(handle, CInt(busyTimeout * 1_000))
     _disableDoubleQuotedStringLiterals(handle)
@@ -37,11 +49,11 @@ struct SQLiteOpening {
       sqlite3_enable_load_extension(handle, 0)
     #endif
     try addFunctions(to: handle)
-    if role == .reader { stopWhenCancelled(handle) }
+    if role.isReader { stopWhenCancelled(handle) }
     try execute("PRAGMA foreign_keys = ON", handle)
     try execute("PRAGMA trusted_schema = OFF", handle)
     // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
-    if role == .reader { try execute("PRAGMA cache_size = -16000", handle) }
+    if role.isReader { try execute("PRAGMA cache_size = -16000", handle) }
     // SQLite reads the file with the first query, which fails for a file that is no database.
     try execute("SELECT 1 FROM sqlite_schema LIMIT 1", handle)
   }

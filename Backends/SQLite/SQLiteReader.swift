@@ -167,7 +167,7 @@ final class SQLiteReader: StoreReader {
       for cursor in cursors { cursor.stop(session) }
       if session.isInTransaction { try session.execute("ROLLBACK") }
     }
-    if isUsable == nil { connection.close() } else { store.pool.give(back: connection) }
+    if isUsable == nil { connection.close() } else { store.pool.release(connection) }
   }
 
   /// Forgets a fetch at its end.

@@ -8,7 +8,6 @@ import Synchronization
 /// A connection is lent to one reader at a time. When none is idle, another connection is opened, so that a reader
 /// never waits; only as many as the option `readers` says are kept afterwards.
 final class SQLiteReaderPool: Sendable {
-  private let path: String
   private let options: SQLiteOptions
   private let logger: Logger
   let files: SQLiteFiles
@@ -19,24 +18,25 @@ final class SQLiteReaderPool: Sendable {
     var isClosed = false
   }
 
-  init(path: String, options: SQLiteOptions, logger: Logger, files: SQLiteFiles) {
+  init(options: SQLiteOptions, logger: Logger, files: SQLiteFiles) {
     self.files = files
-    self.path = path
     self.options = options
     self.logger = logger
   }
 
   /// Lends a connection.
-  func lease() throws -> SQLiteConnection {
-    if let connection = state.withLock({ $0.idle.popLast() }) { return connection }
-    let connection = try SQLiteConnection(
-      path: path, role: .reader, busyTimeout: options.busyTimeout, logger: logger, files: files)
+  func acquire() throws -> SQLiteConnection {
+    while let connection = state.withLock({ $0.idle.popLast() }) {
+      if connection.isUpToDate { return connection }
+      connection.close()
+    }
+    let connection = try SQLiteConnection.reader(of: files, options: options, logger: logger)
     connection.findLogIndex()
     return connection
   }
 
   /// Returns a connection without an open transaction to the pool.
-  func give(back connection: SQLiteConnection) {
+  func release(_ connection: SQLiteConnection) {
     let isKept = state.withLock { state in
       guard !state.isClosed, state.idle.count < options.readers else { return false }
       state.idle.append(connection)

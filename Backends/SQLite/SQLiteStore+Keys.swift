@@ -7,11 +7,11 @@ extension SQLiteStore {
     let table = try schema.requireTable(for: root)
     // Allocated in the transaction that excludes other writers. Other threads must not get keys that are not committed
     // yet.
-    if isExcludingWriters { return try write { session in try setAside(count, of: table, session) } }
+    if isExcludingWriters { return try write { session in try reserveKeys(count, of: table, session) } }
     return try keys.take(count, of: root) { number in
       do {
         return try write { session in
-          try inTransactionBesideRecords(session) { try setAside(number, of: table, session) }
+          try inTransactionBesideRecords(session) { try reserveKeys(number, of: table, session) }
         }
       } catch var error as CoherenceError {
         // Keys set aside and never used change nothing.
@@ -22,7 +22,7 @@ extension SQLiteStore {
   }
 
   /// Takes keys out of the key table. The keys of rows that other programs wrote are skipped.
-  private func setAside(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
+  private func reserveKeys(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
     let noted = try session.integers(
       "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.root.name)")
     let used = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")

@@ -23,8 +23,8 @@ extension SQLiteStore: StoreSignaling {
     guard let file = openFile else {
       return readerSignals.listen(to: channel, receive) { [readerSignals, pool] in
         SQLiteCommitWatch(reportingTo: readerSignals) {
-          let lease = try SQLiteReaderLease(from: pool)
-          return { try lease.connection.use { try $0.integers("PRAGMA data_version").first } }
+          let reader = try SQLitePooledReader(from: pool)
+          return { try reader.connection.use { try $0.integers("PRAGMA data_version").first } }
         }
       }
     }
@@ -41,16 +41,16 @@ extension SQLiteStore: StoreSignaling {
 }
 
 /// A connection of a pool, returned to the pool with the value.
-private final class SQLiteReaderLease {
+private final class SQLitePooledReader {
   let connection: SQLiteConnection
   private let pool: SQLiteReaderPool
 
   init(from pool: SQLiteReaderPool) throws {
-    connection = try pool.lease()
+    connection = try pool.acquire()
     self.pool = pool
   }
 
-  deinit { pool.give(back: connection) }
+  deinit { pool.release(connection) }
 }
 
 extension SQLiteFile {

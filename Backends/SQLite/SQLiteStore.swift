@@ -44,8 +44,7 @@ final class SQLiteStore: PersistentStore {
           ?? "'\(path)' does not exist; a store that is opened to read only, or with a partial model, is not created.")
     }
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
-    let pool = SQLiteReaderPool(
-      path: path, options: options, logger: logger, files: file?.files ?? SQLiteFiles(path: path))
+    let pool = SQLiteReaderPool(options: options, logger: logger, files: file?.files ?? SQLiteFiles(path: path))
     let opening = try Self.prepare(environment, path: path, file: file, pool: pool)
 
     self.environment = environment
@@ -103,15 +102,15 @@ final class SQLiteStore: PersistentStore {
       return made
     }
     if let file { return try file.write(prepared) }
-    let connection = try pool.lease()
-    defer { pool.give(back: connection) }
+    let connection = try pool.acquire()
+    defer { pool.release(connection) }
     return try connection.use(prepared)
   }
 
   /// Copies the file as it was committed last.
   private static func backup(of path: String, pool: SQLiteReaderPool) throws -> String {
-    let reader = try pool.lease()
-    defer { pool.give(back: reader) }
+    let reader = try pool.acquire()
+    defer { pool.release(reader) }
     return try reader.use { try SQLiteBackup.make(of: path, reading: $0) }
   }
 
@@ -153,8 +152,8 @@ final class SQLiteStore: PersistentStore {
   private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try checkOpen()
     return try recoveringDeletedLog {
-      let connection = try pool.lease()
-      defer { pool.give(back: connection) }
+      let connection = try pool.acquire()
+      defer { pool.release(connection) }
       return try connection.use { session in try session.inReadTransaction { try body(session) } }
     }
   }
@@ -212,7 +211,7 @@ final class SQLiteStore: PersistentStore {
 
   func makeReader() throws -> any StoreReader {
     try checkOpen()
-    return SQLiteReader(self, connection: try recoveringDeletedLog { try pool.lease() })
+    return SQLiteReader(self, connection: try recoveringDeletedLog { try pool.acquire() })
   }
 
   func close() {

@@ -23,10 +23,12 @@ public struct SQLiteStoreFactory: StoreFactory {
     let path = try Self.path(environment)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     // A connection with the right to write removes the log files that a read of the metadata creates.
-    let role: SQLiteConnection.Role = FileManager.default.isWritableFile(atPath: path) ? .writer : .reader
     let options = try SQLiteOptions(environment)
-    let connection = try SQLiteConnection(
-      path: path, role: role, busyTimeout: options.busyTimeout, logger: environment.logger)
+    let connection =
+      FileManager.default.isWritableFile(atPath: path)
+      ? try SQLiteConnection(
+        path: path, role: .writer, busyTimeout: options.busyTimeout, logger: environment.logger)
+      : try .reader(of: SQLiteFiles(path: path), options: options, logger: environment.logger)
     defer { connection.close() }
     return try connection.use { session in
       try session.inReadTransaction { try session.storeState(path: path)?.metadata }

@@ -17,10 +17,10 @@ package final class IDsByKey: RowExpectation {
   package var expectedValues: [AttributeValue?] { [] }
 
   package func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
-    guard keys.contains(key) else { return .pass }
-    if let known = ids[key], known.isOlder(than: id) { return .pass }
+    guard keys.contains(key) else { return .skip }
+    if let known = ids[key], known.isOlder(than: id) { return .skip }
     ids[key] = id
-    return .pass
+    return .skip
   }
 
   package func take(_ row: Row) {}
@@ -45,7 +45,7 @@ final class RowsByKey: RowExpectation {
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     current = key
-    return keys.contains(key) ? .take : .pass
+    return keys.contains(key) ? .take : .skip
   }
 
   func take(_ row: Row) { rows[current, default: []].append(row) }

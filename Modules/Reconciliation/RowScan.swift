@@ -148,8 +148,8 @@ package final class RowScan: RowExpectation {
     rowCount += 1
     if rowCount % 256 == 0 { try rows.checkCancellation?() }
     current = nil
-    if key.isIncompleteKey { return collectsSurplus && options.includesIncompleteKeys ? .take : .pass }
-    guard let match = try index.index(of: key) else { return collectsSurplus ? .take : .pass }
+    if key.isIncompleteKey { return collectsSurplus && options.includesIncompleteKeys ? .take : .skip }
+    guard let match = try index.index(of: key) else { return collectsSurplus ? .take : .skip }
     if matched.contains(match) { return try verdict(onDuplicateOf: match) }
     matched.insert(match)
     current = match
@@ -158,10 +158,10 @@ package final class RowScan: RowExpectation {
   }
 
   private func verdict(onDuplicateOf match: Int) throws -> RowVerdict {
-    if matchedBefore.contains(match) { return .pass }
+    if matchedBefore.contains(match) { return .skip }
     if case .refuse(let error) = options.duplicates { throw error }
     duplicated.insert(match)
-    return .pass
+    return .skip
   }
 
   package func take(_ row: Row) {

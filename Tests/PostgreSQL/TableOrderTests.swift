@@ -143,7 +143,7 @@ import Testing
     let (accounts, vouchers) = (account.entity, voucher.entity)
     let first = "LOCK TABLE \"Account\" IN ROW EXCLUSIVE MODE"
     func lock(_ steps: SaveStep...) throws -> String? {
-      try order.lock(for: StoreSaveRequest(steps: steps))?.text(in: PostgreSQLDialect())
+      try order.lockStatement(for: StoreSaveRequest(steps: steps))?.text(in: PostgreSQLDialect())
     }
     #expect(try lock(.insert(vouchers, [voucher])) == nil)
     #expect(try lock(.insert(accounts, [account]), .insert(vouchers, [voucher])) == nil)

@@ -99,6 +99,11 @@ enum UndoLibrary {
     return object
   }
 
+  /// The tracks with keys, in the order of the keys.
+  static func tracks(_ keys: [Int], in context: ManagedObjectContext) throws -> [ManagedObject] {
+    try keys.compactMap { try object("Track", $0, in: context) }
+  }
+
   /// The object of an entity with a key.
   static func object(_ entity: String, _ key: Int, in context: ManagedObjectContext) throws -> ManagedObject? {
     let request = FetchRequest<ManagedObject>(entityName: entity)

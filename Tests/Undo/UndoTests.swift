@@ -177,4 +177,49 @@ import Testing
     #expect(context == nil)
     #expect(released == nil)
   }
+
+  @Test(arguments: Backend.available, UndoneListEdit.allCases)
+  func `an undo of a list's edit keeps the members that another writer has added and removed since`(
+    _ backend: Backend, edit: UndoneListEdit
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let other = stack.container.newBackgroundContext()
+    let album = try stack.change { context in
+      let album = try UndoLibrary.insert("Album", 0, in: context)
+      for key in 1...6 { try UndoLibrary.insert("Track", key, in: context) }
+      try album.setObjects(try UndoLibrary.tracks([1, 2, 3, 4], in: context), for: "tracks")
+      return album
+    }
+    try stack.save()
+    try stack.change { context in
+      context.undoHistory = UndoHistory()
+      try album.setObjects(try UndoLibrary.tracks(edit.keys, in: context), for: "tracks")
+    }
+    try other.performAndWait {
+      let album = try #require(try UndoLibrary.object("Album", 0, in: other))
+      try album.setObjects(try UndoLibrary.tracks([1, 2, 3, 6], in: other), for: "tracks")
+      try other.save()
+    }
+    stack.change { $0.refreshAll() }
+    try stack.undo()
+    let keys = try stack.change { _ in try album.objects(for: "tracks").map { try $0.value(for: "key") } }
+    #expect(keys.filter { $0 != .int(6) } == [1, 2, 3].map { .int($0) })
+    #expect(keys.contains(.int(6)))
+    try stack.redo()
+    let redone = try stack.change { _ in try album.objects(for: "tracks").map { try $0.value(for: "key") } }
+    #expect(Set(redone) == Set(edit.keys.filter { $0 != 4 }.map { .int(Int64($0)) } + [.int(6)]))
+  }
+}
+
+/// An edit of the list 1, 2, 3, 4.
+enum UndoneListEdit: CaseIterable, Sendable {
+  case addition, removal, order
+
+  var keys: [Int] {
+    switch self {
+    case .addition: [1, 5, 2, 3, 4]
+    case .removal: [1, 3, 4]
+    case .order: [3, 1, 2, 4]
+    }
+  }
 }

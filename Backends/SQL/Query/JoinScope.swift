@@ -61,9 +61,17 @@ struct JoinScope {
   }
 
   /// Returns a new alias for a table of a subquery, which neither this scope nor the scopes around it have.
+  ///
+  /// The alias has the depth of the subquery in place of the aliases around it, because engines cut long names.
   mutating func subqueryAlias() -> String {
     subqueries += 1
-    return "\(alias)_\(subqueries)"
+    return depth == 0 ? "t_\(subqueries)" : "t\(depth + 1)_\(subqueries)"
+  }
+
+  /// The number of subqueries around the table, as the alias says.
+  private var depth: Int {
+    guard let end = alias.firstIndex(of: "_") else { return 0 }
+    return Int(alias[..<end].dropFirst()) ?? 1
   }
 
   /// The alias of the table of the record at the end of to-one relationships; `nil` when the store does not hold the

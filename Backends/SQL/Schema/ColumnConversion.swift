@@ -51,8 +51,11 @@ struct ColumnConversion: Sendable {
 }
 
 extension StoredSchema {
-  /// The schema with the columns' types after the conversions.
-  func converting(_ conversions: [ColumnConversion]) -> StoredSchema {
+  /// The schema with the columns' names and types after the conversions.
+  ///
+  /// A column with other values has another name, so that a program that has the store open with the earlier type neither
+  /// reads nor writes them: its statements fail.
+  func converting(_ conversions: [ColumnConversion], for dialect: any SQLDialect) -> StoredSchema {
     var result = self
     for conversion in conversions {
       guard let table = result.tables.firstIndex(where: { $0.root == conversion.root }),
@@ -60,7 +63,23 @@ extension StoredSchema {
       else { continue }
       result.tables[table].columns[column].type = conversion.type
       if conversion.mayLoseValues { result.tables[table].columns[column].isOptional = true }
+      if !conversion.isIdentity(in: dialect) { result.tables[table].rename(column, for: conversion, dialect) }
     }
     return result
+  }
+}
+
+extension StoredSchema.Table {
+  /// Gives the column of a conversion a name that no column of the table has.
+  fileprivate mutating func rename(_ column: Int, for conversion: ColumnConversion, _ dialect: any SQLDialect) {
+    var names = SQLNames(dialect: dialect)
+    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + columns.map(\.name) { names.reserve(name) }
+    let former = columns[column].name
+    let candidate = "\(conversion.key.slot)$\(conversion.type)"
+    let name = names.allocate([candidate], key: "\(conversion.key.entity).\(candidate)")
+    columns[column].name = name
+    for index in indexes.indices {
+      indexes[index].columns = indexes[index].columns.map { $0 == former ? name : $0 }
+    }
   }
 }

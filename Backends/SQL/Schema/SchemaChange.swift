@@ -124,7 +124,7 @@ package struct SchemaChange {
   }
 
   /// Whether a program with another model opened the store last.
-  private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
+  private var wasOpenedByOtherModel: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
   /// The names of the entities that the model of the last program had in another form, or not at all.
   private var rederived: Set<String> {
@@ -139,11 +139,11 @@ package struct SchemaChange {
     var rest = view.dropping(drops)
     // A dropped column may make way for that of a former name.
     if !drops.columns.isEmpty { rest = rest.renamed(for: environment).schema }
-    rest = rest.converting(conversions)
+    rest = rest.converting(conversions, for: dialect)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
     let migration = SchemaMigration(
       from: view, keeping: rest, to: schema, renaming: renames, dropping: drops, converting: conversions,
-      isHandOver: isHandOver, rederiving: rederived, dialect: dialect)
+      wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])

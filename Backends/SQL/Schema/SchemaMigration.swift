@@ -17,7 +17,7 @@ package struct SchemaMigration: Sendable {
   private let new: SQLSchema
   private let drops: SchemaDrops
   private let converted: Set<SchemaDrops.Column>
-  private let isHandOver: Bool
+  private let wasOpenedByOtherModel: Bool
   /// The names of entities whose derived values another model may have computed, or left out.
   private let rederived: Set<String>
 
@@ -27,7 +27,7 @@ package struct SchemaMigration: Sendable {
     new = schema
     drops = SchemaDrops()
     converted = []
-    isHandOver = false
+    wasOpenedByOtherModel = false
     rederived = []
     statements = definition.bookkeeping
     createTables(besides: nil)
@@ -37,16 +37,16 @@ package struct SchemaMigration: Sendable {
   ///
   /// - Parameters:
   ///   - rest: The old schema without the parts to drop or convert, with the names of the model.
-  ///   - isHandOver: Whether a program with another model opened the store last, which may have written records without
+  ///   - wasOpenedByOtherModel: Whether a program with another model opened the store last, which may have written records without
   ///     values that the model requires.
   ///   - rederived: The names of entities that the last model did not have in the same form.
   init(
     from old: StoredSchema, keeping rest: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename],
     dropping drops: SchemaDrops,
-    converting conversions: [ColumnConversion], isHandOver: Bool, rederiving rederived: Set<String>,
+    converting conversions: [ColumnConversion], wasOpenedByOtherModel: Bool, rederiving rederived: Set<String>,
     dialect: any SQLDialect
   ) {
-    self.isHandOver = isHandOver
+    self.wasOpenedByOtherModel = wasOpenedByOtherModel
     self.rederived = rederived
     definition = SchemaDefinition(dialect: dialect)
     new = schema
@@ -54,10 +54,10 @@ package struct SchemaMigration: Sendable {
     let changed = conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = renames.flatMap { $0.statements(in: old, definition) }
-    if isHandOver { completion = EntityRename.renamesOfLateInserts(in: old, definition) }
+    if wasOpenedByOtherModel { completion = EntityRename.renamesOfLateInserts(in: old, definition) }
     dropIndexes(of: old)
     drop(from: old)
-    for conversion in changed { convert(conversion) }
+    for conversion in changed { convert(conversion, in: old) }
     createTables(besides: rest)
     extendTables(rest)
     derive(rest)
@@ -97,7 +97,7 @@ package struct SchemaMigration: Sendable {
           {
             if stored.isOptional {
               statements.append(fill)
-            } else if isHandOver, mayLackEngineDefault(column, of: table) {
+            } else if wasOpenedByOtherModel, mayLackEngineDefault(column, of: table) {
               completion.append(fill)
             }
           }
@@ -181,12 +181,12 @@ package struct SchemaMigration: Sendable {
   // MARK: Converting
 
   /// Puts a column of the new type in the place of the old one. The indexes of the column must have been dropped.
-  private mutating func convert(_ conversion: ColumnConversion) {
+  private mutating func convert(_ conversion: ColumnConversion, in old: StoredSchema) {
     guard let table = new.tables.first(where: { $0.root.name == conversion.root }),
-      let column = table.columns.first(where: { $0.key == conversion.key })
+      let column = table.columns.first(where: { $0.key == conversion.key }),
+      let former = old.table(ofRoot: conversion.root)?.column(conversion.key)?.name
     else { return }
-    let former = "$former"
-    statements += [definition.rename(column.name, to: former, of: table.name), definition.add(column, to: table)]
+    statements.append(definition.add(column, to: table))
     switch conversion.method {
     case .numbers(let numbers):
       let value = numbers.converted("\(name: former)", definition.dialect)

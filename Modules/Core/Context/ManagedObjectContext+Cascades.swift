@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     for (entity, group) in Dictionary(grouping: records, by: \.entity) {
       for relationship in entity.relationships {
         // A hook may have reverted deletes, for example by a rollback.
-        let owners = group.filter { $0.isCurrent && $0.kind == .deleted }
+        let owners = group.filter { $0.isTracked && $0.kind == .deleted }
         guard !owners.isEmpty else { break }
         switch relationship.deleteRule {
         case .cascade: kept += try cascade(relationship, from: owners)
@@ -61,9 +61,9 @@ extension ManagedObjectContext {
     guard !objects.isEmpty else { return [] }
     for (owner, ids) in targets {
       for id in ids {
-        guard owner.isCurrent, owner.kind == .deleted else { break }
+        guard owner.isTracked, owner.kind == .deleted else { break }
         guard let target = storage.registry.object(for: id), target.pending?.kind != .deleted else { continue }
-        try cascade(to: target, from: owner.id, relationship) { owner.isCurrent && owner.kind == .deleted }
+        try cascade(to: target, from: owner.id, relationship) { owner.isTracked && owner.kind == .deleted }
       }
     }
     return objects
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
     let byID = Dictionary(objects.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
     for (owner, ids) in targets {
       for id in ids {
-        if let target = byID[id] { try release(target, from: owner.id, relationship) }
+        if let target = byID[id] { try unlink(target, from: owner.id, relationship) }
       }
     }
     return objects

@@ -83,7 +83,7 @@ extension ManagedObjectContext {
   ) throws {
     let isPrepared = prepareCascade(to: target)
     guard isDeleting() else { return }
-    try release(target, from: owner, relationship)
+    try unlink(target, from: owner, relationship)
     delete(target, isPrepared: isPrepared)
   }
 
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
       }
       for target in targets {
         switch relationship.deleteRule {
-        case .nullify: try release(target, from: object.recordID, relationship)
+        case .nullify: try unlink(target, from: object.recordID, relationship)
         case .cascade:
           try cascade(to: target, from: object.recordID, relationship) { object.pending?.kind == .deleted }
           guard object.pending?.kind == .deleted else { return false }
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes the deleted object from the inverse relationship of a target.
-  final func release(
+  final func unlink(
     _ target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription
   ) throws {
     guard let inverse = relationship.inverse, !target.flags.contains(.detached) else { return }

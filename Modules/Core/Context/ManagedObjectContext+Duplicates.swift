@@ -74,13 +74,13 @@ private final class DuplicateFinder: RowExpectation {
   var expectedValues: [AttributeValue?] { [] }
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
-    if key.contains(where: \.isNull) { return .pass }
+    if key.contains(where: \.isNull) { return .skip }
     if let other = first[key] {
       duplicates[key, default: [other]].append(id)
     } else {
       first[key] = id
     }
-    return .pass
+    return .skip
   }
 
   func take(_ row: Row) {}

@@ -195,8 +195,7 @@ extension ManagedObject {
     if flags.contains(.detached) { throw deletedError() }
     try removeDeletedMembers(of: relationship)
     let ids = try changedMemberIDs(of: relationship)
-    // Without an inverse, no delete rule removes a deleted member from the list.
-    guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
+    guard let storage, storage.mayListDeletes(relationship) else { return ids }
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
   }
 

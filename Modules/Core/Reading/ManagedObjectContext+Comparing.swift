@@ -63,7 +63,7 @@ private final class ExpectationScreen: RowExpectation {
   var expectedValues: [AttributeValue?] { expectation.expectedValues }
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
-    if unsaved.hides(id) { return .pass }
+    if unsaved.hides(id) { return .skip }
     try countRow()
     return try expectation.verdict(on: id, key: key)
   }

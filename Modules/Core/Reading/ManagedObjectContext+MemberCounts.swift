@@ -28,7 +28,7 @@ extension ManagedObject {
       return isMember
     }
     let list = try memberList(of: relationship)
-    if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
+    if let storage, storage.mayListDeletes(relationship), storage.record(for: id)?.kind == .deleted {
       return false
     }
     return pending?.members[relationship]?.contains(id) ?? list.contains(id)

@@ -16,8 +16,7 @@ struct MemberStates {
     while let current = next {
       let storage = current.storage
       storage.withPending {
-        // Without an inverse, no delete rule removes a deleted member from the list.
-        if relationship.inverse == nil, storage.hasDeletes { addDeletes(storage, relationship) }
+        if storage.mayListDeletes(relationship) { addDeletes(storage, relationship) }
         if current !== context, storage.hasDeletes, storage.hasUnsavedRecords(of: relationship.destination.root) {
           mayBeDeleted = true
         }
@@ -43,6 +42,12 @@ struct MemberStates {
 
   private mutating func addDeletes(_ storage: ContextStorage, _ relationship: RelationshipDescription) {
     let root = relationship.destination.root
+    guard relationship.inverse == nil else {
+      for id in storage.movedDeletes where id.entity.root === root && states[id] == nil {
+        if storage.recordUnderLock(for: id)?.kind == .deleted { states[id] = false }
+      }
+      return
+    }
     for record in storage.records where record.kind == .deleted && record.entity.root === root && !record.isUnchanged {
       states[record.id] = false
     }

@@ -190,18 +190,24 @@ extension ManagedObjectContext {
     callingHooks { objects.visit { $0.didSave() } }
   }
 
-  /// Posts changes to parents, children, followers and observers.
+  /// Posts changes to parents, children, followers and observers. Changes that the stores have reach the followers of the
+  /// parents too.
   ///
   /// - Parameter passesParents: Whether the stores have the changes, and not only the parent.
   final func spread(_ changes: ChangeSet, passesParents: Bool) {
     noteCommit()
+    var receivers: [ManagedObjectContext] = []
     var ancestor = passesParents ? parent : nil
     while let context = ancestor {
       context.noteCommit()
-      context.mergeChanges(fromContextDidSave: changes)
+      receivers.append(context)
+      receivers += context.listeners
       ancestor = context.parent
     }
-    for listener in listeners { listener.mergeChanges(fromContextDidSave: changes) }
+    var reached: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    for receiver in receivers + listeners where reached.insert(ObjectIdentifier(receiver)).inserted {
+      receiver.mergeChanges(fromContextDidSave: changes)
+    }
     events.saves.send { changes }
     NotificationCenter.default.post(
       name: .managedObjectContextDidSave, object: self, userInfo: [NotificationKey.changes: changes])

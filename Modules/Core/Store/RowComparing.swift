@@ -38,7 +38,7 @@ public protocol RowExpectation: AnyObject {
 /// The treatment of a row.
 public enum RowVerdict: Sendable, Hashable {
   /// The row is skipped.
-  case pass
+  case skip
   /// The row is passed to ``RowExpectation/take(_:)`` if it has another value than expected.
   case compare
   /// The row is passed to ``RowExpectation/take(_:)``.
@@ -49,7 +49,7 @@ extension RowExpectation {
   /// Compares a row by the expectation's verdict, for readers that do not compare in place.
   public func put(_ row: Row) throws {
     switch try verdict(on: row.id, key: keySlots.map { row[$0] }) {
-    case .pass: return
+    case .skip: return
     case .compare: if row.differs(from: expectedValues) { try take(row) }
     case .take: try take(row)
     }

@@ -78,18 +78,18 @@ public struct ServerEvents: AsyncSequence, Sendable {
       do {
         if body == nil { try await connect() }
         guard let body else { return isAtEnd = true }
-        guard let part = try await nextPart(of: body) else { return try fail(with: nil) }
+        guard let part = try await nextPart(of: body) else { return try endConnection(with: nil) }
         events = try parser.read(part).reversed()
         reconnectionTime = parser.reconnectionTime ?? reconnectionTime
         if !events.isEmpty { (failureCount, hasEvents) = (0, true) }
       } catch let error as CoherenceError where error.isRetryable {
         try Task.checkCancellation()
-        try fail(with: error)
+        try endConnection(with: error)
       }
     }
 
     /// Ends the connection, after which the next read connects again.
-    private mutating func fail(with error: CoherenceError?) throws {
+    private mutating func endConnection(with error: CoherenceError?) throws {
       body = nil
       // A connection that brought events and ended is the way of some servers.
       if error == nil, hasEvents { return }

@@ -8,7 +8,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
   }
 
   override func read() -> Value {
-    core.refresh(self)
+    core.bringUpToDate(self)
     return readParts()
   }
 

@@ -43,7 +43,7 @@ extension ModelFile {
     builder.history = source.formerNames
     let entities = builder.entities(classes: classes)
     addTemplates(to: &builder)
-    checkEntities(&builder)
+    checkNames(&builder)
     try refuse(builder.faults)
     return (entities, builder.warnings)
   }
@@ -65,7 +65,7 @@ extension ModelFile {
   }
 
   /// Finds two entities with one renaming identifier, and two configurations with one name.
-  private func checkEntities(_ builder: inout DeclarationBuilder) {
+  private func checkNames(_ builder: inout DeclarationBuilder) {
     var seen: [String: String] = [:]
     for entity in entities {
       guard let identifier = entity.renamingIdentifier else { continue }

@@ -10,7 +10,7 @@ struct ForwardCallPlan {
   }
 
   private let limit: Int
-  private let desk: ForwardDesk
+  private let forwarding: ForwardingState
   private let model: ManagedObjectModel
   private var slots: [Slot] = []
   private var errors: [ManagedObjectID: CoherenceError] = [:]
@@ -23,9 +23,9 @@ struct ForwardCallPlan {
   private(set) var leftOut: [OutboxStep] = []
 
   /// - Parameter limit: The maximum number of calls.
-  init(limit: Int, desk: ForwardDesk, model: ManagedObjectModel) {
+  init(limit: Int, forwarding: ForwardingState, model: ManagedObjectModel) {
     self.limit = limit
-    self.desk = desk
+    self.forwarding = forwarding
     self.model = model
   }
 
@@ -72,7 +72,7 @@ struct ForwardCallPlan {
   }
 
   private func route(for step: OutboxStep) -> (name: String, route: ForwardRoute)? {
-    guard let entity = model.entitiesByName[step.head.entityName], let found = desk.route(for: entity),
+    guard let entity = model.entitiesByName[step.head.entityName], let found = forwarding.route(for: entity),
       found.route.batch != nil || found.route.handlers[step.kind] != nil
     else { return nil }
     return found

@@ -147,7 +147,7 @@ extension OutboxStep {
   ///
   /// The server may have inserted the record under a key that it assigned itself. The insert is repeated under its
   /// idempotency key to get this key, which the delete needs to find the record.
-  var ascertainingInsert: OutboxStep {
+  var repeatingUnansweredInsert: OutboxStep {
     guard mayBeUnknownToServer, let end = head.groupEnd else { return self }
     let group = entries.filter { $0.sequence <= end && $0.kind != .delete }
     return group.isEmpty ? self : OutboxStep(group, outcome: .insert)

@@ -7,7 +7,7 @@ extension ForwardRunner {
   ///
   /// When the store fails, the results stay in ``outcomes`` and are written again after a delay.
   func acknowledge() async {
-    let isCanceling = inbox.mode == .canceling
+    let isCanceling = messages.mode == .canceling
     let now = outbox.options.now()
     var open = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
     let pending = outcomes
@@ -17,7 +17,7 @@ extension ForwardRunner {
         finish(open, settled)
         open = []
       }
-      while let settlement = open.first, !inbox.isDead {
+      while let settlement = open.first, !messages.hasCrashed {
         try await settleAlone(settlement)
         open.removeFirst()
       }
@@ -68,7 +68,7 @@ extension ForwardRunner {
   private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
     let writer = ForwardSettlementWriter(outbox: outbox)
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
-    let isEnding = inbox.mode != .running
+    let isEnding = messages.mode != .running
     let deletesConfirmations = isPruningDue()
     return try await outbox.newContext().perform { [options = outbox.options] context in
       let shared = SharedConfirmations(in: context, besides: options.confirmations, now: options.now)
@@ -108,12 +108,12 @@ extension ForwardRunner {
         serverValues[head] = nil
       }
       let wasSent = sent.remove(head) != nil
-      desk.count { statistics in
+      forwarding.updateStatistics { statistics in
         if wasSent { statistics.inFlight -= 1 }
         if isOurs { settlement.count(&statistics) } else { statistics.lost += 1 }
       }
-      guard desk.reached(.acknowledged, settlement.flight) else { return inbox.die() }
-      if isOurs, let event = settlement.event { desk.send(event) }
+      guard forwarding.reached(.acknowledged, settlement.flight) else { return messages.crash() }
+      if isOurs, let event = settlement.event { forwarding.send(event) }
     }
   }
 

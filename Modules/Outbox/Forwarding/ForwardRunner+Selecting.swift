@@ -3,7 +3,7 @@ import CoherenceCore
 extension ForwardRunner {
   /// Claims ready entries, and starts the calls of their handlers.
   func startReadyCalls() async {
-    desk.count { $0.scans += 1 }
+    forwarding.updateStatistics { $0.searches += 1 }
     let selection: ForwardSearch.Selection
     do {
       selection = try await select(
@@ -20,7 +20,7 @@ extension ForwardRunner {
     outcomes += selection.unsendable
     for flight in selection.calls.flatMap(\.flights) + selection.unsendable.map(\.flight) {
       flights[flight.head] = flight
-      guard desk.reached(.claimed, flight) else { return inbox.die() }
+      guard forwarding.reached(.claimed, flight) else { return messages.crash() }
     }
     waitingCalls.append(contentsOf: selection.calls)
     startWaitingCalls()
@@ -30,7 +30,7 @@ extension ForwardRunner {
   /// Reads and claims ready entries in one unit of work.
   private func select(callLimit: Int) async throws -> ForwardSearch.Selection {
     let search = ForwardSearch(
-      outbox: outbox, desk: desk, options: options, claimant: claimant, callLimit: callLimit,
+      outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, callLimit: callLimit,
       serverValues: serverValues, flights: flights, rest: rest, surplus: surplus)
     return try await outbox.newContext().perform { try search.run(in: $0) }
   }

@@ -16,28 +16,28 @@ extension ForwardRunner {
     waitingCalls = []
   }
 
-  /// Starts a task that calls a handler and puts the results into the inbox.
+  /// Starts a task that calls a handler and puts the results into the messages.
   private func start(_ call: ForwardCall) {
     let number = nextCall
     nextCall += 1
     sent.formUnion(call.flights.map(\.head))
-    desk.count { statistics in
+    forwarding.updateStatistics { statistics in
       statistics.attempts += call.flights.count
       statistics.inFlight += call.flights.count
       statistics.coalesced += call.flights.reduce(0) { $0 + $1.step.entries.count - 1 }
     }
     calls[number] = Task.detached {
-      [desk, inbox, coordinator = outbox.coordinator, connectivity = options.connectivity] in
+      [forwarding, messages, coordinator = outbox.coordinator, connectivity = options.connectivity] in
       for flight in call.flights {
-        guard desk.reached(.sent, flight) else { return inbox.die() }
-        desk.send(.sending(flight.request))
+        guard forwarding.reached(.sent, flight) else { return messages.crash() }
+        forwarding.send(.sending(flight.request))
       }
       let results = await call.run(in: coordinator)
       for flight in call.flights {
-        guard desk.reached(.answered, flight) else { return inbox.die() }
+        guard forwarding.reached(.answered, flight) else { return messages.crash() }
       }
       let isOnline = connectivity.isOnline
-      inbox.finish(
+      messages.finish(
         number,
         zip(call.flights, results).map { ForwardOutcome(flight: $0, result: $1, isOnline: isOnline) })
     }
@@ -53,7 +53,7 @@ extension ForwardRunner {
     } catch {
       // A later renewal may succeed before the leases end. Otherwise another forwarder sends the edits with the same
       // keys.
-      desk.send(.failed(error))
+      forwarding.send(.failed(error))
     }
   }
 }

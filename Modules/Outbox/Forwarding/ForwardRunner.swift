@@ -6,13 +6,13 @@ import Foundation
 /// server's decisions to the store.
 ///
 /// Only the loop reads and writes entries, in one transaction for all edits of a turn. Handlers run in tasks of their
-/// own, which put their results into the inbox. Between two turns the loop waits for a message, so that an idle
+/// own, which put their results into the messages. Between two turns the loop waits for a message, so that an idle
 /// forwarder does nothing.
 actor ForwardRunner {
   let outbox: Outbox
-  let desk: ForwardDesk
+  let forwarding: ForwardingState
   let options: ForwardOptions
-  nonisolated let inbox = ForwardInbox()
+  nonisolated let messages = ForwardMessages()
   /// The name of this forwarder in its claims.
   let claimant = UUID().uuidString
 
@@ -53,22 +53,22 @@ actor ForwardRunner {
   private var watchTimer: Task<Void, Never>?
   private var watchDelay = ForwardRunner.firstWatchDelay
 
-  init(outbox: Outbox, desk: ForwardDesk, options: ForwardOptions) {
+  init(outbox: Outbox, forwarding: ForwardingState, options: ForwardOptions) {
     self.outbox = outbox
-    self.desk = desk
+    self.forwarding = forwarding
     self.options = options
   }
 
   /// Runs the loop until the forwarder is stopped.
   func run() async {
-    desk.send(.started)
+    forwarding.send(.started)
     let listeners = makeListeners()
     while await turn() {}
     for task in listeners + [dueTimer, renewalTimer, delayTimer, watchTimer].compactMap({ $0 }) { task.cancel() }
     for call in calls.values { call.cancel() }
-    desk.ended(inbox)
-    inbox.close()
-    desk.send(.stopped)
+    forwarding.ended(messages)
+    messages.close()
+    forwarding.send(.stopped)
   }
 
   // MARK: Turns
@@ -77,30 +77,30 @@ actor ForwardRunner {
   ///
   /// - Returns: Whether another turn follows.
   private func turn() async -> Bool {
-    let news = inbox.take()
-    if news.mode == .dead { return false }
-    outcomes += news.outcomes
-    for call in news.endedCalls { calls[call] = nil }
+    let unread = messages.take()
+    if unread.mode == .crashed { return false }
+    outcomes += unread.outcomes
+    for call in unread.endedCalls { calls[call] = nil }
     updatePause()
-    if isPaused || news.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
-    if news.delayEnded { isDelayed = false }
-    if news.watchEnded { watchTimer = nil }
-    if news.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
-    if !outcomes.isEmpty, !isDelayed || news.mode != .running {
+    if isPaused || unread.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
+    if unread.delayEnded { isDelayed = false }
+    if unread.watchEnded { watchTimer = nil }
+    if unread.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
+    if !outcomes.isEmpty, !isDelayed || unread.mode != .running {
       await acknowledge()
-      if inbox.isDead { return false }
-      if news.mode == .running { return true }
+      if messages.hasCrashed { return false }
+      if unread.mode == .running { return true }
     }
-    switch news.mode {
-    case .dead: return false
+    switch unread.mode {
+    case .crashed: return false
     case .canceling:
       for call in calls.values { call.cancel() }
       if calls.isEmpty, hasNoOutcomes { return false }
     case .draining: if calls.isEmpty, hasNoOutcomes { return false }
-    case .running: if await search(news) { return true }
+    case .running: if await search(unread) { return true }
     }
     setRenewalTimer()
-    await inbox.wait()
+    await messages.wait()
     return true
   }
 
@@ -111,28 +111,29 @@ actor ForwardRunner {
   /// Searches for ready entries if a search is due, and ends the flushes if nothing is left to send.
   ///
   /// - Returns: Whether another turn follows at once.
-  private func search(_ news: ForwardInbox.News) async -> Bool {
+  private func search(_ unread: ForwardMessages.Unread) async -> Bool {
     guard !isDelayed else { return false }
-    if !isPaused, news.needsScan || hasMore, wantsCalls {
-      inbox.beginScan()
+    if !isPaused, unread.needsSearch || hasMore, wantsCalls {
+      messages.beginSearch()
       hasMore = false
       needsMeasurement = true
       await startReadyCalls()
-      if isDelayed || inbox.isDead { return inbox.isDead }
+      if isDelayed || messages.hasCrashed { return messages.hasCrashed }
       setDueTimer()
       // Another forwarder has claimed some of the entries first, or not all entries are read.
       if hasMore, wantsCalls { return true }
     }
-    if isPaused, news.needsScan { needsMeasurement = true }
+    if isPaused, unread.needsSearch { needsMeasurement = true }
     await measureIfDue()
     guard flights.isEmpty, isPaused || rest.nextAttempt == nil else {
       isIdle = false
       return false
     }
     let left = isPaused ? nil : rest.counts?.total
-    if inbox.endFlushes(isPaused: isPaused, othersSend: rest.nextLeaseEnd != nil, left: left, { isHeldBack }), !isPaused
+    if messages.endFlushes(isPaused: isPaused, othersSend: rest.nextLeaseEnd != nil, left: left, { isHeldBack }),
+      !isPaused
     {
-      if !isIdle { desk.send(.idle) }
+      if !isIdle { forwarding.send(.idle) }
       isIdle = true
     }
     setWatchTimer()
@@ -149,30 +150,30 @@ actor ForwardRunner {
   private var isConnectSuspended: Bool { (outbox.container as? any Connect)?.suspended ?? false }
 
   /// Whether the outbox, its Connect or the network forbids sending at the moment.
-  private var isHeldBack: Bool { desk.isPaused || isConnectSuspended || !options.connectivity.isOnline }
+  private var isHeldBack: Bool { forwarding.isPaused || isConnectSuspended || !options.connectivity.isOnline }
 
   private func updatePause() {
     let isPaused = isHeldBack
     guard isPaused != self.isPaused else { return }
     self.isPaused = isPaused
-    desk.send(isPaused ? .paused : .resumed)
+    forwarding.send(isPaused ? .paused : .resumed)
     if !isPaused { hasMore = true }
   }
 
   /// Starts the tasks that turn signals of the store and changes of the network and the Connect into messages.
   private func makeListeners() -> [Task<Void, Never>] {
-    let inbox = inbox
+    let messages = messages
     let connectivity = options.connectivity
     var listeners = [
-      Task.detached { for await _ in connectivity.changes { inbox.requestPauseUpdate() } }
+      Task.detached { for await _ in connectivity.changes { messages.requestPauseUpdate() } }
     ]
     // A save sends a signal to all processes if it may make an entry ready: the save of an edit, of a merge with
     // changed entries, and of a retried, edited or dropped entry. The claims and most settlements of a forwarder send
     // none.
     let signals = outbox.coordinator.signals(OutboxChannel.entries)
-    listeners.append(Task.detached { for await _ in signals { inbox.requestScan() } })
+    listeners.append(Task.detached { for await _ in signals { messages.requestSearch() } })
     if let suspensions = (outbox.container as? any SuspensionReporting)?.suspensions {
-      listeners.append(Task.detached { for await _ in suspensions { inbox.requestPauseUpdate() } })
+      listeners.append(Task.detached { for await _ in suspensions { messages.requestPauseUpdate() } })
     }
     return listeners
   }
@@ -186,7 +187,7 @@ actor ForwardRunner {
     guard let nextDue = rest.nextDue else { return }
     let now = outbox.options.now
     let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestDelay)
-    dueTimer = Task.detached { [clock = options.clock, inbox] in
+    dueTimer = Task.detached { [clock = options.clock, messages] in
       var rest = delay
       repeat {
         let part = min(rest, Self.longestSleep)
@@ -194,7 +195,7 @@ actor ForwardRunner {
         // The clock measures durations, so that it does not notice when the date of the system is set forward.
         rest = min(rest - part, .seconds(nextDue.timeIntervalSince(now())))
       } while rest > .zero
-      inbox.requestScan()
+      messages.requestSearch()
     }
   }
 
@@ -204,7 +205,7 @@ actor ForwardRunner {
   /// Sets the timer that asks for a search while a flush waits for other forwarders, which send no signal when they
   /// settle their edits.
   private func setWatchTimer() {
-    guard inbox.hasFlushes, rest.nextLeaseEnd != nil else {
+    guard messages.hasFlushes, rest.nextLeaseEnd != nil else {
       watchTimer?.cancel()
       (watchTimer, watchDelay) = (nil, Self.firstWatchDelay)
       return
@@ -223,8 +224,8 @@ actor ForwardRunner {
       renewalTimer?.cancel()
       renewalTimer = nil
     } else if renewalTimer == nil {
-      renewalTimer = Task.detached { [clock = options.clock, pause = options.leaseDuration / 3, inbox] in
-        while (try? await clock.sleep(for: pause)) != nil { inbox.requestRenewal() }
+      renewalTimer = Task.detached { [clock = options.clock, pause = options.leaseDuration / 3, messages] in
+        while (try? await clock.sleep(for: pause)) != nil { messages.requestRenewal() }
       }
     }
   }
@@ -233,17 +234,17 @@ actor ForwardRunner {
   func delay(after error: any Error) {
     failureCount += 1
     isDelayed = true
-    desk.send(.failed(error))
+    forwarding.send(.failed(error))
     var generator = SystemRandomNumberGenerator()
     let delay = options.retry.delay(afterAttempt: failureCount, using: &generator)
     delayTimer?.cancel()
     delayTimer = timer(delay) { $0.endDelay() }
   }
 
-  private func timer(_ delay: Duration, _ action: @escaping @Sendable (ForwardInbox) -> Void) -> Task<Void, Never> {
-    Task.detached { [clock = options.clock, inbox] in
+  private func timer(_ delay: Duration, _ action: @escaping @Sendable (ForwardMessages) -> Void) -> Task<Void, Never> {
+    Task.detached { [clock = options.clock, messages] in
       guard (try? await clock.sleep(for: delay)) != nil else { return }
-      action(inbox)
+      action(messages)
     }
   }
 }

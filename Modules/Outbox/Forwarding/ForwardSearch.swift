@@ -18,7 +18,7 @@ struct ForwardSearch: Sendable {
   }
 
   let outbox: Outbox
-  let desk: ForwardDesk
+  let forwarding: ForwardingState
   let options: ForwardOptions
   let claimant: String
   /// The greatest number of calls to start.
@@ -34,7 +34,7 @@ struct ForwardSearch: Sendable {
   let surplus: OutboxSurplus
 
   /// The greatest number of requests to select.
-  private var limit: Int { callLimit * desk.largestBatch }
+  private var limit: Int { callLimit * forwarding.largestBatch }
 
   /// Searches and claims. To be called inside the context.
   func run(in context: ManagedObjectContext) throws -> Selection {
@@ -43,8 +43,8 @@ struct ForwardSearch: Sendable {
     var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
     let readsEntries = found.steps.isEmpty
     if readsEntries { found = try readEntries(at: now, in: context) }
-    var plan = ForwardCallPlan(limit: callLimit, desk: desk, model: outbox.coordinator.managedObjectModel)
-    for step in found.steps { plan.add(step.ascertainingInsert) }
+    var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
+    for step in found.steps { plan.add(step.repeatingUnansweredInsert) }
     let claimed = try claim(plan.steps, found, at: now, in: context)
     try fill(&plan, with: claimed, found, in: context)
     // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.

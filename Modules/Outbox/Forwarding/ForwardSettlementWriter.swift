@@ -40,7 +40,7 @@ struct ForwardSettlementWriter: Sendable {
     case .renew:
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
-      try replaceKey(of: flight, in: context)
+      try replaceIdempotencyKey(of: flight, in: context)
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
@@ -61,7 +61,7 @@ struct ForwardSettlementWriter: Sendable {
 
   /// Gives an edit a new idempotency key. A server may repeat its first decision for the old key. The next attempt has
   /// the same entries, so that the end of their group stays.
-  private func replaceKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
+  private func replaceIdempotencyKey(of flight: ForwardFlight, in context: ManagedObjectContext) throws {
     let key = flight.content.idempotencyKey
     let ids = flight.step.entries.map(\.id)
     for record in try outbox.records(ids, in: context) where record.idempotencyKey == key {

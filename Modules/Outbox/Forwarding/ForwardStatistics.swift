@@ -16,7 +16,7 @@ public struct ForwardStatistics: Sendable, Hashable {
   /// ended.
   public var lost = 0
   /// The number of searches for entries to send. An idle forwarder does not search.
-  public var scans = 0
+  public var searches = 0
   /// The number of edits that handlers are sending now.
   public var inFlight = 0
 

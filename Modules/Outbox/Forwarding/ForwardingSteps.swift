@@ -26,7 +26,7 @@ package protocol ForwardingSteps: Sendable {
 extension Outbox {
   /// The observer of the steps of forwarding; for tests.
   package var forwardingSteps: (any ForwardingSteps)? {
-    get { desk.steps }
-    set { desk.steps = newValue }
+    get { forwarding.steps }
+    set { forwarding.steps = newValue }
   }
 }

@@ -50,11 +50,13 @@ extension Outbox {
         "The outbox does not record changes of '\(entityName)'; name the entity when the outbox is made, or set "
           + "`logTransactions` to `true` in its user info.")
     }
-    desk.register(route, for: entity)
+    forwarding.register(route, for: entity)
   }
 
   /// The state of the forwarding, made at the first use.
-  var desk: ForwardDesk { attached(ForwardDesk.self) { ForwardDesk(container as? any WorkEventPublishing) } }
+  var forwarding: ForwardingState {
+    attached(ForwardingState.self) { ForwardingState(container as? any WorkEventPublishing) }
+  }
 }
 
 // MARK: - Running
@@ -69,14 +71,14 @@ extension Outbox {
   ///
   /// - Throws: ``ErrorCode/illegalState`` without handlers.
   public func start(_ options: ForwardOptions = ForwardOptions()) throws {
-    let desk = desk
-    guard desk.hasRoutes else {
+    let forwarding = forwarding
+    guard forwarding.hasRoutes else {
       throw CoherenceError(
         .illegalState, "The outbox has no handlers, so that every edit would be parked; call `forward` before `start`.")
     }
-    desk.start {
-      let runner = ForwardRunner(outbox: self, desk: desk, options: options)
-      return ForwardDesk.Runner(inbox: runner.inbox, loop: Task.detached { await runner.run() })
+    forwarding.start {
+      let runner = ForwardRunner(outbox: self, forwarding: forwarding, options: options)
+      return ForwardingState.Runner(messages: runner.messages, loop: Task.detached { await runner.run() })
     }
   }
 
@@ -86,19 +88,19 @@ extension Outbox {
   ///   the store. `.cancel` cancels their tasks; the next start sends an edit without a decision again, with the same
   ///   idempotency key.
   public func stop(_ mode: StopMode = .drain) async {
-    guard let runner = desk.runner else { return }
-    runner.inbox.stop(mode)
+    guard let runner = forwarding.runner else { return }
+    runner.messages.stop(mode)
     await runner.loop.value
   }
 
   /// Whether the outbox is started.
-  public var isStarted: Bool { desk.runner != nil }
+  public var isStarted: Bool { forwarding.runner != nil }
 
   /// Whether the outbox starts no new handler calls. Running calls continue. May be set from any thread, and before
   /// ``start(_:)``.
   public var isPaused: Bool {
-    get { desk.isPaused }
-    set { desk.isPaused = newValue }
+    get { forwarding.isPaused }
+    set { forwarding.isPaused = newValue }
   }
 
   /// Starts no new handler calls until ``resume()``.
@@ -125,17 +127,17 @@ extension Outbox {
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
-    guard let runner = desk.runner else { throw Self.notStarted }
-    if let left = try await runner.inbox.flush(waitsForOthers: waitsForOthers) { return left }
+    guard let runner = forwarding.runner else { throw Self.notStarted }
+    if let left = try await runner.messages.flush(waitsForOthers: waitsForOthers) { return left }
     return try await counts().total
   }
 
   /// A new stream of the forwarding's events from now on, in their order. The stream keeps each event until the reader
   /// takes it. The stream `Connect.events` of the outbox's Connect has the same events, as `ConnectEvent.work`.
-  public var events: AsyncStream<OutboxEvent> { desk.events }
+  public var events: AsyncStream<OutboxEvent> { forwarding.events }
 
   /// The counts of the forwarding since the outbox was made. May be read from any thread.
-  public var statistics: ForwardStatistics { desk.statistics }
+  public var statistics: ForwardStatistics { forwarding.statistics }
 
   static var notStarted: CoherenceError {
     CoherenceError(.illegalState, "The outbox is not started, so that nothing is sent; call `start` first.")

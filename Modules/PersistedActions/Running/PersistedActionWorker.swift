@@ -58,7 +58,7 @@ public final class PersistedActionWorker: Sendable {
 
   deinit {
     for listener in lifecycle.withLock({ $0.listeners }) { listener.cancel() }
-    engine.bell.finish()
+    engine.wakeSignal.finish()
   }
 
   // MARK: Running
@@ -91,7 +91,7 @@ public final class PersistedActionWorker: Sendable {
     // The tasks must not retain the worker, whose `deinit` cancels them.
     let engine = engine
     return [
-      Task.detached { for await _ in due { engine.bell.ring() } },
+      Task.detached { for await _ in due { engine.wakeSignal.send() } },
       Task.detached { for await _ in cancel { await engine.checkCancellations() } },
     ]
   }

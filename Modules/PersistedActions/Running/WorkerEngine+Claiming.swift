@@ -16,16 +16,16 @@ extension WorkerEngine {
   func round() async -> Bool {
     guard phase == .started else { return false }
     do {
-      let rings = bell.takeRings()
-      var hasNews = rings.hasNews
-      if rings.mustLook, try await look() { hasNews = true }
+      let reasons = wakeSignal.takeReasons()
+      var concernsOthers = reasons.concernsOthers
+      if reasons.mustLook, try await look() { concernsOthers = true }
       while phase == .started, !isDry, hasRoom {
         if try await claimPass() == 0 { break }
-        hasNews = true
+        concernsOthers = true
       }
       // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
       // worker has stopped, so the timer must be set for it.
-      if hasNews { observation.expectClaims() }
+      if concernsOthers { observation.expectClaims() }
       setTimer()
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
@@ -161,10 +161,10 @@ extension WorkerEngine {
     }
     guard phase == .started, let delay = delays.min() else { return }
     // After an error, the events that started the failed round are not processed yet.
-    let isNews = limit != nil
-    timer = Task { [clock, bell] in
+    let concernsOthers = limit != nil
+    timer = Task { [clock, wakeSignal] in
       guard (try? await clock.sleep(delay)) != nil else { return }
-      bell.ring(isNews: isNews)
+      wakeSignal.send(toOthers: concernsOthers)
     }
   }
 }

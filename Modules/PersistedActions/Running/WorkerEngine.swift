@@ -8,7 +8,7 @@ import Synchronization
 /// The implementation of ``PersistedActionWorker``: claims actions, runs them in concurrent slots, and saves their ends
 /// in groups.
 ///
-/// The ``WorkerBell`` wakes the loop, and the loop claims actions. A claimed action is in `buffer` until a slot takes
+/// The ``WakeSignal`` wakes the loop, and the loop claims actions. A claimed action is in `buffer` until a slot takes
 /// it, in `running` during its attempt, in `ended` until a save begins, and in `saving` during the save.
 actor WorkerEngine {
   enum Phase {
@@ -20,7 +20,7 @@ actor WorkerEngine {
   }
 
   nonisolated let ledger: ActionLedger
-  nonisolated let bell = WorkerBell()
+  nonisolated let wakeSignal = WakeSignal()
   nonisolated let events = Broadcast<PersistedActionEvent>()
   nonisolated let counters = Mutex(PersistedActionStatistics())
   let container: any PersistentContainer
@@ -85,10 +85,10 @@ actor WorkerEngine {
     // `stop` may have begun and ended during these two saves.
     guard phase == .started else { return }
     isDry = false
-    let rings = bell.rings
-    bell.ring()
+    let wakes = wakeSignal.wakes
+    wakeSignal.send()
     loop = Task { [weak self] in
-      for await _ in rings {
+      for await _ in wakes {
         guard await self?.round() == true else { return }
       }
     }
@@ -104,7 +104,7 @@ actor WorkerEngine {
     timer?.cancel()
     timer = nil
     // The loop ends by itself instead of being canceled, so that a claim in progress completes and is handed back.
-    bell.ring(looking: false)
+    wakeSignal.send(looking: false)
     await loop?.value
     loop = nil
     await handBackBuffer()

@@ -1,11 +1,13 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 extension ConformanceSubject {
   static let batchCalculations = ConformanceSubject("Batch calculations") {
     results
     uniqueValues
     choices
+    otherWriters
     refusals
   }
 
@@ -31,6 +33,30 @@ extension ConformanceSubject {
   }
 
   private static func one(_ number: Int64) -> UpdateExpression { .value(.int(number)) }
+
+  @CasesBuilder private static var otherWriters: [Case] {
+    Case("a calculation that loses to other writers again and again keeps them out at last") { stack in
+      let interposition = try stack.interpose(excludesWriters: true)
+      guard try stack.store is any WriterExcluding else { return }
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let isWriting = Mutex(false)
+      interposition.beforeSave { [stack] _ in
+        guard !interposition.isExcludingWriters, isWriting.withLock({ $0 }) == false else { return }
+        isWriting.withLock { $0 = true }
+        defer { isWriting.withLock { $0 = false } }
+        try stack.write { context in
+          let album = try context.one("Album")
+          try album.setValue("\(album.version)", for: "title")
+        }
+      }
+      let changed = try stack.read { try update($0, "Album", ["year": .sum(.attribute("year"), one(1))]) }
+      interposition.beforeSave(nil)
+      try expectEqual(changed.count, 1)
+      try stack.read { context in
+        try expectEqual(try context.one("Album").value(for: "year"), .int(2))
+      }
+    }
+  }
 
   @CasesBuilder private static var results: [Case] {
     natively(orNot: "a batch update calculates integers from each record's own") { stack in

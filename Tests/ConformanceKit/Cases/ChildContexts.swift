@@ -3,6 +3,7 @@ import CoherenceCore
 extension ConformanceSubject {
   static let childContexts = ConformanceSubject("Child contexts") {
     down
+    followers
     up
     deep
   }
@@ -18,6 +19,27 @@ extension ConformanceSubject {
     let parent = stack.context()
     let child = child(of: parent)
     try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
+  }
+
+  @CasesBuilder private static var followers: [Case] {
+    Case("a follower of a context sees what a child of the context saves through it, and batch requests of the child") {
+      stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let (parent, follower) = (stack.context(), stack.context())
+      follower.follow(parent)
+      let child = child(of: parent)
+      child.savesThroughParent = true
+      let album = try follower.performAndWait { try follower.one("Album") }
+      try child.performAndWait {
+        try child.one("Album").setValue(2, for: "year")
+        try child.save()
+      }
+      try follower.performAndWait { try expectEqual(try album.value(for: "year"), AttributeValue.int(2)) }
+      try child.performAndWait {
+        _ = try child.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 3]))
+      }
+      try follower.performAndWait { try expectEqual(try album.value(for: "year"), AttributeValue.int(3)) }
+    }
   }
 
   @CasesBuilder private static var down: [Case] {
@@ -276,7 +298,7 @@ extension ConformanceSubject {
         try album.setValue(2, for: "year")
         try child.save()
         try expectEqual(try album.label, "child")
-        try expectEqual(try album.value(for: "year"), .int(2))
+        try expectEqual(try album.value(for: "year"), AttributeValue.int(2))
       }
     }
     Case("a child's rollback does not change its parent") { stack in

@@ -6,6 +6,7 @@ extension ConformanceSubject {
     widerNumbers
     narrowerNumbers
     ownConversions
+    openPrograms
   }
 
   /// The library with another attribute in the place of the pages.
@@ -202,6 +203,25 @@ extension ConformanceSubject {
         try expect(error.message.contains("Book.isbn"), "the attribute in \(error.message)")
         try stack.reopen(model: original)
         try stack.read { try expectEqual(try $0.names("Book", where: equal("isbn", "x")), ["odd"]) }
+      }
+    }
+  }
+
+  @CasesBuilder private static var openPrograms: [Case] {
+    Case("a program that has the store open with the earlier type neither reads nor writes converted values") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write { try $0.make("Book", ["title": "A", "isbn": "7"]) }
+      let context = stack.context()
+      let later = stack.makeCoordinator(model: try isbn(.int64, digits))
+      try stack.attach(stack.location, to: later)
+      try context.performAndWait { _ = try expectThrows(.schemaChanged) { try context.all("Book") } }
+      try context.performAndWait {
+        try context.make("Book", ["title": "B", "isbn": "8"])
+        _ = try expectThrows(.schemaChanged) { try context.save() }
+      }
+      let reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: later)
+      try reader.performAndWait {
+        try expectEqual(try reader.all("Book").map { try $0.value(for: "isbn") }, [.int(7)])
       }
     }
   }

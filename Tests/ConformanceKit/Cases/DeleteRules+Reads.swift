@@ -2,7 +2,45 @@ import CoherenceCore
 
 extension ConformanceSubject {
   /// Relationships read after a delete and before its save.
-  static var readsAfterDeletes: [Case] { DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember] }
+  static var readsAfterDeletes: [Case] {
+    DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember, movedDeletes]
+  }
+
+  private static let movedDeletes = Case(
+    "a deleted record is in no list, even if another writer has moved it there"
+  ) { stack in
+    try stack.write { context in
+      let album = try context.make("Album", ["title": "A"])
+      try album.setObject(try context.make("Artist", ["name": "M"]), for: "artist")
+      try album.setObjects([try context.make("Track", ["title": "t"])], for: "tracks")
+      try context.make("Album", ["title": "B"])
+      try context.make("Artist", ["name": "N"])
+      try context.make("Genre", ["name": "g"])
+    }
+    let (context, writer) = (stack.context(), stack.context())
+    context.follow(writer)
+    let album = try context.performAndWait {
+      for entity in ["Track", "Genre"] { context.delete(try context.one(entity)) }
+      context.delete(try context.one("Album", where: equal("title", "A")))
+      return try unwrap(try context.one("Album", where: equal("title", "B")) as? Album)
+    }
+    try writer.performAndWait {
+      let album = try writer.one("Album", where: equal("title", "B"))
+      try album.setObjects([try writer.one("Track")], for: "tracks")
+      try album.setObjects([try writer.one("Genre")], for: "genres")
+      let artist = try writer.one("Artist", where: equal("name", "N"))
+      try writer.one("Album", where: equal("title", "A")).setObject(artist, for: "artist")
+      try writer.save()
+    }
+    try context.performAndWait {
+      let artist = try context.one("Artist", where: equal("name", "N"))
+      try expectEqual([album.tracks.count, album.genres.count], [0, 0])
+      try expectEqual([album.tracks.isEmpty, album.genres.isEmpty], [true, true])
+      try expectEqual([album.tracks.first, album.genres.first], [nil, nil] as [ManagedObject?])
+      try expectEqual([Array(album.tracks).count, Array(album.genres).count], [0, 0])
+      try expectEqual(try artist.objects(for: "albums").count, 0)
+    }
+  }
 
   private static let vanishedFirstMember = Case(
     "the first member is a present one, even if the list was read before a parent deleted its first member"

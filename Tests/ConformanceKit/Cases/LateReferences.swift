@@ -34,6 +34,35 @@ extension ConformanceSubject {
     return object
   }
 
+  /// The same changes as in ``deleteLateOwner``, in a context that has merged the other context's save before its own.
+  private static func merged(_ member: String, _ outcome: ErrorCode?) -> Case {
+    Case("a context that has merged a late reference saves as one that has not, \(member)", model: Rooms.model) {
+      stack in
+      try fill(stack, member)
+      let (context, writer) = (stack.context(), stack.context())
+      context.follow(writer)
+      try context.performAndWait {
+        try context.one(member).setValue("renamed", for: "name")
+        context.delete(try house("new", in: context))
+        try context.processPendingChanges()
+      }
+      try writer.performAndWait {
+        try writer.one(member).setObject(try house("new", in: writer), for: "house")
+        try writer.save()
+      }
+      try context.performAndWait {
+        guard let outcome else { return try context.save() }
+        _ = try expectThrows(outcome) { try context.save() }
+      }
+      try stack.read { context in
+        let object = try context.one(member)
+        try expectEqual(try object.object(for: "house")?.label, outcome == nil ? nil : "new")
+        try expectEqual(object.label, outcome == nil ? "renamed" : "m")
+        try expectEqual(try context.number(of: "House"), outcome == nil ? 1 : 2)
+      }
+    }
+  }
+
   private static func nullified(_ name: String, _ policy: MergePolicy) -> Case {
     Case("a rule nullify reaches a changed member that another writer has added, with \(name)", model: Rooms.model) {
       stack in
@@ -61,6 +90,9 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var ofOtherWriters: [Case] {
+    merged("Guest", nil)
+    merged("Room", .danglingReference)
+    merged("Tenant", .deleteDenied)
     nullified("objects that win", .objectTrumps)
     nullified("stores that win", .storeTrumps)
     Case(

@@ -36,6 +36,12 @@ extension ConformanceSubject {
         try expectEqual(try parent.names("Album"), ["C", "child's", "child's"])
       }
     }
+    Case("a save through the parent refuses an edit of a record that the parent has not saved") {
+      try refusesUnsavedRecordOfParent($0, deletes: false)
+    }
+    Case("a save through the parent refuses a delete of a record that the parent has not saved") {
+      try refusesUnsavedRecordOfParent($0, deletes: true)
+    }
     Case("a child that mended a refused save saves all of its changes") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try nested(stack) { parent, child in
@@ -51,6 +57,27 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["child's", "child's"]) }
     }
+  }
+
+  private static func refusesUnsavedRecordOfParent(_ stack: ConformanceStack, deletes: Bool) throws {
+    try stack.write { try $0.make("Album", ["title": "stored"]) }
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    child.savesThroughParent = true
+    try parent.performAndWait { _ = try parent.make("Album", ["title": "draft"]) }
+    try child.performAndWait {
+      let draft = try child.one("Album", where: equal("title", "draft"))
+      try child.one("Album", where: equal("title", "stored")).setValue(1, for: "year")
+      if deletes { child.delete(draft) } else { try draft.setValue(1, for: "year") }
+      let error = try expectThrows(.danglingReference) { try child.save() }
+      try expectEqual(error.objectIDs, [draft.objectID])
+      try expect(child.hasChanges, "the child's changes to stay")
+    }
+    try expectEqual(try stack.read { try $0.number(of: "Album", where: equal("year", 1)) }, 0)
+    try parent.performAndWait { try parent.save() }
+    try child.performAndWait { try child.save() }
+    try expectEqual(try stack.read { try $0.number(of: "Album", where: equal("year", 1)) }, deletes ? 1 : 2)
+    try expectEqual(try stack.read { try $0.number(of: "Album") }, deletes ? 1 : 2)
   }
 
   /// Runs the body in a parent and a child of it, entered one within the other.

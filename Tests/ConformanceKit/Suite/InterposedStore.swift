@@ -14,6 +14,7 @@ final class Interposition: Sendable {
     var openCursorCount = 0
     var openReaders: Set<ObjectIdentifier> = []
     var overlapCount = 0
+    var exclusionCount = 0
     var beforeSave: Hook?
     var afterSave: Hook?
     var beforeFetch: (@Sendable () throws -> Void)?
@@ -38,6 +39,9 @@ final class Interposition: Sendable {
 
   /// The number of requests by Core that need another connection while a reader has one.
   var overlapCount: Int { state.withLock { $0.overlapCount } }
+
+  /// Whether a caller of the store keeps other writers out.
+  var isExcludingWriters: Bool { state.withLock { $0.exclusionCount > 0 } }
 
   /// Called before a save of the store. A thrown error prevents the save.
   func beforeSave(_ hook: Hook?) { state.withLock { $0.beforeSave = hook } }
@@ -99,6 +103,12 @@ final class Interposition: Sendable {
 
   fileprivate func willUseAnotherConnection() {
     state.withLock { if !$0.openReaders.isEmpty { $0.overlapCount += 1 } }
+  }
+
+  fileprivate func noteExclusion<T>(_ body: () throws -> T) rethrows -> T {
+    state.withLock { $0.exclusionCount += 1 }
+    defer { state.withLock { $0.exclusionCount -= 1 } }
+    return try body()
   }
 
   fileprivate func didTake(_ count: Int) throws {
@@ -181,9 +191,11 @@ private final class ExcludingStore: InterposedStore, WriterExcluding, @unchecked
     super.init(base: excluding, interposition: interposition)
   }
 
-  func excludingWriters<T>(_ body: () throws -> T) throws -> T { try excluding.excludingWriters(body) }
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
+    try excluding.excludingWriters { try interposition.noteExclusion(body) }
+  }
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
-    try excluding.excludingWriters(timeout: timeout, body)
+    try excluding.excludingWriters(timeout: timeout) { try interposition.noteExclusion(body) }
   }
 }
 

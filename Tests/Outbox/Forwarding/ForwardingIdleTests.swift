@@ -15,7 +15,7 @@ struct ForwardingIdleTests {
     try stack.outbox.start(stack.options())
     try stack.insertNote("A")
     for _ in 0..<3 { #expect(try await stack.outbox.flush() == 0) }
-    let (known, scans) = (operations.count(.fetch), stack.outbox.statistics.scans)
+    let (known, searchesBefore) = (operations.count(.fetch), stack.outbox.statistics.searches)
     for _ in 1...1000 {
       #expect(stack.time.sleeperCount == 0)
       stack.time.advance(by: .seconds(3600))
@@ -23,7 +23,7 @@ struct ForwardingIdleTests {
     // Each flush searches once. The two listeners ask for a search when they begin to listen, which may be after the
     // first flush.
     for _ in 0..<2 { #expect(try await stack.outbox.flush() == 0) }
-    let searches = stack.outbox.statistics.scans - scans
+    let searches = stack.outbox.statistics.searches - searchesBefore
     #expect((2...4).contains(searches))
     // A search reads the log to make entries, then the rest of the log and the entries in one state of the store.
     #expect(operations.count(.fetch) - known <= 3 * searches)
@@ -40,14 +40,15 @@ struct ForwardingIdleTests {
     try stack.outbox.start(stack.options(concurrency: 4, lookahead: 8))
     #expect(try await stack.outbox.flush() == 0)
     var events = stack.outbox.events.makeAsyncIterator()
-    let (scans, fetches, saves) = (stack.outbox.statistics.scans, operations.count(.fetch), operations.count(.save))
+    let searchesBefore = stack.outbox.statistics.searches
+    let (fetches, saves) = (operations.count(.fetch), operations.count(.save))
     let edits = 20
     for number in 0..<edits {
       try stack.insertNote("\(number)")
       while let event = await events.next() { if case .idle = event { break } }
     }
     // The two listeners may begin to listen after the flush, and each asks for a search at its beginning.
-    let searches = stack.outbox.statistics.scans - scans
+    let searches = stack.outbox.statistics.searches - searchesBefore
     #expect((edits...edits + 2).contains(searches))
     // A search reads the log twice, and the entries. An edit reads its values. A new key reads the log, the entries, and
     // the copies with the key. The first acknowledgement looks for expired confirmations with two more reads.

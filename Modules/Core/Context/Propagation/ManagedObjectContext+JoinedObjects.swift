@@ -29,7 +29,7 @@ extension ManagedObjectContext {
   /// object of that record.
   final func replace(_ object: ManagedObject, by known: ManagedObject) {
     let former = object.recordID
-    if let record = object.pending, record.isCurrent, !record.isUnchanged {
+    if let record = object.pending, record.isTracked, !record.isUnchanged {
       do {
         try move(record, to: known)
       } catch {

@@ -248,6 +248,7 @@ extension ManagedObjectContext {
     invalidateLists(of: changes.deleted, withoutInverse: true)
     for (owner, relationships) in changes.relinked {
       outdated.formUnion(relationships)
+      storage.noteLinks(of: relationships)
       if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
     for relationship in outdated { storage.invalidateLists(of: relationship) }
@@ -263,7 +264,10 @@ extension ManagedObjectContext {
         let inherited = slotsEditedByParents(of: record.id)
         let combined = mergePolicy.combinedSlots(of: record.entity)
         storage.touch(record.id)
-        storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
+        storage.withPending {
+          storage.noteMove(of: record, to: row, relinked: relinked)
+          record.refresh(from: row, keeping: inherited, combining: combined)
+        }
       } else if let known = object.row {
         if known.version < row.version { object.row = throughParents(row) }
       } else {
@@ -274,7 +278,10 @@ extension ManagedObjectContext {
       let inherited = slotsEditedByParents(of: record.id)
       let combined = SlotSet()
       storage.touch(record.id)
-      storage.withPending { record.refresh(from: row, keeping: inherited, combining: combined) }
+      storage.withPending {
+        storage.noteMove(of: record, to: row, relinked: relinked)
+        record.refresh(from: row, keeping: inherited, combining: combined)
+      }
     } else if isNew {
       events.noteInserted(object(for: throughParents(row)))
     }
@@ -375,7 +382,7 @@ extension ManagedObjectContext {
       return replace(object, by: known)
     }
     if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
-    if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
+    if let record = object.pending, record.isTracked { storage.rename(record, to: id) }
     object.row = object.row?.renamed(to: id)
     storage.registry.move([ObjectRegistry.Move(object, to: id)])
   }

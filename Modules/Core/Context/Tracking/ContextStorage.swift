@@ -16,7 +16,7 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Guards the unsaved records, which child contexts read on their own threads.
   private let pendingLock = Mutex(())
-  /// The unsaved records in the order in which they were tracked. Outdated records stay until the next compaction.
+  /// The unsaved records in the order in which they were tracked. Untracked records stay until the next compaction.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
   /// The unsaved records by identifier, up to `indexedCount`: the addresses of records that `sequence` retains.
   @exclusivity(unchecked) private var table = IDTable()
@@ -27,6 +27,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether unsaved records may include deletes.
   @exclusivity(unchecked) private(set) var hasDeletes = false
+  /// The deleted records that other writers have moved into other lists since.
+  @exclusivity(unchecked) var movedDeletes: Set<ManagedObjectID> = []
   /// Whether unsaved records may include changes of ordered relationships.
   @exclusivity(unchecked) private(set) var changesLists = false
   /// The number of unsaved records of each hierarchy.
@@ -124,7 +126,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Tracks a record as unsaved.
   func track(_ record: PendingRecord) {
     withPending {
-      record.isCurrent = true
+      record.isTracked = true
       recordCount += 1
       count(record, 1)
       sequence.append(record)
@@ -192,7 +194,7 @@ final class ContextStorage: @unchecked Sendable {
   ) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
     let found = index!.records(of: root, at: slot, among: values, from: records)
-    return found.filter { $0.isCurrent && !$0.isUnchanged }
+    return found.filter { $0.isTracked && !$0.isUnchanged }
   }
 
   private func dropIndex() {
@@ -242,7 +244,7 @@ final class ContextStorage: @unchecked Sendable {
   private func indexAll() {
     let start = indexedCount.load(ordering: .relaxed)
     guard start < sequence.count else { return }
-    for record in sequence[start...] where record.isCurrent { table.set(Self.word(record), for: record.id) }
+    for record in sequence[start...] where record.isTracked { table.set(Self.word(record), for: record.id) }
     indexedCount.store(sequence.count, ordering: .releasing)
   }
 
@@ -250,11 +252,11 @@ final class ContextStorage: @unchecked Sendable {
   /// identifier.
   func checkInvariants() {
     withPending {
-      let indexed = sequence.prefix(indexedCount.load(ordering: .relaxed)).filter(\.isCurrent)
+      let indexed = sequence.prefix(indexedCount.load(ordering: .relaxed)).filter(\.isTracked)
       let areFound = indexed.allSatisfy { table[$0.id] == Self.word($0) }
       table.checkInvariants()
       assert(areFound && table.count == indexed.count, "The table of unsaved records has each indexed record once.")
-      assert(sequence.count(where: \.isCurrent) == recordCount, "A context counts its unsaved records.")
+      assert(sequence.count(where: \.isTracked) == recordCount, "A context counts its unsaved records.")
     }
   }
 
@@ -269,11 +271,11 @@ final class ContextStorage: @unchecked Sendable {
 
   /// The unsaved records in the order in which they were tracked.
   var records: [PendingRecord] {
-    sequence.count == recordCount ? sequence : sequence.filter(\.isCurrent)
+    sequence.count == recordCount ? sequence : sequence.filter(\.isTracked)
   }
 
   /// Whether any record has changes to save.
-  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isUnchanged } }
+  var hasChanges: Bool { sequence.contains { $0.isTracked && !$0.isUnchanged } }
 
   func noteChange(_ record: PendingRecord) {
     guard record.round != round else { return }
@@ -329,17 +331,17 @@ final class ContextStorage: @unchecked Sendable {
   func untrack(_ record: PendingRecord) {
     withPending {
       drop(record)
-      if sequence.count > 64, sequence.count > recordCount * 4 { keepCurrent() }
+      if sequence.count > 64, sequence.count > recordCount * 4 { removeUntracked() }
     }
     release(record)
   }
 
-  /// Marks a record as outdated in the sequence, and removes it from the table. Called under the lock.
+  /// Marks a record as untracked, and removes it from the table. Called under the lock.
   func drop(_ record: PendingRecord) {
-    guard record.isCurrent else { return }
+    guard record.isTracked else { return }
     touch(record.id)
     indexAll()
-    record.isCurrent = false
+    record.isTracked = false
     record.isIndexed = false
     recordCount -= 1
     if recordCount == 0 { hasBareDeletes = false }
@@ -349,11 +351,10 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Drops every record from the sequence and the table. Called under the lock.
   func dropAll() {
-    if isTouchTracked { for record in sequence where record.isCurrent { touched.add(record.id) } }
+    if isTouchTracked { for record in sequence where record.isTracked { touched.add(record.id) } }
     dropIndex()
-    hasDeletes = false
-    hasBareDeletes = false
-    changesLists = false
+    (hasDeletes, hasBareDeletes, changesLists) = (false, false, false)
+    movedDeletes = []
     table.removeAll()
     recordCount = 0
     kinds = []
@@ -361,14 +362,14 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(0, ordering: .relaxed)
   }
 
-  /// Removes outdated records from the sequence. All of the sequence must be in the table.
-  func keepCurrent() {
-    sequence.removeAll { !$0.isCurrent }
+  /// Removes untracked records from the sequence. All of the sequence must be in the table.
+  func removeUntracked() {
+    sequence.removeAll { !$0.isTracked }
     indexedCount.store(sequence.count, ordering: .relaxed)
   }
 
   private func release(_ record: PendingRecord) {
-    record.isCurrent = false
+    record.isTracked = false
     record.object?.pending = nil
     record.object = nil
   }

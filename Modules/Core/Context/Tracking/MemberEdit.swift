@@ -8,6 +8,17 @@ enum MemberEdit {
   case replace([ManagedObjectID], by: [ManagedObjectID])
 }
 
+extension MemberEdit {
+  /// The temporary identifiers of members that the edit adds or removes.
+  var temporaryIDs: [ManagedObjectID] {
+    switch self {
+    case .add(let id), .remove(let id): id.isTemporaryID ? [id] : []
+    case .order: []
+    case .replace(let former, let members): former.filter(\.isTemporaryID) + members.filter(\.isTemporaryID)
+    }
+  }
+}
+
 extension MemberChanges {
   /// Adds an edit to the changes.
   ///

@@ -16,7 +16,8 @@ extension PendingRecord {
     // A delete is based on the whole record. It keeps its base, so that every change of the record conflicts with the
     // delete.
     guard kind != .deleted else {
-      if hasContent(of: row) { self.base = row }
+      // Nobody can have changed a record between a parent's insert and its first save.
+      if (base.version == 0 && row.version == 1) || hasContent(of: row) { self.base = row }
       return
     }
     var overtaken = overtaken ?? OvertakenEdits(madeOn: base.version)
@@ -31,7 +32,7 @@ extension PendingRecord {
   /// Makes the present base the ancestor of all edits, so that no edit is overtaken any more.
   func acceptBase() {
     overtaken = nil
-    isAccepted = true
+    hasAcceptedBase = true
     restartLists()
   }
 
@@ -70,7 +71,7 @@ extension PendingRecord {
       let seen = current(base[slot])
       if seen == stored[slot] { continue }
       if let origin = parents.origin(of: slot) {
-        if origin != stored[slot], !isAccepted { overtaken.note(slot, madeOn: origin) }
+        if origin != stored[slot], !hasAcceptedBase { overtaken.note(slot, madeOn: origin) }
       } else if base.version < stored.version {
         overtaken.note(slot, madeOn: seen)
       }

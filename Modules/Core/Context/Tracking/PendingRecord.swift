@@ -13,7 +13,7 @@ final class PendingRecord {
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
   /// Whether the context tracks the record as unsaved; `false` after a save or a rollback, and without a context.
-  @exclusivity(unchecked) var isCurrent = false
+  @exclusivity(unchecked) var isTracked = false
   /// The number of the last notification that lists the record.
   @exclusivity(unchecked) var round: UInt32 = 0
   /// Whether notifications leave the record out.
@@ -37,7 +37,7 @@ final class PendingRecord {
   @exclusivity(unchecked) var overtaken: OvertakenEdits?
   /// Whether a refresh has made the present state the base of all edits. An edit made over a parent's unsaved edit then
   /// does not conflict with earlier saves of the property.
-  @exclusivity(unchecked) var isAccepted = false
+  @exclusivity(unchecked) var hasAcceptedBase = false
   /// For a record without a context: the related objects, which are inserted together with this record's object.
   var uninsertedGraph: UninsertedGraph?
   /// The store that the user assigned to a new record.
@@ -72,7 +72,7 @@ final class PendingRecord {
   }
 
   /// Whether the record marks a delete without an object.
-  var isBareDelete: Bool { kind == .deleted && object == nil && isCurrent }
+  var isBareDelete: Bool { kind == .deleted && object == nil && isTracked }
 
   /// Whether the record has no changes to save.
   var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }

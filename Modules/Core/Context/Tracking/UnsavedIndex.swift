@@ -54,7 +54,7 @@ struct UnsavedIndex {
     guard !changed.isEmpty else { return }
     // An iteration over the dictionary itself would hold it, and the first entry would copy every index.
     let keys = Array(entries.keys)
-    for record in changed where record.isCurrent && !record.isIndexed {
+    for record in changed where record.isTracked && !record.isIndexed {
       record.isIndexed = true
       let root = ObjectIdentifier(record.entity.root)
       for key in keys where key.root == root { entries[key]?.enter(record, at: key.slot) }

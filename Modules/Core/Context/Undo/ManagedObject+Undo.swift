@@ -11,7 +11,7 @@ extension ManagedObject {
   /// - Throws: Errors of reading an ordered list.
   @inline(never) final func recordUndo(of edit: MemberEdit, _ relationship: RelationshipDescription) throws {
     guard let history = storage?.undo else { return }
-    if relationship.isOrdered { return try recordList(of: relationship, by: history) }
+    if relationship.isOrdered { return try recordList(of: relationship, edit, by: history) }
     let known = pending?.members[relationship]
     switch edit {
     // A repeated edit changes nothing: an assignment and a delete rule may both remove a member.
@@ -21,9 +21,13 @@ extension ManagedObject {
     }
   }
 
-  private final func recordList(of relationship: RelationshipDescription, by history: UndoHistory) throws {
-    guard !history.hasList(of: relationship, self) else { return }
-    history.record(.list(self, relationship, before: try changedMemberIDs(of: relationship)))
+  private final func recordList(
+    of relationship: RelationshipDescription, _ edit: MemberEdit, by history: UndoHistory
+  ) throws {
+    if let list = history.list(of: relationship, self) { return history.record(edit, of: list) }
+    let list = RecordedList(self, relationship, before: try changedMemberIDs(of: relationship))
+    history.record(.list(list))
+    history.record(edit, of: list)
   }
 
   /// Records the changes that the save of a child context makes in this object.

@@ -62,11 +62,11 @@ extension ManagedObjectContext {
         // still be there.
         if relationship.inverse == nil, try object.changedMemberIDs(of: relationship).contains(id) { return }
         try object.changeMembers(of: relationship, .add(id))
-      case .list(let object, let relationship, let before):
-        guard isPresent(object) else { return }
-        let former = try object.changedMemberIDs(of: relationship)
-        let members = before.map { history.present($0, in: self) }
-        try object.changeMembers(of: relationship, .replace(former, by: members))
+      case .list(let list):
+        guard isPresent(list.object) else { return }
+        let members = try list.object.changedMemberIDs(of: list.relationship)
+        let reverted = list.reverted(members) { history.present($0, in: self) }
+        try list.object.changeMembers(of: list.relationship, .replace(members, by: reverted))
       case .inserted(let object):
         guard isPresent(object) else { return }
         try object.loadRow()

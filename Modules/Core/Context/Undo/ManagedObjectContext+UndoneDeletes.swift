@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   }
 
   private final func isMarked(_ deleted: DeletedObject) -> Bool {
-    deleted.record.isCurrent && deleted.object.pending === deleted.record
+    deleted.record.isTracked && deleted.object.pending === deleted.record
   }
 
   private final func unmark(_ deleted: DeletedObject) {

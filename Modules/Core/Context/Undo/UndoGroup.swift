@@ -12,7 +12,7 @@ struct UndoGroup {
 
   var name: String?
   private(set) var steps: [UndoStep] = []
-  private var lists: Set<ListKey> = []
+  private var lists: [ListKey: RecordedList] = [:]
   private var deletesByObject: [ObjectIdentifier: DeletedObject] = [:]
 
   var isEmpty: Bool { steps.isEmpty }
@@ -22,8 +22,7 @@ struct UndoGroup {
   mutating func append(_ step: UndoStep) {
     switch step {
     case .value(let object, let slot, _): if steps.last?.isValue(of: object, at: slot) == true { return }
-    // Only the first recorded list of a group is the state to restore.
-    case .list(let object, let relationship, _): if !lists.insert(ListKey(object, relationship)).inserted { return }
+    case .list(let list): lists[ListKey(list.object, list.relationship)] = list
     case .deleted(let deleted): deletesByObject[ObjectIdentifier(deleted.object)] = deleted
     case .added, .removed, .inserted: break
     }
@@ -33,8 +32,9 @@ struct UndoGroup {
   /// Removes obsolete steps.
   mutating func removeSteps(where isObsolete: (UndoStep) -> Bool) { steps.removeAll(where: isObsolete) }
 
-  func hasList(of relationship: RelationshipDescription, _ object: ManagedObject) -> Bool {
-    lists.contains(ListKey(object, relationship))
+  /// The recorded list of an object; `nil` if the group has not changed the list.
+  func list(of relationship: RelationshipDescription, _ object: ManagedObject) -> RecordedList? {
+    lists[ListKey(object, relationship)]
   }
 
   /// The delete of an object in the group.

@@ -11,7 +11,7 @@ extension UndoHistory {
       case .added(let object, let relationship, let id), .removed(let object, let relationship, let id):
         // The step may be the other side of a reference of the object.
         gone.contains(ObjectIdentifier(object)) || (relationship.inverse?.isToMany == false && ids.contains(id))
-      case .list(let object, _, _): gone.contains(ObjectIdentifier(object))
+      case .list(let list): gone.contains(ObjectIdentifier(list.object))
       case .deleted: false
       }
     }

@@ -241,9 +241,13 @@ public final class UndoHistory {
       if !redoGroups.isEmpty { redoGroups = [] }
       if current.isEmpty { awaitTurn() }
     }
-    // After a save, the context must still find the new record by its temporary identifier.
-    for id in step.temporaryIDs { context?.storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed) }
+    expose(step.temporaryIDs)
     current.append(step)
+  }
+
+  /// Has the context find new records by their temporary identifiers, also after a save.
+  private func expose(_ ids: [ManagedObjectID]) {
+    for id in ids { context?.storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed) }
   }
 
   /// Records the members of a deleted object at the time of the delete.
@@ -251,8 +255,15 @@ public final class UndoHistory {
     current.delete(of: object)?.members[relationship] = members
   }
 
-  func hasList(of relationship: RelationshipDescription, _ object: ManagedObject) -> Bool {
-    current.hasList(of: relationship, object)
+  /// The list of an object that the present group has recorded; `nil` if the group has not changed the list.
+  func list(of relationship: RelationshipDescription, _ object: ManagedObject) -> RecordedList? {
+    current.list(of: relationship, object)
+  }
+
+  /// Records a change of a recorded list, before the change is made.
+  func record(_ edit: MemberEdit, of list: RecordedList) {
+    expose(edit.temporaryIDs)
+    list.note(edit)
   }
 
   /// Schedules the end of the group at the end of the main queue's turn.

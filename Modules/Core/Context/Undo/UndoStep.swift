@@ -7,7 +7,7 @@ enum UndoStep {
   /// A member removed from an unordered relationship.
   case removed(ManagedObject, RelationshipDescription, ManagedObjectID)
   /// The members of an ordered relationship.
-  case list(ManagedObject, RelationshipDescription, before: [ManagedObjectID])
+  case list(RecordedList)
   case inserted(ManagedObject)
   case deleted(DeletedObject)
 
@@ -23,7 +23,7 @@ enum UndoStep {
     switch self {
     case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id):
       id.isTemporaryID ? [id] : []
-    case .list(_, _, let ids): ids.filter(\.isTemporaryID)
+    case .list(let list): list.before.filter(\.isTemporaryID)
     case .deleted(let deleted): deleted.record.partners.filter(\.isTemporaryID)
     default: []
     }

@@ -141,24 +141,36 @@ struct BatchFallback {
     store.sendSignals(of: saving.request)
   }
 
-  /// Repeats a batch request while another writer changes a record between the read and the save.
+  /// Repeats a batch request while another writer changes a record between the read and the save. The last attempt keeps
+  /// other writers out, if the store can.
   ///
-  /// - Throws: ``ErrorCode/versionConflict``, retryable, after the last attempt.
+  /// - Throws: ``ErrorCode/versionConflict``, retryable, after the last attempt in a store without ``WriterExcluding``.
   mutating func repeating<T>(upTo attempts: Int = 16, _ body: (inout BatchFallback) throws -> T) throws -> T {
-    for attempt in 1...attempts {
-      // A repeated attempt may find nothing to save, and must not return what the attempt before added.
-      added = ParticipantRecords()
-      derived = []
-      do {
-        return try body(&self)
-      } catch is StoreConflict.Failure {
-        context.lease.endForSave()
-        SaveTurns.pause(after: attempt)
-      }
+    let excludes = store is any WriterExcluding
+    for attempt in 1...(excludes ? min(attempts, Self.attemptsBesideWriters) : attempts) {
+      if let result = try attempting(body) { return result }
+      SaveTurns.pause(after: attempt)
     }
+    if excludes, let result = try context.excludingWriters(of: [store], { try attempting(body) }) { return result }
     throw CoherenceError(
       .versionConflict, "Other writers change the records faster than the batch request can save them; try again.",
       isRetryable: true)
+  }
+
+  /// The attempts beside other writers. Each further one is likely to lose too.
+  private static let attemptsBesideWriters = 4
+
+  /// - Returns: `nil` when another writer changed a record between the read and the save.
+  private mutating func attempting<T>(_ body: (inout BatchFallback) throws -> T) throws -> T? {
+    // A repeated attempt may find nothing to save, and must not return what the attempt before added.
+    added = ParticipantRecords()
+    derived = []
+    do {
+      return try body(&self)
+    } catch is StoreConflict.Failure {
+      context.lease.endForSave()
+      return nil
+    }
   }
 }
 

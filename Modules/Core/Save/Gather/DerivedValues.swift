@@ -18,7 +18,7 @@ struct DerivedValues {
   /// values are computed from the row to write, by ``derive(_:changing:over:movesOnly:)``.
   func derive(_ gathered: GatheredRecords) {
     for (index, record) in gathered.records.enumerated() where record.entity.checked.isDerived {
-      guard record.isCurrent, record.isWritten, gathered.bases.isEmpty || gathered.bases[index] == nil else { continue }
+      guard record.isTracked, record.isWritten, gathered.bases.isEmpty || gathered.bases[index] == nil else { continue }
       if record.kind == .inserted {
         for related in record.entity.checked.related { record.set(related.initial, at: related.slot) }
       }
@@ -46,7 +46,7 @@ struct DerivedValues {
 
   /// Reverts the derived values of a failed save, so that the objects are as they were before the save.
   static func revert(_ records: [PendingRecord]) {
-    for record in records where record.isCurrent && record.kind != .deleted {
+    for record in records where record.isTracked && record.kind != .deleted {
       for derived in record.entity.checked.derived { record.set(record.base?[derived.slot] ?? .null, at: derived.slot) }
       for related in record.entity.checked.related { record.set(record.base?[related.slot] ?? .null, at: related.slot) }
     }

@@ -59,9 +59,16 @@ struct UnitGatherer {
         last = (id, index)
       }
       let stored = gathered.bases.isEmpty ? nil : gathered.bases[index]
-      units[last!.index].unit.append(try change(record, id: id, stored: stored))
+      units[last!.index].unit.append(try released(change(record, id: id, stored: stored)))
     }
     return units
+  }
+
+  /// The change without references to records that the save deletes. A change made on top of another writer's save may have
+  /// references that the delete rules did not find.
+  private func released(_ change: RecordChange) throws -> RecordChange {
+    guard storage.hasDeletes else { return change }
+    return try change.released { storage.record(for: $0)?.kind == .deleted }
   }
 
   /// The change of a record, with the row to write.

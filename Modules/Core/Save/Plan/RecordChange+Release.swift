@@ -10,15 +10,15 @@ extension RecordChange {
   static func releasing(_ changes: [RecordChange]) throws -> [RecordChange] {
     let deleted = Set(changes.lazy.filter { $0.kind == .deleted }.map(\.id))
     guard !deleted.isEmpty else { return changes }
-    return try changes.map { try $0.released(from: deleted) }
+    return try changes.map { try $0.released(from: deleted.contains) }
   }
 
-  /// The change without references to deleted records.
-  private func released(from deleted: Set<ManagedObjectID>) throws -> RecordChange {
+  /// The change without references to deleted records; see ``releasing(_:)``.
+  func released(from isDeleted: (ManagedObjectID) -> Bool) throws -> RecordChange {
     guard kind != .deleted, entity.hasReferences, let row = row ?? base else { return self }
     var values: [AttributeValue]?
     var changed = changed
-    for (relationship, target) in row.constrainedReferences where deleted.contains(target) {
+    for (relationship, target) in row.constrainedReferences where isDeleted(target) {
       guard relationship.inverse?.deleteRule == .nullify, relationship.isOptional else {
         throw CoherenceError.lateReference(relationship, of: id, to: target)
       }

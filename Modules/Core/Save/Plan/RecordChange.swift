@@ -60,9 +60,9 @@ struct RecordChange {
   var entity: EntityDescription { resolved?.join?.entity ?? unmanaged._withUnsafeGuaranteedRef { $0.entity } }
   var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
   /// Whether the record is still unsaved.
-  var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
+  var isTracked: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isTracked } }
   /// Whether the record is still unsaved, and the row to write still follows the base from the gathering.
-  var isAsGathered: Bool { isCurrent && (!isWritten || row?.version == Self.version(after: base)) }
+  var isAsGathered: Bool { isTracked && (!isWritten || row?.version == Self.version(after: base)) }
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool {
     if let join = resolved?.join { return !join.members.isEmpty }

@@ -4,11 +4,11 @@ extension ContextStorage {
     withPending {
       // Equal counts alone prove nothing: since the plan, the context may have untracked a saved record and tracked
       // another record.
-      if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
+      if saved.count == recordCount, saved.allSatisfy(\.isTracked) {
         dropAll()
       } else {
         for change in saved { drop(change.record) }
-        keepCurrent()
+        removeUntracked()
       }
     }
   }

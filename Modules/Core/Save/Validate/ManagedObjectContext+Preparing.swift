@@ -98,7 +98,7 @@ extension ManagedObjectContext {
       try preparation.beginRound(due)
       callingHooks {
         due.visit { record in
-          record._withUnsafeGuaranteedRef { if $0.isCurrent && $0.kind != .deleted { $0.object?.willSave() } }
+          record._withUnsafeGuaranteedRef { if $0.isTracked && $0.kind != .deleted { $0.object?.willSave() } }
         }
       }
       try applyPendingDeleteRules()
@@ -120,7 +120,7 @@ extension ManagedObjectContext {
       try applyPendingDeleteRules()
       due += storage.takeNewRecords()
       // The objects that the validation changed or deleted are validated like the others.
-      let changed = try callWillSave(due, &preparation).filter { $0.isCurrent && $0.kind != .deleted }
+      let changed = try callWillSave(due, &preparation).filter { $0.isTracked && $0.kind != .deleted }
       let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasAsked($0) }
       callingHooks { for record in changed + deleted { validation.ask(record) } }
       try applyPendingDeleteRules()

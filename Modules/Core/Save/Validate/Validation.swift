@@ -17,7 +17,7 @@ struct Validation {
 
   /// Validates records by the model's rules and by their hooks.
   mutating func check(_ records: [PendingRecord]) throws {
-    for record in records where record.isCurrent && !record.isUnchanged {
+    for record in records where record.isTracked && !record.isUnchanged {
       try checkByModel(record)
       ask(record)
     }
@@ -27,7 +27,7 @@ struct Validation {
   /// hook.
   func withModelRules(of records: [PendingRecord]) throws -> Validation {
     var result = Validation()
-    for record in records where record.isCurrent && !record.isUnchanged {
+    for record in records where record.isTracked && !record.isUnchanged {
       try result.checkByModel(record)
       if let objection = objections[ObjectIdentifier(record)], objection.kind == record.kind {
         result.failures += objection.failures

@@ -11,7 +11,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   override func read() -> Content? {
-    core.refresh(self)
+    core.bringUpToDate(self)
     guard let relations, var visible = content else { return content }
     // Tentatively removed entities are not visible.
     var left = relations.children.map(\.child)
@@ -38,7 +38,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   override func rebuild() {
     guard let relations, var content else { return }
     self.content = nil
-    relations.walk(.refresh) { shape.refresh(&content, &$0) }
+    relations.walk(.writeChildren) { shape.writeChildren(&content, &$0) }
     self.content = content
   }
 
@@ -83,7 +83,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   override func remove(_ child: Node) -> Bool {
-    core.refresh(self)
+    core.bringUpToDate(self)
     if overlay != nil {
       discard(child)
       return false

@@ -18,7 +18,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
   }
 
   override func read() -> T? {
-    core.refresh(self)
+    core.bringUpToDate(self)
     return entity?.read()
   }
 

@@ -62,7 +62,7 @@ extension Node {
       if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
     }
     // Aggregates that keep the last value get the children's current values in it.
-    if hasParents { core.refresh(self) }
+    if hasParents { core.bringUpToDate(self) }
     // Last, because observers of the removal may store the entity again.
     setChildren([])
     (self as? any Node & RemovableNode)?.becomeAbsent()

@@ -10,11 +10,11 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func read() -> T {
-    if flags.contains(.dirty) { core.refresh(self) }
+    if flags.contains(.dirty) { core.bringUpToDate(self) }
     guard let relations, relations.cycleLinks > 0, let plan else { return value }
-    for link in relations.children where link.closesCycle { core.refresh(link.child) }
+    for link in relations.children where link.closesCycle { core.bringUpToDate(link.child) }
     var whole = value
-    relations.walk(.closeCycles) { plan.refresh(&whole, along: &$0) }
+    relations.walk(.closeCycles) { plan.writeChildren(&whole, along: &$0) }
     return whole
   }
 
@@ -22,7 +22,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   /// The current value, except for entities that close a cycle.
   func refreshed() -> T {
-    if flags.contains(.dirty) { core.refresh(self) }
+    if flags.contains(.dirty) { core.bringUpToDate(self) }
     return value
   }
 
@@ -39,8 +39,8 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override func rebuild() {
     guard let relations, let plan = relations.plan else { return }
-    relations.walk(.refresh) { cursor in
-      withUnsafeMutablePointer(to: &value) { plan.refresh(UnsafeMutableRawPointer($0), &cursor) }
+    relations.walk(.writeChildren) { cursor in
+      withUnsafeMutablePointer(to: &value) { plan.writeChildren(UnsafeMutableRawPointer($0), &cursor) }
     }
   }
 
@@ -64,7 +64,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override func remove(_ child: Node) -> Bool {
     guard plan != nil else { return false }
-    core.refresh(self)
+    core.bringUpToDate(self)
     core.record(self)
     let table = core.table(of: T.self)
     var reduced = value

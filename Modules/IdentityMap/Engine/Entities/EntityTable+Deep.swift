@@ -29,7 +29,7 @@ extension EntityTable {
     if let relations = node.relations, relations.children.map(\.child).elementsEqual(children, by: ===),
       let plan = node.plan
     {
-      LinkCursor.walk(over: children) { plan.refresh(&former, along: &$0) }
+      LinkCursor.walk(over: children) { plan.writeChildren(&former, along: &$0) }
     }
     return areEqual(former, refreshed, of: node)
   }

@@ -4,7 +4,7 @@ extension EntityTable {
     queries.append(query)
     query.isNew = core.undo.log != nil
     index.forEach { $0.flags.insert(.queried) }
-    query.refresh(presentNodes.map { .init(node: $0, isChanged: true) })
+    query.update(presentNodes.map { .init(node: $0, isChanged: true) })
     core.pending.addReleaseCandidate(query)
   }
 

@@ -122,7 +122,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     guard !queryCandidates.isEmpty else { return }
     let noted = queryCandidates
     queryCandidates = []
-    for query in queries { query.refresh(noted) }
+    for query in queries { query.update(noted) }
   }
 
   @usableFromInline override func evictExpired() {

@@ -1,7 +1,7 @@
 /// A list of entities that observers follow as one value.
 final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override func read() -> [T] {
-    core.refresh(self)
+    core.bringUpToDate(self)
     guard let relations else { return [] }
     let links = relations.children
     return Array(unsafeUninitializedCapacity: links.count) { list, count in

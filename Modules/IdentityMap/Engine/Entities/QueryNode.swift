@@ -37,7 +37,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
 
   /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
   /// type.
-  func refresh(_ candidates: [Candidate]) {
+  func update(_ candidates: [Candidate]) {
     guard let refreshed = refreshed(candidates), needsNotification(refreshed, of: candidates) else { return }
     members = refreshed.members
     identities.subtract(refreshed.met)

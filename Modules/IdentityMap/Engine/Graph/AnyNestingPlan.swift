@@ -2,9 +2,9 @@
 /// each value would take longer than the rebuild.
 class AnyNestingPlan {
   /// Writes the changed values of the children into the aggregate's value at an address.
-  final let refresh: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  final let writeChildren: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
 
-  init(refresh: @escaping (UnsafeMutableRawPointer, inout LinkCursor) -> Void) {
-    self.refresh = refresh
+  init(writeChildren: @escaping (UnsafeMutableRawPointer, inout LinkCursor) -> Void) {
+    self.writeChildren = writeChildren
   }
 }

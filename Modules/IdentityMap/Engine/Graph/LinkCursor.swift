@@ -3,7 +3,7 @@
 struct LinkCursor {
   @usableFromInline enum Purpose {
     /// Writes changed children into the value.
-    case refresh
+    case writeChildren
     /// Writes children that close a cycle into a copy of the value.
     case closeCycles
     /// Removes a node from the value.
@@ -80,7 +80,7 @@ struct LinkCursor {
 
   @inlinable func needsWriting(_ link: ChildLink) -> Bool {
     switch purpose {
-    case .refresh:
+    case .writeChildren:
       !link.closesCycle && link.writtenVersion != link.child.version && !link.child.flags.contains(.inconsistent)
     case .closeCycles: link.closesCycle
     case .remove: false
@@ -97,7 +97,7 @@ extension LinkCursor {
   static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
     var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in
-      var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
+      var cursor = LinkCursor(links, node == nil ? .writeChildren : .remove, removing: node)
       return body(&cursor)
     }
   }
@@ -122,7 +122,7 @@ extension LinkCursor {
   /// Releases a replaced value when the lock is free, because the node is not consistent yet. In other walks the links
   /// belong to no node, and the former value is still retained.
   @inlinable func releaseLater<Former>(_ former: Former) {
-    guard purpose == .refresh, let link = links.first else { return }
+    guard purpose == .writeChildren, let link = links.first else { return }
     Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in
       Unmanaged.passUnretained(child.core)._withUnsafeGuaranteedRef { $0.releaseLater(former) }
     }

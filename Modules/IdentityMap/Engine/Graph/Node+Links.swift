@@ -26,7 +26,7 @@ extension Node {
   private func link(to child: Node) {
     let relations = makeRelations()
     let childRelations = child.makeRelations()
-    let closesCycle = wouldCloseCycle(with: child)
+    let closesCycle = raiseUnlessCycle(above: child)
     if closesCycle {
       relations.cycleLinks += 1
       core.graph.cycleLinks += 1
@@ -59,7 +59,7 @@ extension Node {
   // MARK: Cycles
 
   /// Whether a link to the child would close a cycle. If not, the heights are adjusted to the link.
-  private func wouldCloseCycle(with child: Node) -> Bool {
+  private func raiseUnlessCycle(above child: Node) -> Bool {
     if child === self || child.flags.contains(.beingStored) { return true }
     guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
       return false

@@ -13,7 +13,7 @@ extension StoreCore {
   }
 
   /// Rebuilds a node while other nodes are inconsistent: values that contain such a node stay dirty.
-  func refreshConsistent(_ node: Node) {
+  func bringConsistentUpToDate(_ node: Node) {
     var met: Set<ObjectIdentifier> = []
     var stack = [(node: node, isReady: false)]
     while let (node, isReady) = stack.popLast() {

@@ -38,9 +38,9 @@ extension StoreCore {
   }
 
   /// Rebuilds a dirty node, after its dirty descendants.
-  func refresh(_ node: Node) {
+  func bringUpToDate(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
-    if graph.inconsistentNodes > 0 { return refreshConsistent(node) }
+    if graph.inconsistentNodes > 0 { return bringConsistentUpToDate(node) }
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
       // All children are leaves or aggregates of leaves.

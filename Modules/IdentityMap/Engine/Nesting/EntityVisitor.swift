@@ -21,7 +21,7 @@ extension EntityTable {
     let nodes = visit(value, visitor)
     // Only this function retains the nodes.
     withExtendedLifetime(nodes) {
-      LinkCursor.walk(over: nodes) { plan.refresh(&value, along: &$0) }
+      LinkCursor.walk(over: nodes) { plan.writeChildren(&value, along: &$0) }
     }
   }
 }

@@ -14,9 +14,9 @@ final class NestedAccessor<Root> {
   /// The number of entities at the key path.
   @usableFromInline let count: (Root) -> Int
   /// Writes the changed values of the linked entities.
-  @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
+  @usableFromInline let writeChildren: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
-  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Removes the removed entity; returns whether the key path needs it, so that the aggregate has to be removed too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
   /// The memory of the key path in a value; `nil` when a setter writes it.
@@ -24,15 +24,17 @@ final class NestedAccessor<Root> {
 
   @inlinable init(
     collect: @escaping (Root, inout ChildCollector) -> Void, count: @escaping (Root) -> Int,
-    refresh: @escaping (inout Root, inout LinkCursor) -> Void,
+    writeChildren: @escaping (inout Root, inout LinkCursor) -> Void,
     remove: @escaping (inout Root, inout LinkCursor) -> Bool,
-    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPropertyLayout? = nil
+    writeChildrenAtAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil,
+    stored: StoredPropertyLayout? = nil
   ) {
     self.stored = stored
     self.collect = collect
     self.count = count
-    self.refresh = refresh
-    self.refreshAddress = refreshAddress ?? { refresh(&$0.assumingMemoryBound(to: Root.self).pointee, &$1) }
+    self.writeChildren = writeChildren
+    self.writeChildrenAtAddress =
+      writeChildrenAtAddress ?? { writeChildren(&$0.assumingMemoryBound(to: Root.self).pointee, &$1) }
     self.remove = remove
   }
 
@@ -41,11 +43,11 @@ final class NestedAccessor<Root> {
     guard policy != .cascade else { return self }
     let count = count
     return NestedAccessor(
-      collect: collect, count: count, refresh: refresh,
+      collect: collect, count: count, writeChildren: writeChildren,
       remove: { root, cursor in
         cursor.keep(count(root), isRefusing: policy == .refuse)
         return false
-      }, refreshAddress: refreshAddress, stored: stored)
+      }, writeChildrenAtAddress: writeChildrenAtAddress, stored: stored)
   }
 
   /// The accessor of a part of a certain shape.
@@ -67,10 +69,10 @@ final class NestedAccessor<Root> {
     return NestedAccessor(
       collect: { root, collector in shape.collect(read(root), &collector) },
       count: { root in shape.fixedCount ?? shape.count(read(root)) },
-      refresh: { root, cursor in
+      writeChildren: { root, cursor in
         let count = shape.fixedCount ?? shape.count(read(root))
         guard cursor.needsWriting(count) else { return cursor.skip(count) }
-        write(&root) { shape.refresh(&$0, &cursor) }
+        write(&root) { shape.writeChildren(&$0, &cursor) }
       },
       remove: { root, cursor in
         let count = shape.fixedCount ?? shape.count(read(root))
@@ -79,19 +81,19 @@ final class NestedAccessor<Root> {
           return false
         }
         return write(&root) { shape.remove(&$0, &cursor) }
-      }, refreshAddress: refreshingPart(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
+      }, writeChildrenAtAddress: refreshingPart(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
   }
 
   @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)
     -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   {
-    let refresh = shape.refreshAddress
+    let writeChildren = shape.writeChildrenAtAddress
     // A single entity checks by itself whether it has to be written.
-    if shape.fixedCount == 1 { return { root, cursor in refresh(root + offset, &cursor) } }
+    if shape.fixedCount == 1 { return { root, cursor in writeChildren(root + offset, &cursor) } }
     return { root, cursor in
       let part = root + offset
       let count = shape.count(part.assumingMemoryBound(to: Part.self).pointee)
-      if cursor.needsWriting(count) { refresh(part, &cursor) } else { cursor.skip(count) }
+      if cursor.needsWriting(count) { writeChildren(part, &cursor) } else { cursor.skip(count) }
     }
   }
 
@@ -102,10 +104,10 @@ final class NestedAccessor<Root> {
     NestedAccessor(
       collect: { root, collector in shape.collect(root[keyPath: keyPath], &collector) },
       count: { root in shape.count(root[keyPath: keyPath]) },
-      refresh: { root, cursor in
+      writeChildren: { root, cursor in
         let count = shape.count(root[keyPath: keyPath])
         guard cursor.needsWriting(count) else { return cursor.skip(count) }
-        shape.refresh(&root[keyPath: keyPath], &cursor)
+        shape.writeChildren(&root[keyPath: keyPath], &cursor)
       },
       remove: { root, cursor in
         let count = shape.count(root[keyPath: keyPath])

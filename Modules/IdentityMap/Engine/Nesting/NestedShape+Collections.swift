@@ -9,11 +9,11 @@ extension NestedShape where Part: MutableCollection {
         if let each = shape.fixedCount { return part.count * each }
         return part.reduce(0) { $0 + shape.count($1) }
       },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         var index = part.startIndex
         while index != part.endIndex {
           let count = shape.fixedCount ?? shape.count(part[index])
-          if cursor.needsWriting(count) { shape.refresh(&part[index], &cursor) } else { cursor.skip(count) }
+          if cursor.needsWriting(count) { shape.writeChildren(&part[index], &cursor) } else { cursor.skip(count) }
           part.formIndex(after: &index)
         }
       },
@@ -51,7 +51,7 @@ extension NestedShape {
         if elements.count < part.count { collector.rewrite(last: elements.count) }
       },
       count: { part in distinct(part).count },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         var changed: [T.ID: T] = [:]
         for _ in 0..<distinct(part).count {
           guard let child = cursor.nextToWrite(of: EntityNode<T>.self) else { continue }
@@ -92,11 +92,15 @@ extension NestedShape {
         if let each = shape.fixedCount { return part.count * each }
         return part.values.reduce(0) { $0 + shape.count($1) }
       },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         var index = part.values.startIndex
         while index != part.values.endIndex {
           let count = shape.fixedCount ?? shape.count(part.values[index])
-          if cursor.needsWriting(count) { shape.refresh(&part.values[index], &cursor) } else { cursor.skip(count) }
+          if cursor.needsWriting(count) {
+            shape.writeChildren(&part.values[index], &cursor)
+          } else {
+            cursor.skip(count)
+          }
           part.values.formIndex(after: &index)
         }
       },
@@ -120,7 +124,7 @@ extension NestedShape where Part: Collection, Part.Element: Identifiable & Senda
         for element in part { collector.collect(element) }
       },
       count: { part in part.count },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         let former = part
         part = Part.made(of: values(of: cursor.links.map(\.child))) ?? former
         cursor.releaseLater(former)

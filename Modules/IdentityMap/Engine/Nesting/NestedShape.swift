@@ -13,9 +13,9 @@ final class NestedShape<Part> {
   /// The number of entities in the part.
   @usableFromInline let count: (Part) -> Int
   /// Writes the changed values of the linked entities.
-  @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void
+  @usableFromInline let writeChildren: (inout Part, inout LinkCursor) -> Void
   /// The same for a part at an address.
-  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Removes the removed entity; returns whether the part itself has to be removed, because it needs the entity.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
   /// Whether two parts are known to be identical by their bytes and those of their elements.
@@ -23,7 +23,7 @@ final class NestedShape<Part> {
 
   @inlinable init(
     fixedCount: Int? = nil, collect: @escaping (Part, inout ChildCollector) -> Void, count: @escaping (Part) -> Int,
-    refresh: @escaping (inout Part, inout LinkCursor) -> Void,
+    writeChildren: @escaping (inout Part, inout LinkCursor) -> Void,
     remove: @escaping (inout Part, inout LinkCursor) -> Bool,
     isRepetition: @escaping (Part, Part) -> Bool = { haveSameBytes($0, $1) }
   ) {
@@ -31,9 +31,9 @@ final class NestedShape<Part> {
     self.fixedCount = fixedCount
     self.collect = collect
     self.count = count
-    self.refresh = refresh
+    self.writeChildren = writeChildren
     // Safety of `assumingMemoryBound`: the address is that of an initialised part.
-    refreshAddress = { refresh(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
+    writeChildrenAtAddress = { writeChildren(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
     self.remove = remove
   }
 }
@@ -45,7 +45,7 @@ extension NestedShape where Part: Identifiable & Sendable {
       fixedCount: 1,
       collect: { part, collector in collector.collect(part) },
       count: { _ in 1 },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
         cursor.releaseLater(child._withUnsafeGuaranteedRef { $0.write(to: &part) })
       },
@@ -59,11 +59,11 @@ extension NestedShape {
     NestedShape(
       collect: { part, collector in if let part { shape.collect(part, &collector) } },
       count: { part in part.map(shape.count) ?? 0 },
-      refresh: { part, cursor in
+      writeChildren: { part, cursor in
         guard var wrapped = part else { return }
         // The value has one owner during the walk, so that collections are changed in place.
         part = nil
-        shape.refresh(&wrapped, &cursor)
+        shape.writeChildren(&wrapped, &cursor)
         part = wrapped
       },
       remove: { part, cursor in
@@ -87,8 +87,8 @@ extension NestedShape where Part: EntityWrapper {
         StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
       },
       count: { part in count(in: part) },
-      refresh: { part, cursor in
-        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.refresh(&part, &cursor) } }
+      writeChildren: { part, cursor in
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.writeChildren(&part, &cursor) } }
       },
       remove: { part, cursor in
         StackSpace.forLevel {

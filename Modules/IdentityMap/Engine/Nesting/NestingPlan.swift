@@ -11,10 +11,10 @@ final class NestingPlan<T>: AnyNestingPlan {
     self.accessors = accessors
     ownBytes = NestingPlan<T>.bytes(besides: accessors.map { $0.stored?.bytes })
     if accessors.count == 1 {
-      super.init(refresh: accessors[0].refreshAddress)
+      super.init(writeChildren: accessors[0].writeChildrenAtAddress)
     } else {
       super.init { address, cursor in
-        for accessor in accessors { accessor.refreshAddress(address, &cursor) }
+        for accessor in accessors { accessor.writeChildrenAtAddress(address, &cursor) }
       }
     }
   }
@@ -64,8 +64,8 @@ final class NestingPlan<T>: AnyNestingPlan {
     StackSpace.forLevel { for accessor in accessors { accessor.collect(value, &collector) } }
   }
 
-  func refresh(_ value: inout T, along cursor: inout LinkCursor) {
-    for accessor in accessors { accessor.refresh(&value, &cursor) }
+  func writeChildren(_ value: inout T, along cursor: inout LinkCursor) {
+    for accessor in accessors { accessor.writeChildren(&value, &cursor) }
   }
 
   /// - Returns: Whether the value needs the removed entity.

@@ -88,7 +88,7 @@ extension EntityTable {
     guard let overlay = node.overlay else { return node.refreshed() }
     guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
     // The nested entities may have changed since.
-    LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
+    LinkCursor.walk(over: contents(of: base)) { plan.writeChildren(&base, along: &$0) }
     return base
   }
 

@@ -77,7 +77,7 @@ extension StoreCore {
     let discarded = pending.removeChanged(from: start.changed)
     // A dirty node notifies its ancestors no more, because they count as notified. The discarded notifications must be
     // possible again, so the nodes are brought up to date.
-    for node in discarded { refresh(node) }
+    for node in discarded { bringUpToDate(node) }
     pending.removeEvents(from: start.events)
     if instrumentation.history === start.history { instrumentation.history.truncate(to: start.records) }
   }

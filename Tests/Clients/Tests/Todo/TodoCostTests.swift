@@ -70,7 +70,7 @@ struct TodoCostTests {
     // A search fetches the log twice, and the entries. The edit fetches its values, and the acknowledgement fetches the log
     // and the entries again; the first one also looks for expired confirmations with two fetches. The start, the network,
     // the flush, and the beginning of listening, twice, each request a search. One search may serve several requests.
-    let searches = client.outbox.statistics.scans
+    let searches = client.outbox.statistics.searches
     #expect(searches <= 5)
     #expect(forward[.fetch, default: 0] <= 3 * searches + 5 && forward[.save] == 3)
     // No late search counts in the next step.

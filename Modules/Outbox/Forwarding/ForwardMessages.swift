@@ -4,19 +4,19 @@ import Synchronization
 /// The messages to the loop of a forwarder: results of calls, requests for a search, timers, and the stop.
 ///
 /// May be used from any thread. Only the loop takes the messages, and waits for them.
-final class ForwardInbox: Sendable {
+final class ForwardMessages: Sendable {
   /// The phase of the loop.
-  enum Mode: Sendable { case running, draining, canceling, dead }
+  enum Mode: Sendable { case running, draining, canceling, crashed }
 
   /// The messages since the last call of ``take()``.
-  struct News: Sendable {
+  struct Unread: Sendable {
     var mode = Mode.running
     /// The results of ended calls.
     var outcomes: [ForwardOutcome] = []
     /// The numbers of the ended calls.
     var endedCalls: [Int] = []
     /// Whether entries may have become ready, so that a search is due.
-    var needsScan = true
+    var needsSearch = true
     /// Whether the renewal of the leases is due.
     var needsRenewal = false
     /// Whether the delay after a failure of the store has ended.
@@ -31,7 +31,7 @@ final class ForwardInbox: Sendable {
   }
 
   private struct State {
-    var news = News()
+    var unread = Unread()
     var flushes: [Flush] = []
     var isClosed = false
     var isWoken = false
@@ -40,78 +40,78 @@ final class ForwardInbox: Sendable {
 
   private let state = Mutex(State())
 
-  var mode: Mode { state.withLock { $0.news.mode } }
-  var isDead: Bool { mode == .dead }
+  var mode: Mode { state.withLock { $0.unread.mode } }
+  var hasCrashed: Bool { mode == .crashed }
 
-  /// Returns the messages, and removes them from the inbox. ``News/needsScan`` stays until ``beginScan()``.
-  func take() -> News {
+  /// Returns the messages, and removes them. ``Unread/needsSearch`` stays until ``beginSearch()``.
+  func take() -> Unread {
     state.withLock { state in
       defer {
-        state.news.outcomes = []
-        state.news.endedCalls = []
-        state.news.needsRenewal = false
-        state.news.delayEnded = false
-        state.news.watchEnded = false
+        state.unread.outcomes = []
+        state.unread.endedCalls = []
+        state.unread.needsRenewal = false
+        state.unread.delayEnded = false
+        state.unread.watchEnded = false
       }
-      return state.news
+      return state.unread
     }
   }
 
   /// Marks the requested search as begun. Later messages ask for another search.
-  func beginScan() { state.withLock { $0.news.needsScan = false } }
+  func beginSearch() { state.withLock { $0.unread.needsSearch = false } }
 
-  // MARK: News
+  // MARK: Sending
 
   /// Asks for a search.
-  func requestScan() { wake { $0.news.needsScan = true } }
+  func requestSearch() { wake { $0.unread.needsSearch = true } }
   /// Wakes the loop, so that it compares the reasons of a pause. The loop searches at the end of a pause by itself.
   func requestPauseUpdate() { wake { _ in } }
   /// Asks for a renewal of the leases.
-  func requestRenewal() { wake { $0.news.needsRenewal = true } }
+  func requestRenewal() { wake { $0.unread.needsRenewal = true } }
   /// Ends the delay after a failure of the store.
-  func endDelay() { wake { $0.news.delayEnded = true } }
+  func endDelay() { wake { $0.unread.delayEnded = true } }
 
   /// Asks for a search on behalf of a flush that waits for other forwarders.
   func endWatch() {
     wake { state in
-      state.news.watchEnded = true
-      state.news.needsScan = true
+      state.unread.watchEnded = true
+      state.unread.needsSearch = true
     }
   }
 
   /// Adds the results of an ended call.
   func finish(_ call: Int, _ outcomes: [ForwardOutcome]) {
     wake { state in
-      state.news.endedCalls.append(call)
-      state.news.outcomes += outcomes
+      state.unread.endedCalls.append(call)
+      state.unread.outcomes += outcomes
     }
   }
 
   /// Asks the loop to stop. `.cancel` takes precedence over `.drain`.
   func stop(_ mode: StopMode) {
     wake { state in
-      switch (state.news.mode, mode) {
-      case (.running, .drain): state.news.mode = .draining
-      case (.running, .cancel), (.draining, .cancel): state.news.mode = .canceling
+      switch (state.unread.mode, mode) {
+      case (.running, .drain): state.unread.mode = .draining
+      case (.running, .cancel), (.draining, .cancel): state.unread.mode = .canceling
       default: break
       }
     }
   }
 
   /// Ends the loop as a crash would: the loop writes nothing more.
-  func die() { wake { $0.news.mode = .dead } }
+  func crash() { wake { $0.unread.mode = .crashed } }
 
   // MARK: Waiting
 
   /// Waits for a message. Called by the loop alone.
   func wait() async {
     await withCheckedContinuation { continuation in
-      let hasNews = state.withLock { state in
+      let hasMessages = state.withLock { state in
         defer { state.isWoken = false }
         if !state.isWoken { state.sleeper = continuation }
         return state.isWoken
       }
-      if hasNews { continuation.resume() }
+      if hasMessages { continuation.resume() }
     }
   }
 
@@ -139,7 +139,7 @@ final class ForwardInbox: Sendable {
         isClosed = state.isClosed
         if isClosed { return }
         state.flushes.append(Flush(continuation: continuation, waitsForOthers: waitsForOthers))
-        state.news.needsScan = true
+        state.unread.needsSearch = true
       }
       if isClosed { continuation.resume(throwing: Outbox.notStarted) }
     }
@@ -156,7 +156,7 @@ final class ForwardInbox: Sendable {
   /// - Returns: Whether no search is due.
   func endFlushes(isPaused: Bool, othersSend: Bool, left: Int?, _ isStillPaused: () -> Bool) -> Bool {
     let ended = state.withLock { state -> [Flush]? in
-      guard isPaused || !state.news.needsScan else { return nil }
+      guard isPaused || !state.unread.needsSearch else { return nil }
       let waits: (Flush) -> Bool = { $0.waitsForOthers && othersSend && !isPaused }
       defer { state.flushes.removeAll { !waits($0) } }
       return state.flushes.filter { !waits($0) }

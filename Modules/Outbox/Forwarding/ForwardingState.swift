@@ -5,7 +5,7 @@ import Synchronization
 /// The state of an outbox's forwarding: the handlers, the counts, the events, and the running forwarder.
 ///
 /// May be used from any thread.
-final class ForwardDesk: Sendable {
+final class ForwardingState: Sendable {
   private struct State {
     /// The handlers by the name of the registered entity.
     var routes: [String: ForwardRoute] = [:]
@@ -17,7 +17,7 @@ final class ForwardDesk: Sendable {
 
   /// The running forwarder with its loop.
   struct Runner: Sendable {
-    let inbox: ForwardInbox
+    let messages: ForwardMessages
     let loop: Task<Void, Never>
   }
 
@@ -40,7 +40,7 @@ final class ForwardDesk: Sendable {
         state.isPaused = newValue
         return state.runner
       }
-      runner?.inbox.requestPauseUpdate()
+      runner?.messages.requestPauseUpdate()
     }
   }
 
@@ -54,7 +54,7 @@ final class ForwardDesk: Sendable {
     streams.send { event }
     connect?.publish { event }
   }
-  func count(_ change: (inout ForwardStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
+  func updateStatistics(_ change: (inout ForwardStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
 
   /// Reports a step.
   ///
@@ -70,7 +70,7 @@ final class ForwardDesk: Sendable {
       state.routes[entity.name] = route
       return state.runner
     }
-    runner?.inbox.requestScan()
+    runner?.messages.requestSearch()
   }
 
   /// Returns the handlers of an entity, or else the handlers of its nearest ancestor with handlers; `nil` without such
@@ -99,9 +99,9 @@ final class ForwardDesk: Sendable {
   }
 
   /// Releases a forwarder after the end of its loop.
-  func ended(_ inbox: ForwardInbox) {
+  func ended(_ messages: ForwardMessages) {
     state.withLock { state in
-      if state.runner?.inbox === inbox { state.runner = nil }
+      if state.runner?.messages === messages { state.runner = nil }
       state.statistics.inFlight = 0
     }
   }

@@ -1,0 +1,38 @@
+import CoherenceCore
+import Foundation
+import GRDBSQLite
+import Logging
+
+extension SQLiteConnection {
+  /// Opens a connection for reading only.
+  ///
+  /// SQLite needs the right to write for the index of the log. Without it, a store that only reads takes the file for fixed, as
+  /// in a read-only file system.
+  static func reader(of files: SQLiteFiles, options: SQLiteOptions, logger: Logger) throws -> SQLiteConnection {
+    func connection(_ role: Role) throws -> SQLiteConnection {
+      try SQLiteConnection(
+        path: files.path, role: role, busyTimeout: options.busyTimeout, logger: logger, files: files)
+    }
+    do {
+      return try connection(.reader)
+    } catch let error as CoherenceError where options.isReadOnly && error.isOfReadOnlyPlace {
+      if files.hasLog { throw logNeedsRights(files.path, error) }
+      return try connection(.readerOfFixedFile)
+    }
+  }
+
+  private static func logNeedsRights(_ path: String, _ error: CoherenceError) -> CoherenceError {
+    CoherenceError(
+      .storeInaccessible,
+      "The log of '\(path)' has changes, which can only be read with the right to write in the directory; open and close "
+        + "the store once with this right.", underlying: error.underlying)
+  }
+}
+
+extension CoherenceError {
+  /// Whether SQLite needed the right to write, or to make a file.
+  fileprivate var isOfReadOnlyPlace: Bool {
+    guard let failure = underlying as? SQLiteFailure else { return false }
+    return failure.primaryCode == SQLITE_CANTOPEN || failure.primaryCode == SQLITE_READONLY && !isOfMissingFile
+  }
+}

@@ -1,0 +1,80 @@
+/// An ordered relationship before the changes of an undo group, and the group's own changes of its members.
+///
+/// Other writers may add, remove and move members between the group and its undo, so that the list before the group is
+/// not the list to restore.
+final class RecordedList {
+  let object: ManagedObject
+  let relationship: RelationshipDescription
+  /// The members before the first change.
+  let before: [ManagedObjectID]
+  private var added: Set<ManagedObjectID> = []
+  private var removed: Set<ManagedObjectID> = []
+  /// Whether the group has moved members.
+  private var isReordered = false
+
+  init(_ object: ManagedObject, _ relationship: RelationshipDescription, before: [ManagedObjectID]) {
+    self.object = object
+    self.relationship = relationship
+    self.before = before
+  }
+
+  /// Records a change of the group, before the change is made.
+  func note(_ edit: MemberEdit) {
+    switch edit {
+    case .add(let id): note(added: id)
+    case .remove(let id): note(removed: id)
+    case .order: isReordered = true
+    case .replace(let former, let members):
+      let (old, new) = (Set(former), Set(members))
+      for id in former where !new.contains(id) { note(removed: id) }
+      for id in members where !old.contains(id) { note(added: id) }
+      if !isReordered { isReordered = former.filter(new.contains) != members.filter(old.contains) }
+    }
+  }
+
+  private func note(added id: ManagedObjectID) {
+    if removed.remove(id) == nil { added.insert(id) }
+  }
+
+  private func note(removed id: ManagedObjectID) {
+    if added.remove(id) == nil { removed.insert(id) }
+  }
+
+  /// The members after the undo of the group's own changes.
+  ///
+  /// - Parameters:
+  ///   - members: The present members.
+  ///   - present: Returns the present identifier for a recorded one.
+  func reverted(_ members: [ManagedObjectID], _ present: (ManagedObjectID) -> ManagedObjectID) -> [ManagedObjectID] {
+    let before = before.map(present)
+    let former = Set(before)
+    let own = Set(added.map(present)).subtracting(former)
+    let kept = members.filter { !own.contains($0) }
+    let missing = Set(removed.map(present)).intersection(former).subtracting(kept)
+    let restored = before.filter(missing.union(kept).contains)
+    return isReordered
+      ? restored.inserting(where: { !former.contains($0) }, from: kept)
+      : kept.inserting(where: missing.contains, from: before)
+  }
+}
+
+extension [ManagedObjectID] {
+  /// Inserts some elements of another list, each behind the elements that precede it there.
+  fileprivate func inserting(
+    where isInserted: (ManagedObjectID) -> Bool, from other: [ManagedObjectID]
+  ) -> [ManagedObjectID] {
+    let known = Set(self)
+    var first: [ManagedObjectID] = []
+    var following: [ManagedObjectID: [ManagedObjectID]] = [:]
+    var last: ManagedObjectID?
+    for id in other {
+      if known.contains(id) {
+        last = id
+      } else if isInserted(id) {
+        if let last { following[last, default: []].append(id) } else { first.append(id) }
+      }
+    }
+    guard !first.isEmpty || !following.isEmpty else { return self }
+    return first + flatMap { [$0] + (following[$0] ?? []) }
+  }
+}

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Wakes the loop of a worker. Several signals before the loop wakes lead to one round of the loop.
+final class WakeSignal: Sendable {
+  /// Has an element for each wake-up. Only the worker's loop may read it.
+  let wakes: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+  private let state = Mutex(Reasons())
+
+  /// The reasons of the signals since the loop woke last.
+  struct Reasons {
+    /// Whether the loop has to read the store for due actions.
+    var mustLook = true
+    /// Whether other workers may have been woken too.
+    var concernsOthers = true
+  }
+
+  init() {
+    (wakes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Wakes the loop.
+  ///
+  /// - Parameters:
+  ///   - looking: Whether the loop has to read the store for due actions: after a signal, and at a due date. `false`
+  ///     when a slot is free and the store still has waiting actions.
+  ///   - toOthers: Whether other workers may have been woken too. `false` for a timer of this worker.
+  func send(looking: Bool = true, toOthers: Bool = true) {
+    state.withLock { reasons in
+      if looking { reasons.mustLook = true }
+      if toOthers { reasons.concernsOthers = true }
+    }
+    continuation.yield()
+  }
+
+  /// Returns the reasons of the signals since the last call.
+  func takeReasons() -> Reasons {
+    state.withLock { reasons in
+      defer { reasons = Reasons(mustLook: false, concernsOthers: false) }
+      return reasons
+    }
+  }
+
+  /// Ends the loop.
+  func finish() { continuation.finish() }
+}
