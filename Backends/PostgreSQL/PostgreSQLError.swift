@@ -108,6 +108,13 @@ extension CoherenceError {
         "Another program has changed the store's tables (\(failure)); detach the store and attach it again."
       )
     }
+    if failure.sqlState == "54000", failure.message?.contains("index row") == true {
+      return (
+        .limitExceeded,
+        "A text or data of an indexed or unique property is too long for an index of PostgreSQL (\(failure)); leave the "
+          + "property out of indexes, or index an attribute with a shorter value, such as a digest."
+      )
+    }
     return switch failure.sqlState.prefix(2) {
     case "42", "3F":
       (

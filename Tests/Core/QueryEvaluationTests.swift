@@ -88,6 +88,7 @@ import Testing
     #expect(try holds("artist == %@", artist.id))
     #expect(try holds("artist != %@", other.id))
     #expect(try holds("artist IN %@", [artist.id, other.id]))
+    #expect(try holds("artist IN %@", [artist.id, nil]))
     #expect(try holds("SELF == %@", album.id))
     #expect(try holds("%@ IN tracks", tracks[1].id))
     #expect(try holds("tracks CONTAINS %@", tracks[0].id))

@@ -195,8 +195,8 @@ extension ManagedObject {
     if flags.contains(.detached) { throw deletedError() }
     try removeDeletedMembers(of: relationship)
     let ids = try changedMemberIDs(of: relationship)
-    guard let storage, storage.mayListDeletes(relationship) else { return ids }
-    return ids.filter { storage.record(for: $0)?.kind != .deleted }
+    guard let storage, storage.mayListOthers(relationship) else { return ids }
+    return ids.filter { !storage.isLeftOut(storage.record(for: $0), of: relationship, owner: recordID) }
   }
 
   /// Applies the pending delete rules if a deleted record is a member. A list that is not loaded may have each deleted

@@ -57,7 +57,7 @@ struct PredicateFormatArguments {
   static func value(_ argument: Any) -> AttributeValue? {
     switch argument {
     case let value as any AttributeConvertible: value.attributeValue
-    case let id as ManagedObjectID: .reference(id)
+    case let id as ManagedObjectID?: id.map(AttributeValue.reference) ?? .null
     case let value as AttributeValue: value
     default: nil
     }

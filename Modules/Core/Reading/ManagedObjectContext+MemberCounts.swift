@@ -28,7 +28,9 @@ extension ManagedObject {
       return isMember
     }
     let list = try memberList(of: relationship)
-    if let storage, storage.mayListDeletes(relationship), storage.record(for: id)?.kind == .deleted {
+    if let storage, storage.mayListOthers(relationship),
+      storage.isLeftOut(storage.record(for: id), of: relationship, owner: recordID)
+    {
       return false
     }
     return pending?.members[relationship]?.contains(id) ?? list.contains(id)

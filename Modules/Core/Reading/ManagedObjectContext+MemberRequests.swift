@@ -135,7 +135,7 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject]? {
     guard relationship.isOrdered, plan.query.predicate == nil, plan.query.sortKeys.isEmpty,
       !owner.recordID.isTemporaryID, owner.pending?.kind != .deleted, owner.loadedList(of: relationship) == nil,
-      let limit = plan.query.limit, relationship.inverse != nil, !storage.mayListDeletes(relationship)
+      let limit = plan.query.limit, relationship.inverse != nil, !storage.mayListOthers(relationship)
     else { return nil }
     let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
     guard !states.areInherited, !states.areReordered, !states.mayBeDeleted,

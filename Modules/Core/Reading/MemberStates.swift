@@ -16,7 +16,7 @@ struct MemberStates {
     while let current = next {
       let storage = current.storage
       storage.withPending {
-        if storage.mayListDeletes(relationship) { addDeletes(storage, relationship) }
+        if storage.mayListOthers(relationship) { addRecordsLeftOut(storage, relationship, owner) }
         if current !== context, storage.hasDeletes, storage.hasUnsavedRecords(of: relationship.destination.root) {
           mayBeDeleted = true
         }
@@ -40,14 +40,14 @@ struct MemberStates {
     if !changes.keepsPositions { areReordered = true }
   }
 
-  private mutating func addDeletes(_ storage: ContextStorage, _ relationship: RelationshipDescription) {
+  private mutating func addRecordsLeftOut(
+    _ storage: ContextStorage, _ relationship: RelationshipDescription, _ owner: ManagedObjectID
+  ) {
     let root = relationship.destination.root
-    guard relationship.inverse == nil else {
-      for id in storage.movedDeletes where id.entity.root === root && states[id] == nil {
-        if storage.recordUnderLock(for: id)?.kind == .deleted { states[id] = false }
-      }
-      return
+    for id in storage.movedRecords where id.entity.root === root && states[id] == nil {
+      if storage.isLeftOut(storage.recordUnderLock(for: id), of: relationship, owner: owner) { states[id] = false }
     }
+    guard relationship.inverse == nil, storage.hasDeletes else { return }
     for record in storage.records where record.kind == .deleted && record.entity.root === root && !record.isUnchanged {
       states[record.id] = false
     }

@@ -3,7 +3,43 @@ import CoherenceCore
 extension ConformanceSubject {
   /// Relationships read after a delete and before its save.
   static var readsAfterDeletes: [Case] {
-    DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember, movedDeletes]
+    DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember, movedDeletes, movedTwice]
+  }
+
+  private static let movedTwice = Case(
+    "a record that two contexts move to different owners is in one list of each context"
+  ) { stack in
+    try stack.write { context in
+      let albums = try ["A", "B", "C"].map { try context.make("Album", ["title": $0]) }
+      try albums[0].setObjects([try context.make("Track", ["title": "t"])], for: "tracks")
+      let artists = try ["M", "N", "O"].map { try context.make("Artist", ["name": $0]) }
+      try albums[0].setObject(artists[0], for: "artist")
+    }
+    let (context, writer) = (stack.context(), stack.context())
+    context.follow(writer)
+    func move(_ context: ManagedObjectContext, to album: String, _ artist: String) throws {
+      try context.one("Album", where: equal("title", album)).setObjects([try context.one("Track")], for: "tracks")
+      let artist = try context.one("Artist", where: equal("name", artist))
+      try context.one("Album", where: equal("title", "A")).setObject(artist, for: "artist")
+    }
+    try context.performAndWait { try move(context, to: "B", "N") }
+    try writer.performAndWait {
+      try move(writer, to: "C", "O")
+      try writer.save()
+    }
+    try context.performAndWait {
+      let tracks = try ["A", "B", "C"].map { title in
+        try context.one("Album", where: equal("title", title)).objects(for: "tracks").count
+      }
+      try expectEqual(tracks, [0, 1, 0])
+      let albums = try ["M", "N", "O"].map { name in
+        try context.one("Artist", where: equal("name", name)).objects(for: "albums").count
+      }
+      try expectEqual(albums, [0, 1, 0])
+      let later = try unwrap(try context.one("Album", where: equal("title", "C")) as? Album)
+      try expectEqual([later.tracks.count, later.tracks.first == nil ? 0 : 1], [0, 0])
+      _ = try expectThrows(.versionConflict) { try context.save() }
+    }
   }
 
   private static let movedDeletes = Case(

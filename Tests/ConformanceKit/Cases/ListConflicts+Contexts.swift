@@ -52,6 +52,27 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder static var listConflictsOfFollowers: [Case] {
+    Case("a child's order keeps the members that its parent has added meanwhile") { stack in
+      try OrderedList.tracks.fill(stack, ["a", "b"])
+      try stack.write { try $0.make("Track", ["title": "c"]) }
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try child.performAndWait {
+        let album = try child.one("Album")
+        try album.setObjects(try album.objects(for: "tracks").reversed(), for: "tracks")
+      }
+      try parent.performAndWait {
+        let album = try parent.one("Album")
+        let track = try parent.one("Track", where: equal("title", "c"))
+        try album.setObjects(try album.objects(for: "tracks") + [track], for: "tracks")
+      }
+      try child.performAndWait { try child.save() }
+      try parent.performAndWait {
+        try expectEqual(try parent.one("Album").labels(of: "tracks"), ["b", "a", "c"])
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.one("Album").labels(of: "tracks"), ["b", "a", "c"]) }
+    }
     Case("a move is a conflict also where the other writer's save came in meanwhile") { stack in
       let list = OrderedList.tracks
       try list.fill(stack, ["a", "b", "c", "d"])

@@ -181,6 +181,22 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var custom: [Case] {
+    Case("a policy that returns the stored values in place of a delete keeps the record's links") { stack in
+      try stack.write { context in
+        try context.make("Album", ["title": "A"]).setObjects([try context.make("Genre", ["name": "jazz"])], for: "genres")
+      }
+      let context = stack.context(.custom { $0.store?.values })
+      try context.performAndWait {
+        context.delete(try context.one("Album"))
+        try context.processPendingChanges()
+        try stack.write { try $0.one("Album").setValue("B", for: "title") }
+        try context.save()
+        try expectEqual(try context.one("Album").labels(of: "genres"), ["jazz"])
+      }
+      try stack.read { context in
+        try expectEqual(try context.one("Album", where: equal("title", "B")).labels(of: "genres"), ["jazz"])
+      }
+    }
     Case("a policy in code is given all three states and decides") { stack in
       let policy = MergePolicy.custom { conflict in
         guard let ancestor = conflict.ancestor, let mine = conflict.mine, let store = conflict.store else { return nil }

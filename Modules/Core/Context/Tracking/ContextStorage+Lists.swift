@@ -19,28 +19,41 @@ extension ContextStorage {
     hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
 
-  /// Records that a save of another writer has given a deleted record other owners or members. The delete rules have
-  /// removed the record from the former lists only.
+  /// Notes that a save of another writer has given a record other owners. The edits and delete rules of the context have
+  /// changed the lists of the former owners only.
   ///
   /// - Parameters:
   ///   - row: The saved row.
   ///   - relinked: The relationships of the record with members that the save changed.
   func noteMove(of record: PendingRecord, to row: Row, relinked: Set<RelationshipDescription>) {
-    guard record.kind == .deleted, let base = record.base else { return }
-    let isMoved = row.entity.referenceSlots.contains { row[$0] != base[$0] }
-    if isMoved || !relinked.isEmpty { movedDeletes.insert(record.id) }
+    guard let base = record.base else { return }
+    let moved = row.entity.referenceSlots.filter { row[$0] != base[$0] }
+    let concerns = record.kind == .deleted ? !moved.isEmpty || !relinked.isEmpty : moved.contains(where: record.changed.contains)
+    if concerns { movedRecords.insert(record.id) }
   }
 
-  /// Records that a save of another writer has changed links to records that may include deleted ones.
+  /// Notes that a save of another writer has changed links to records that may include deleted ones.
   func noteLinks(of relationships: Set<RelationshipDescription>) {
     guard hasDeletes else { return }
     let roots = Set(relationships.map(\.destination.root))
-    movedDeletes.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
+    movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
   }
 
-  /// Whether the list of a relationship may have records marked for deletion: without an inverse, no delete rule removes
-  /// them.
-  func mayListDeletes(_ relationship: RelationshipDescription) -> Bool {
-    hasDeletes && (relationship.inverse == nil || !movedDeletes.isEmpty)
+  /// Whether the list of a relationship may have records that are no members for the context: deleted records, which no
+  /// delete rule removes from a relationship without an inverse, and records that another writer has moved.
+  func mayListOthers(_ relationship: RelationshipDescription) -> Bool {
+    !movedRecords.isEmpty || (hasDeletes && relationship.inverse == nil)
+  }
+
+  /// Whether a record is no member of an owner for the context, although the list below its changes has the record.
+  func isLeftOut(
+    _ record: PendingRecord?, of relationship: RelationshipDescription, owner: ManagedObjectID
+  ) -> Bool {
+    guard let record else { return false }
+    if record.kind == .deleted { return true }
+    guard let slot = relationship.inverse?.slot, record.changed.contains(slot), movedRecords.contains(record.id) else {
+      return false
+    }
+    return record[slot] != .reference(owner)
   }
 }

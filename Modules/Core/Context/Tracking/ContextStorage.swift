@@ -27,8 +27,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether unsaved records may include deletes.
   @exclusivity(unchecked) private(set) var hasDeletes = false
-  /// The deleted records that other writers have moved into other lists since.
-  @exclusivity(unchecked) var movedDeletes: Set<ManagedObjectID> = []
+  /// The records with unsaved references or deletes that other writers have moved into other lists since.
+  @exclusivity(unchecked) var movedRecords: Set<ManagedObjectID> = []
   /// Whether unsaved records may include changes of ordered relationships.
   @exclusivity(unchecked) private(set) var changesLists = false
   /// The number of unsaved records of each hierarchy.
@@ -354,7 +354,7 @@ final class ContextStorage: @unchecked Sendable {
     if isTouchTracked { for record in sequence where record.isTracked { touched.add(record.id) } }
     dropIndex()
     (hasDeletes, hasBareDeletes, changesLists) = (false, false, false)
-    movedDeletes = []
+    movedRecords = []
     table.removeAll()
     recordCount = 0
     kinds = []

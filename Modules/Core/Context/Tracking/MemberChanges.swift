@@ -121,6 +121,9 @@ struct MemberChanges {
     if let origin = child.origin { begin(at: origin) }
     for id in child.removed { remove(id, isStored: isStored[id] ?? false) }
     for id in child.added { add(id, comesLast: isOrdered, isStored: isStored[id] ?? true) }
-    if let order = child.order { self.order = order }
+    guard let order = child.order else { return }
+    // Members that this context has added and the child does not know come last.
+    let known = Set(order)
+    self.order = order + added.filter { !known.contains($0) }
   }
 }

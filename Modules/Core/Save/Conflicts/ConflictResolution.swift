@@ -76,6 +76,10 @@ struct ConflictResolution {
       // A member deleted by another writer is not restored only to give it a position.
       case .write where storeRow == nil && change.changesPositionsOnly:
         discarded.append(DiscardedChange(record: change.record, storeRow: nil))
+      case .write(let values) where change.kind == .deleted && values == storeRow?.values:
+        // The policy gives the delete up, as `.discard` does, so that the links of the record stay too.
+        lists.decide(conflict.lists, of: change, permanentIDs) { _ in false }
+        discarded.append(DiscardedChange(record: change.record, storeRow: storeRow))
       case .write(let values):
         let changesLists = lists.decide(conflict.lists, of: change, permanentIDs, keepsOrder: policy.keepsOrder)
         kept.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
