@@ -76,6 +76,81 @@ import Testing
     #expect(try Data(contentsOf: directory.store) == content)
   }
 
+  @Test func `a store that only reads opens in a place without the right to write`() async throws {
+    let directory = try TemporaryDirectory()
+    do {
+      let ledger = try Ledger(type: .sqlite, at: directory.store)
+      try ledger.save()
+      try ledger.close()
+    }
+    let content = try Data(contentsOf: directory.store)
+    try Self.allow(0o444, directory.store)
+    try Self.allow(0o555, directory.url)
+    defer { try? Self.allow(0o700, directory.url) }
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      try Self.becomeAnybody()
+      let ledger = try Ledger(type: .sqlite, at: store, options: [StoreOption.readOnly: true])
+      #expect(try ledger.audit() == 1)
+      #expect(throws: CoherenceError.self) { try ledger.save() }
+      #expect(try SQLiteStoreFactory().metadata(ledger.store.environment) != nil)
+      try ledger.close()
+    }
+    #expect(try Data(contentsOf: directory.store) == content)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).count == 1)
+  }
+
+  @Test func `a store that only reads sees a change of the file between two units of work`() async throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    try ledger.save()
+    try ledger.close()
+    try Self.allow(0o644, directory.store)
+    try Self.allow(0o555, directory.url)
+    defer { try? Self.allow(0o700, directory.url) }
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      // The rights of the process are given up and taken back, so that the process itself is the other program.
+      guard getuid() == 0 else { return }
+      try #require(seteuid(65534) == 0)
+      let reader = try Ledger(type: .sqlite, at: store, options: [StoreOption.readOnly: true])
+      #expect(try reader.audit() == 1)
+      try #require(seteuid(0) == 0)
+      let writer = try Ledger(type: .sqlite, at: store)
+      try writer.save()
+      try writer.close()
+      try #require(seteuid(65534) == 0)
+      #expect(try reader.audit() == 2)
+      try #require(seteuid(0) == 0)
+    }
+  }
+
+  @Test func `a log with changes in a place without the right to write is refused, and the error tells what to do`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    try ledger.save()
+    let copy = try TemporaryDirectory()
+    for suffix in ["", "-wal"] {
+      let name = directory.store.lastPathComponent + suffix
+      try FileManager.default.copyItem(
+        at: directory.url.appendingPathComponent(name), to: copy.url.appendingPathComponent(name))
+    }
+    let store = copy.url.appendingPathComponent(directory.store.lastPathComponent)
+    for name in try FileManager.default.contentsOfDirectory(atPath: copy.url.path) {
+      try Self.allow(0o644, copy.url.appendingPathComponent(name))
+    }
+    try Self.allow(0o555, copy.url)
+    defer { try? Self.allow(0o700, copy.url) }
+    await #expect(processExitsWith: .success) { [store = store as URL] in
+      try Self.becomeAnybody()
+      let error = try #require(throws: CoherenceError.self) {
+        try Ledger(type: .sqlite, at: store, options: [StoreOption.readOnly: true])
+      }
+      #expect(error.code == .storeInaccessible)
+      #expect(error.message.contains("open and close the store once"))
+    }
+  }
+
   @Test func `a directory in the place of a file is refused and named`() throws {
     let directory = try TemporaryDirectory()
     try FileManager.default.createDirectory(at: directory.store, withIntermediateDirectories: false)

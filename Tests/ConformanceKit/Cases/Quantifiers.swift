@@ -5,6 +5,29 @@ extension ConformanceSubject {
     oneToMany
     manyToMany
     counts
+    depths
+  }
+
+  @CasesBuilder private static var depths: [Case] {
+    Case("a condition on members of members finds the right records at 45 levels") { stack in
+      let count = 50
+      try stack.write { context in
+        var last: ManagedObject?
+        for number in 0..<count {
+          let genre = try context.make("Genre", ["name": "\(number)"])
+          try genre.setObject(last, for: "parent")
+          last = genre
+        }
+      }
+      try stack.read { context in
+        for depth in [1, 31, 32, 45] {
+          let format =
+            String(repeating: "ANY children (", count: depth) + "name != ''" + String(repeating: ")", count: depth)
+          let found = try context.number(of: "Genre", where: try FetchPredicate(format: format))
+          try expectEqual(found, count - depth, "the records with \(depth) levels of members")
+        }
+      }
+    }
   }
 
   private static let long = compare("length", .greater, 300)
