@@ -43,6 +43,26 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var down: [Case] {
+    Case("a refresh of a child's edited record shows the parent's later edits of other properties") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let parent = stack.context()
+      let child = child(of: parent)
+      let album = try child.performAndWait {
+        let album = try child.one("Album")
+        try album.setValue(2, for: "year")
+        return album
+      }
+      for (title, refresh) in [("B", 0), ("C", 1), ("D", 2)] {
+        try parent.performAndWait { try parent.one("Album").setValue(title, for: "title") }
+        try child.performAndWait {
+          // The last refresh finds an edit that was set back.
+          if refresh == 2 { try album.setValue(1, for: "year") }
+          refresh == 0 ? child.refresh(album, mergeChanges: true) : child.refreshAll()
+          try expectEqual(try album.label, title)
+          try expectEqual(try album.value(for: "year"), AttributeValue.int(refresh == 2 ? 1 : 2))
+        }
+      }
+    }
     Case("a child sees unsaved changes of its parent") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try nested(stack) { parent, child in

@@ -183,7 +183,8 @@ extension ConformanceSubject {
   @CasesBuilder private static var custom: [Case] {
     Case("a policy that returns the stored values in place of a delete keeps the record's links") { stack in
       try stack.write { context in
-        try context.make("Album", ["title": "A"]).setObjects([try context.make("Genre", ["name": "jazz"])], for: "genres")
+        try context.make("Album", ["title": "A"]).setObjects(
+          [try context.make("Genre", ["name": "jazz"])], for: "genres")
       }
       let context = stack.context(.custom { $0.store?.values })
       try context.performAndWait {

@@ -28,7 +28,8 @@ extension ContextStorage {
   func noteMove(of record: PendingRecord, to row: Row, relinked: Set<RelationshipDescription>) {
     guard let base = record.base else { return }
     let moved = row.entity.referenceSlots.filter { row[$0] != base[$0] }
-    let concerns = record.kind == .deleted ? !moved.isEmpty || !relinked.isEmpty : moved.contains(where: record.changed.contains)
+    let concerns =
+      record.kind == .deleted ? !moved.isEmpty || !relinked.isEmpty : moved.contains(where: record.changed.contains)
     if concerns { movedRecords.insert(record.id) }
   }
 
