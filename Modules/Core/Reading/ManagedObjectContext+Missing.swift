@@ -55,12 +55,17 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes missing records from the unsaved changes of member lists.
+  /// Removes missing records from the unsaved changes of member lists, except records with an unsaved reference to the
+  /// list's owner: they stay until a save reports the conflict.
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {
+      let staying = gone.compactMap { storage.recordUnderLock(for: $0) }.filter { $0.kind == .updated }
       for record in storage.records where record.hasMembers {
-        for relationship in Array(record.members.keys) { record.members[relationship]?.forget(gone) }
+        for relationship in Array(record.members.keys) {
+          let kept = staying.filter { relationship.inverse?.slot.map($0.changed.contains) == true }
+          record.members[relationship]?.forget(kept.isEmpty ? gone : gone.subtracting(kept.map(\.id)))
+        }
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }
     }

@@ -3,7 +3,59 @@ import CoherenceCore
 extension ConformanceSubject {
   /// Relationships read after a delete and before its save.
   static var readsAfterDeletes: [Case] {
-    DeletedPlace.all.flatMap(readsAfterDeletes) + [vanishedFirstMember, movedDeletes, movedTwice]
+    DeletedPlace.all.flatMap(readsAfterDeletes) + [
+      vanishedFirstMember, movedDeletes, movedTwice, movedAndDeleted, linkedMeanwhile,
+    ]
+  }
+
+  private static let movedAndDeleted = Case(
+    "a record that a context has moved and another writer has deleted stays in the list of its owner until the save"
+  ) { stack in
+    try stack.write { context in
+      let albums = try ["A", "B"].map { try context.make("Album", ["title": $0]) }
+      try albums[0].setObjects([try context.make("Track", ["title": "t"])], for: "tracks")
+    }
+    let (context, writer) = (stack.context(), stack.context())
+    context.follow(writer)
+    let album = try context.performAndWait {
+      let album = try context.one("Album", where: equal("title", "B"))
+      try album.setObjects([try context.one("Track")], for: "tracks")
+      return album
+    }
+    try writer.performAndWait {
+      writer.delete(try writer.one("Track"))
+      try writer.save()
+    }
+    try context.performAndWait {
+      try expectEqual([try context.number(of: "Track"), try album.objects(for: "tracks").count], [1, 1])
+      try expectEqual(try context.names("Album", where: members(.any, "tracks", equal("title", "t"))), ["B"])
+      _ = try expectThrows(.versionConflict) { try context.save() }
+      context.rollback()
+      try expectEqual([try context.number(of: "Track"), try album.objects(for: "tracks").count], [0, 0])
+    }
+  }
+
+  private static let linkedMeanwhile = Case(
+    "a record that a child has deleted is in no list of its parent, even if the parent has linked it meanwhile"
+  ) { stack in
+    try stack.write { context in
+      try context.make("Album", ["title": "A"]).setObject(try context.make("Artist", ["name": "M"]), for: "artist")
+      try context.make("Genre", ["name": "g"])
+    }
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    try child.performAndWait {
+      child.delete(try child.one("Album"))
+      try child.processPendingChanges()
+    }
+    let genre = try parent.performAndWait {
+      let genre = try parent.one("Genre")
+      try genre.setObjects([try parent.one("Album")], for: "albums")
+      try parent.save()
+      return genre
+    }
+    try child.performAndWait { try child.save() }
+    try parent.performAndWait { try expectEqual(try genre.objects(for: "albums").count, 0) }
   }
 
   private static let movedTwice = Case(

@@ -40,6 +40,14 @@ extension ContextStorage {
     movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
   }
 
+  /// Notes that a child has deleted a record that may have links which the child does not know.
+  func noteLinks(ofDeleted record: PendingRecord) {
+    let hasLinks = record.entity.relationships.contains { relationship in
+      if case .links = relationship.storage { relationship.inverse != nil } else { false }
+    }
+    if hasLinks { movedRecords.insert(record.id) }
+  }
+
   /// Whether the list of a relationship may have records that are no members for the context: deleted records, which no
   /// delete rule removes from a relationship without an inverse, and records that another writer has moved.
   func mayListOthers(_ relationship: RelationshipDescription) -> Bool {

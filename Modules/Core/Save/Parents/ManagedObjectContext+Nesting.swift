@@ -87,7 +87,9 @@ extension ManagedObjectContext {
     storage.pendingRecordDeletes.removeLast(rows.count)
     storage.withPending {
       for record in records {
-        storage.recordUnderLock(for: record.id)?.noteOvertaken(of: record, current: present)
+        guard let own = storage.recordUnderLock(for: record.id) else { continue }
+        own.noteOvertaken(of: record, current: present)
+        storage.noteLinks(ofDeleted: own)
       }
     }
   }
@@ -159,7 +161,10 @@ extension ManagedObjectContext {
     } else if own.base == nil, !isParentsInsert(own) {
       return detachDeleted(object)
     }
-    storage.withPending { own.noteOvertaken(of: record, current: present) }
+    storage.withPending {
+      own.noteOvertaken(of: record, current: present)
+      storage.noteLinks(ofDeleted: own)
+    }
     storage.markDeleted(own)
   }
 
