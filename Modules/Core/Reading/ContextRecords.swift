@@ -22,12 +22,23 @@ struct ContextRecords: PreloadingSource {
   }
 
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
-    let owner = try context.fault(for: record.id, of: record.entity)
-    // An ordered list needs its owner's row and would read it again.
-    if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
-    let ids = try owner.memberIDs(of: relationship)
+    let ids = try memberIDs(of: relationship, from: record)
     try load(ids)
     return try ids.compactMap(state(of:))
+  }
+
+  /// The members of an owner; none for an unsaved record that a parent has discarded since the evaluation began.
+  private func memberIDs(
+    of relationship: RelationshipDescription, from record: RecordState
+  ) throws -> [ManagedObjectID] {
+    do {
+      let owner = try context.fault(for: record.id, of: record.entity)
+      // An ordered list needs its owner's row and would read it again.
+      if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
+      return try owner.memberIDs(of: relationship)
+    } catch let error as CoherenceError where error.code == .objectNotFound && record.id.isTemporaryID {
+      return []
+    }
   }
 
   /// Reads the unknown rows of records together.

@@ -42,6 +42,7 @@ extension ConformanceSubject {
     Case("a save through the parent refuses a delete of a record that the parent has not saved") {
       try refusesUnsavedRecordOfParent($0, deletes: true)
     }
+    discardedMeanwhile
     Case("a child that mended a refused save saves all of its changes") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try nested(stack) { parent, child in
@@ -56,6 +57,27 @@ extension ConformanceSubject {
         try parent.save()
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["child's", "child's"]) }
+    }
+  }
+
+  /// A fetch of a child while its parent discards an unsaved record.
+  private static let discardedMeanwhile = Case(
+    "a child's condition on members does not fail for a record that its parent discards during the fetch"
+  ) { stack in
+    try stack.write { try $0.make("Genre", ["name": "g"]) }
+    let interposition = try stack.interpose()
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    try parent.performAndWait {
+      try parent.make("Album", ["title": "draft"]).setObjects([try parent.one("Genre")], for: "genres")
+    }
+    try child.performAndWait {
+      interposition.beforeFetch {
+        interposition.beforeFetch(nil)
+        parent.performAndWait { parent.rollback() }
+      }
+      _ = try child.names("Album", where: members(.any, "genres", equal("name", "g")))
+      try expectEqual(try child.names("Album", where: members(.any, "genres", equal("name", "g"))), [])
     }
   }
 

@@ -344,7 +344,7 @@ final class ContextStorage: @unchecked Sendable {
     record.isTracked = false
     record.isIndexed = false
     recordCount -= 1
-    if recordCount == 0 { hasBareDeletes = false }
+    if recordCount == 0 { (hasBareDeletes, movedRecords) = (false, []) }
     count(record, -1)
     table.remove(record.id, ifWord: Self.word(record))
   }
