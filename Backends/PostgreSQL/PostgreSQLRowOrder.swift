@@ -17,9 +17,12 @@ final class PostgreSQLRowOrder: Sendable {
   func require() { flag.store(true, ordering: .relaxed) }
 
   /// The statements that lock the rows of a save: one for each table, in the order of the tables' names. A statement locks
-  /// in ascending order of keys.
+  /// in ascending order of keys. One row needs no lock.
   func locks(of request: StoreSaveRequest, in schema: SQLSchema) throws -> [SQLFragment] {
-    try request.changedKeys
+    let keys = request.changedKeys
+    guard keys.values.reduce(0, { $0 + $1.count }) > 1 else { return [] }
+    return
+      try keys
       .map { root, keys in (try schema.requireTable(for: root).name, keys.sorted()) }
       .sorted { $0.0 < $1.0 }
       .map { table, keys in

@@ -49,40 +49,12 @@ import Testing
     }
   }
 
-  /// Whether a session can lock the row with the greater key while a save waits for the other row.
-  private func isSecondRowFree() throws -> Bool {
-    let (holder, other) = (try schema.administration(), try schema.administration())
-    try holder.run("BEGIN", isKept: false)
-    #expect(try lock(keys[0], in: holder, waits: true) == 1)
-    let ended = DispatchSemaphore(value: 0)
-    let outcome = Locked<Result<Void, any Error>?>(nil)
-    Thread.detachNewThread {
-      let result = Result { try save() }
-      outcome.withLock { $0 = result }
-      ended.signal()
-    }
-    let waiting: SQLFragment = """
-      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
-      """
-    while try other.run(waiting, isKept: false).rowCount == 0 { continue }
-    let isFree = try lock(keys[1], in: other, waits: false) == 1
-    try holder.run("COMMIT", isKept: false)
-    ended.wait()
-    try #require(outcome.withLock { $0 }).get()
-    return isFree
-  }
-
-  @Test func `a save locks its rows in the order of their keys, after a save of the store has met a deadlock`() throws {
-    #expect(try !isSecondRowFree())
-    store.pool.rowOrder.require()
-    #expect(try isSecondRowFree())
-  }
-
-  @Test func `a deadlock of a save is noted, and the save is repeated`() throws {
-    let holder = try schema.administration()
-    try holder.run("BEGIN", isKept: false)
-    // The server ends the transaction that looks for a deadlock first.
-    try holder.run("SET LOCAL deadlock_timeout = '1h'", isKept: false)
+  /// Runs a block while a save waits for the row with the smaller key.
+  ///
+  /// - Parameter body: Receives the session that has locked the row. The lock ends after the block.
+  private func whileSaveWaits<T>(
+    for holder: PostgreSQLConnection, _ body: (PostgreSQLConnection) throws -> T
+  ) throws -> T {
     #expect(try lock(keys[0], in: holder, waits: true) == 1)
     let ended = DispatchSemaphore(value: 0)
     let outcome = Locked<Result<Void, any Error>?>(nil)
@@ -96,10 +68,33 @@ import Testing
       """
     let observer = try schema.administration()
     while try observer.run(waiting, isKept: false).rowCount == 0 { continue }
-    #expect(try lock(keys[1], in: holder, waits: true) == 1)
+    let result = try body(holder)
     try holder.run("COMMIT", isKept: false)
     ended.wait()
     try #require(outcome.withLock { $0 }).get()
+    return result
+  }
+
+  /// Whether a session can lock the row with the greater key while a save waits for the other row.
+  private func isSecondRowFree() throws -> Bool {
+    let (holder, other) = (try schema.administration(), try schema.administration())
+    try holder.run("BEGIN", isKept: false)
+    return try whileSaveWaits(for: holder) { _ in try lock(keys[1], in: other, waits: false) == 1 }
+  }
+
+  @Test func `a save locks its rows in the order of their keys, after a save of the store has met a deadlock`() throws {
+    #expect(try !isSecondRowFree())
+    store.pool.rowOrder.require()
+    #expect(try isSecondRowFree())
+  }
+
+  @Test func `a deadlock of a save is noted, and the save is repeated`() throws {
+    let holder = try schema.administration()
+    try holder.run("BEGIN", isKept: false)
+    // The server ends the transaction that looks for a deadlock first.
+    try holder.run("SET LOCAL deadlock_timeout = '1h'", isKept: false)
+    let count = try whileSaveWaits(for: holder) { try lock(keys[1], in: $0, waits: true) }
+    #expect(count == 1)
     #expect(store.pool.rowOrder.isRequired)
   }
 }

@@ -136,7 +136,8 @@ public struct Attribute: PropertyDeclaration {
 /// on the thread that attaches the store, in the transaction that changes the store. If it throws, or returns a value
 /// that the attribute does not accept, attaching throws ``ErrorCode/incompatibleModel`` and the store stays as it is. A
 /// store with values of the attribute's own type is never converted: a change of meaning that leaves the type as it is
-/// needs another attribute. A program with the earlier type cannot open the store afterwards.
+/// needs another attribute. A program with the earlier type cannot open the store afterwards. If it has the store open
+/// already, its reads and inserts throw ``ErrorCode/schemaChanged``.
 public typealias ValueConversion = @Sendable (AttributeValue) throws -> AttributeValue
 
 /// Declares an attribute composed of parts, each with a slot and a column of its own.

@@ -5,9 +5,9 @@ import Synchronization
 /// The edits that servers have confirmed lately, of all outboxes of the process.
 ///
 /// The acknowledgement of an edit deletes its entries, but a page requested before the acknowledgement may still be
-/// merged. Confirmations protect the edit from such a page. Those of the process itself are in memory, with times of a
-/// clock that nobody can set, and live as long as the process, because its requests do too; ``SharedConfirmations`` has
-/// those of other processes. Their number and age are limited; the page of a request from before the oldest
+/// merged. Confirmations protect the edit from such a page. The confirmations of the process itself are in memory, with
+/// times of a monotonic clock, and live as long as the process, because its requests do too. ``SharedConfirmations`` has
+/// the confirmations of other processes. The number and the age of confirmations are limited; the page of a request from before the oldest
 /// confirmation is merged without this protection.
 final class Confirmations: Sendable {
   private struct State {

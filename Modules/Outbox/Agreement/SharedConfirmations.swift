@@ -19,7 +19,7 @@ struct SharedConfirmations {
   /// The greatest difference between the clocks of two machines for which a confirmation protects its edit from every
   /// older page. A page requested within this time after the confirmation by another machine counts as older, too.
   private static let tolerance: TimeInterval = 2
-  /// The number of records that are kept; the latest ones.
+  /// The greatest number of records in the store. The latest records are kept.
   private static let limit = 10_000
   /// The greatest number of records that one call deletes.
   private static let batch = 1_000

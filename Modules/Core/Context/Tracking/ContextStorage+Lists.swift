@@ -40,7 +40,7 @@ extension ContextStorage {
     movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
   }
 
-  /// Notes that a child has deleted a record that may have links which the child does not know.
+  /// Notes the delete of a record by a child. The record may have links that the child does not know.
   func noteLinks(ofDeleted record: PendingRecord) {
     let hasLinks = record.entity.relationships.contains { relationship in
       if case .links = relationship.storage { relationship.inverse != nil } else { false }
@@ -48,8 +48,8 @@ extension ContextStorage {
     if hasLinks { movedRecords.insert(record.id) }
   }
 
-  /// Whether the list of a relationship may have records that are no members for the context: deleted records, which no
-  /// delete rule removes from a relationship without an inverse, and records that another writer has moved.
+  /// Whether the list of a relationship may contain records outside of the context's view of it: deleted records, which no
+  /// delete rule removes from a relationship without an inverse, and records moved by another writer.
   func mayListOthers(_ relationship: RelationshipDescription) -> Bool {
     !movedRecords.isEmpty || (hasDeletes && relationship.inverse == nil)
   }
