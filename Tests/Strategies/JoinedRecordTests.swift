@@ -16,10 +16,19 @@ struct JoinedRecordTests {
         Attribute("colour", .string, optional: true)
         Attribute("plays", .int64, default: 0)
         Relationship("tracks", toMany: "Track", inverse: "tags")
+        Relationship("steps", toMany: "Step", inverse: "tag", ordered: true)
+        Relationship("notes", toMany: "Note", inverse: "tag")
+        Relationship("badge", toOne: "Badge", inverse: "tag")
       }
       Entity("Track") {
         Attribute("name", .string)
         Relationship("tags", toMany: "Tag", inverse: "tracks")
+      }
+      for name in ["Step", "Note", "Badge"] {
+        Entity(name, uniqueness: [["name"]]) {
+          Attribute("name", .string)
+          Relationship("tag", toOne: "Tag", inverse: "\(name == "Badge" ? "badge" : name.lowercased() + "s")")
+        }
       }
     }
   }
@@ -213,6 +222,89 @@ struct JoinedRecordTests {
       #expect(try context.fetch(Self.tags).map(\.objectID) == [stack.tag])
     }
     #expect(try stack.stored("colour") == [.string("blue")])
+  }
+
+  @Test(arguments: [false, true], Backend.available)
+  func `an undo after a save that joined records takes links back on both sides`(
+    isKnown: Bool, backend: Backend
+  ) throws {
+    let stack = try Stack(.direct, backend)
+    let context = stack.container.newBackgroundContext()
+    context.mergePolicy = .objectTrumps
+    try context.performAndWait {
+      context.undoHistory = UndoHistory()
+      let retained = isKnown ? try context.fetch(Self.tags) : []
+      defer { withExtendedLifetime(retained) {} }
+      let tag = try Self.make("Tag", "a", in: context)
+      for entity in ["Step", "Note", "Badge"] { try Self.make(entity, "m", in: context).setObject(tag, for: "tag") }
+      try Self.make("Track", "t", in: context).setObjects([tag], for: "tags")
+      try context.save()
+      let lists = ["steps", "notes", "tracks"]
+      func members() throws -> [Int] {
+        let tag = try #require(try context.fetch(Self.tags).first)
+        return try lists.map { try tag.objects(for: $0).count } + [try tag.object(for: "badge") == nil ? 0 : 1]
+      }
+      #expect(try members() == [1, 1, 1, 1])
+      try context.undoHistory?.undo()
+      #expect(try members() == [0, 0, 0, 0])
+      try context.undoHistory?.redo()
+      #expect(try members() == [1, 1, 1, 1])
+      try context.undoHistory?.undo()
+      try context.save()
+      #expect(try members() == [0, 0, 0, 0])
+      #expect(try context.fetch(Self.tags).map(\.objectID) == [stack.tag])
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undo leaves the reference of a joined record, in the record and in the list of its owner`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(.direct, backend)
+    let context = stack.container.newBackgroundContext()
+    context.mergePolicy = .objectTrumps
+    for list in ["steps", "notes"] {
+      let entity = list == "steps" ? "Step" : "Note"
+      try context.performAndWait {
+        let owner = try Self.make("Tag", "owner of \(list)", in: context)
+        _ = try Self.make(entity, "m", in: context)
+        try context.save()
+        context.undoHistory = UndoHistory()
+        let member = try Self.make(entity, "m", in: context)
+        try member.setObject(owner, for: "tag")
+        try context.save()
+        try context.undoHistory?.undo()
+        let stored = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: entity)).first)
+        #expect(try stored.object(for: "tag") === owner)
+        #expect(try owner.objects(for: list) == [stored])
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `the changes of a live result delete the later one of two inserted records that a save joined`(
+    backend: Backend
+  ) async throws {
+    let stack = try Stack(.mixed, backend)
+    let view = stack.container.viewContext
+    view.mergePolicy = .objectTrumps
+    var changes = try view.changes(of: Self.tags.sort("plays")).makeAsyncIterator()
+    _ = try await changes.next()
+    let inserted = try (1...3).map { plays in
+      let tag = try Self.make("Tag", "b", in: view)
+      try tag.setValue(plays, for: "plays")
+      return tag.objectID
+    }
+    let shown = try #require(try await changes.next())
+    #expect(shown.current.ids == [stack.tag] + inserted)
+    try view.save()
+    let saved = try #require(try await changes.next())
+    let id = view.object(with: inserted[0]).objectID
+    #expect(saved.current.ids == [stack.tag, id])
+    #expect(saved.renamed == [inserted[0]: id])
+    var list = saved.former.ids
+    saved.apply(to: &list)
+    #expect(list == saved.current.ids)
   }
 
   @Test(arguments: Backend.available)

@@ -15,6 +15,8 @@ struct MainTurn {
   var isSuperseded = false
   /// Whether a block of the main queue runs that is a turn by itself.
   var isAlone = false
+  /// Whether the running operation is a block, or asks for the changes made so far.
+  private var requestsChanges = false
   private var saves: SaveCount?
   private var seenSaves = 0
 
@@ -31,6 +33,14 @@ struct MainTurn {
     isOpen = true
     isSuperseded = false
     hasProcessedInbox = false
+  }
+
+  mutating func requestChanges() { requestsChanges = true }
+
+  /// Whether the ended operation was a block, or has asked for the changes made so far.
+  mutating func takeRequestedChanges() -> Bool {
+    defer { requestsChanges = false }
+    return requestsChanges
   }
 
   mutating func close() {

@@ -26,7 +26,9 @@ extension ManagedObjectContext {
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
     if storage.confinement.isMain {
-      return try Confinement.isOnMain ? inside(body) : hopToMain(body)
+      guard Confinement.isOnMain else { return try hopToMain(body) }
+      turn.requestChanges()
+      return try inside(body)
     }
     if storage.confinement.isOfThread {
       storage.confinement.check("The \(label)")
@@ -146,13 +148,17 @@ extension ManagedObjectContext {
     endUnit()
   }
 
-  /// Brings live results up to date with the context's own changes, in the middle of a turn of the main queue.
+  /// Brings live results up to date with the context's own changes in the middle of a turn of the main queue, after a
+  /// block or a call of `processPendingChanges`. Other operations leave this to the end of the turn: an object that an
+  /// operation inserted lacks the values that the code is about to assign.
   @inline(never) private final func continueObservedTurn() {
     sendTouched()
     guard let turnObserver else { return }
-    turnObserver.turnContinues(in: self)
-    postChanges()
-    sendTouched()
+    if turn.takeRequestedChanges() {
+      turnObserver.turnContinues(in: self)
+      postChanges()
+      sendTouched()
+    }
     turnObserver.turnEnded(in: self)
   }
 

@@ -164,6 +164,9 @@ struct TouchedEntries: Sendable {
 
   /// Joins the removal of a temporary identifier and the insert of the same record's permanent identifier into one
   /// change.
+  ///
+  /// If several former records became one record, the record that was inserted first becomes it, and the others are
+  /// removals.
   fileprivate func joining(_ renamed: [ManagedObjectID: ManagedObjectID]) -> TouchedEntries {
     guard !renamed.isEmpty else { return self }
     var result = self
@@ -171,6 +174,10 @@ struct TouchedEntries: Sendable {
       guard let old = entries[former]?.old, entries[former]?.new == nil, let new = entries[id]?.new,
         entries[id]?.old == nil
       else { continue }
+      if let other = result.entries[id]?.old {
+        guard ManagedObjectID.precedes(old.id, other.id) else { continue }
+        result.entries[other.id] = (other, nil)
+      }
       result.entries[former] = nil
       result.entries[id] = (old, new)
     }

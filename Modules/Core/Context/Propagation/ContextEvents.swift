@@ -55,6 +55,7 @@ extension ManagedObjectContext {
     try operating {
       try applyPendingDeleteRules()
       postChanges()
+      turn.requestChanges()
     }
   }
 

@@ -49,24 +49,22 @@ extension ManagedObjectContext {
   final func revert(_ step: UndoStep, by history: UndoHistory) throws {
     do {
       switch step {
-      case .value(let object, let slot, let before):
-        if isPresent(object) { try object.write(present(before, by: history), at: slot) }
-      case .added(let object, let relationship, let id):
-        if isPresent(object) {
-          try object.changeMembers(of: relationship, .remove(history.present(id, in: self)))
-        }
-      case .removed(let object, let relationship, let id):
-        guard isPresent(object) else { return }
+      case .value(let recorded, let slot, let before):
+        try presentObject(recorded)?.write(present(before, by: history), at: slot)
+      case .added(let recorded, let relationship, let id):
+        try presentObject(recorded)?.changeMembers(of: relationship, .remove(history.present(id, in: self)))
+      case .removed(let recorded, let relationship, let id):
+        guard let object = try presentObject(recorded) else { return }
         let id = history.present(id, in: self)
         // Delete rules do not remove a deleted member from a relationship without an inverse, so that the member may
         // still be there.
         if relationship.inverse == nil, try object.changedMemberIDs(of: relationship).contains(id) { return }
         try object.changeMembers(of: relationship, .add(id))
       case .list(let list):
-        guard isPresent(list.object) else { return }
-        let members = try list.object.changedMemberIDs(of: list.relationship)
+        guard let object = try presentObject(list.object) else { return }
+        let members = try object.changedMemberIDs(of: list.relationship)
         let reverted = list.reverted(members) { history.present($0, in: self) }
-        try list.object.changeMembers(of: list.relationship, .replace(members, by: reverted))
+        try object.changeMembers(of: list.relationship, .replace(members, by: reverted))
       case .inserted(let object):
         guard isPresent(object) else { return }
         try object.loadRow()
@@ -76,6 +74,16 @@ extension ManagedObjectContext {
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // Another writer has deleted the record.
     }
+  }
+
+  /// The object with a recorded object's record: the recorded object itself, or the context's object of the record that
+  /// its record became in a save; `nil` if it is deleted.
+  private final func presentObject(_ recorded: ManagedObject) throws -> ManagedObject? {
+    if isPresent(recorded) { return recorded }
+    let isReplaced = recorded.flags.contains(.detached) && !recorded.flags.contains(.deleted)
+    guard isReplaced, !recorded.recordID.isTemporaryID else { return nil }
+    let object = try fault(for: recorded.recordID, of: recorded.entity)
+    return isPresent(object) ? object : nil
   }
 
   /// Whether a recorded object still belongs to the context and is not deleted.

@@ -40,6 +40,17 @@ final class RecordedList {
     if added.remove(id) == nil { removed.insert(id) }
   }
 
+  /// Forgets the additions and removals of records whose references to the owner stay as they are.
+  ///
+  /// - Parameter ids: The records.
+  /// - Returns: Whether nothing is left to undo.
+  func forgetReferences(of ids: Set<ManagedObjectID>) -> Bool {
+    guard relationship.inverse?.isToMany == false else { return false }
+    added.subtract(ids)
+    removed.subtract(ids)
+    return added.isEmpty && removed.isEmpty && !isReordered
+  }
+
   /// The members after the undo of the group's own changes.
   ///
   /// - Parameters:
