@@ -2,7 +2,8 @@ import CoherenceCore
 import HashTreeCollections
 
 extension InMemoryReader: QueryExplaining {
-  /// Describes the fetch of ``InMemoryState/rows(for:)``: candidates, filter, order and range, the outermost step first.
+  /// Describes the fetch of ``InMemoryState/rows(for:)``: candidates, filter, order and range, the outermost step
+  /// first.
   func explain(_ query: StoreQuery) throws -> QueryExplanation {
     let state = try state()
     let name = query.entity.root.name

@@ -1,7 +1,7 @@
 import CoherenceCore
 import HashTreeCollections
 
-/// A unit of reading: all reads see the state at the first read.
+/// A reader of the store in memory. All reads see the state at the first read.
 final class InMemoryReader: StoreReader {
   private let store: InMemoryStore
   private var snapshot: InMemoryState?
@@ -42,8 +42,7 @@ final class InMemoryReader: StoreReader {
     guard !isFinished else {
       throw CoherenceError(
         .storeDetached,
-        "The reader of the in-memory store has ended or its store was closed; "
-          + "make another reader.")
+        "The reader of the in-memory store is finished; make another reader.")
     }
     let present = content.present
     snapshot = present

@@ -75,26 +75,26 @@ extension InMemoryState {
     for link in removed { links[table]?.remove(source: link.source, target: link.target) }
   }
 
-  /// Adds or removes an index entry for a reference of a record.
-  mutating func setReference(
-    _ relationship: RelationshipDescription, from source: Int64, to target: Int64, _ exists: Bool
-  ) {
-    if exists {
-      referrers[relationship, default: [:]][target, default: []].insert(source)
-    } else {
-      referrers[relationship]?[target]?.remove(source)
-      if referrers[relationship]?[target]?.isEmpty == true { referrers[relationship]?[target] = nil }
-    }
+  /// Adds the index entry for a reference of a record.
+  mutating func insertReference(_ relationship: RelationshipDescription, from source: Int64, to target: Int64) {
+    referrers[relationship, default: [:]][target, default: []].insert(source)
   }
 
-  /// Adds or removes an index entry for a value of a lookup's attribute.
-  mutating func setLookup(_ lookup: InMemorySchema.Lookup, of key: Int64, _ value: AttributeValue, _ exists: Bool) {
-    if exists {
-      keysByValue[lookup.number][value, default: []].insert(key)
-    } else {
-      keysByValue[lookup.number][value]?.remove(key)
-      if keysByValue[lookup.number][value]?.isEmpty == true { keysByValue[lookup.number][value] = nil }
-    }
+  /// Removes the index entry for a reference of a record.
+  mutating func removeReference(_ relationship: RelationshipDescription, from source: Int64, to target: Int64) {
+    referrers[relationship]?[target]?.remove(source)
+    if referrers[relationship]?[target]?.isEmpty == true { referrers[relationship]?[target] = nil }
+  }
+
+  /// Adds the index entry for a value of a lookup's attribute.
+  mutating func insertLookup(_ lookup: InMemorySchema.Lookup, of key: Int64, _ value: AttributeValue) {
+    keysByValue[lookup.number][value, default: []].insert(key)
+  }
+
+  /// Removes the index entry for a value of a lookup's attribute.
+  mutating func removeLookup(_ lookup: InMemorySchema.Lookup, of key: Int64, _ value: AttributeValue) {
+    keysByValue[lookup.number][value]?.remove(key)
+    if keysByValue[lookup.number][value]?.isEmpty == true { keysByValue[lookup.number][value] = nil }
   }
 
   /// Sets or removes the record with the given values under a uniqueness constraint.

@@ -56,15 +56,9 @@ extension InMemoryTransaction {
   }
 
   private func violation(of constraint: InMemorySchema.Constraint, by row: Row, and other: Int64) -> CoherenceError {
-    let names = constraint.names.map { "'\($0)'" }.joined(separator: ", ")
-    var error = CoherenceError(
-      .uniquenessViolated,
-      "Two records of '\(constraint.entity.name)' would be equal in \(names); change one of them, or save a change of "
-        + "the record that is there.")
-    error.objectIDs = [row.id, ManagedObjectID(space: row.id.space, key: other)]
-    error.uniqueness = UniquenessViolation(
+    let violation = UniquenessViolation(
       entityName: constraint.entity.name, propertyNames: constraint.names, values: constraint.slots.map { row[$0] })
-    return error
+    return .uniquenessViolated(violation, [row.id, ManagedObjectID(space: row.id.space, key: other)])
   }
 }
 
@@ -92,8 +86,8 @@ extension InMemoryTransaction {
         let before = change.before?[lookup.slot] ?? .null
         let after = change.after?[lookup.slot] ?? .null
         guard before != after else { continue }
-        if !before.isNull { next.setLookup(lookup, of: change.key, before, false) }
-        if !after.isNull { next.setLookup(lookup, of: change.key, after, true) }
+        if !before.isNull { next.removeLookup(lookup, of: change.key, before) }
+        if !after.isNull { next.insertLookup(lookup, of: change.key, after) }
       }
     }
   }
@@ -109,8 +103,8 @@ extension InMemoryTransaction {
         let before = change.before?.reference(relationship)?.key
         let after = change.after?.reference(relationship)?.key
         guard before != after else { continue }
-        if let before { next.setReference(relationship, from: change.key, to: before, false) }
-        if let after { next.setReference(relationship, from: change.key, to: after, true) }
+        if let before { next.removeReference(relationship, from: change.key, to: before) }
+        if let after { next.insertReference(relationship, from: change.key, to: after) }
       }
     }
   }
@@ -157,11 +151,6 @@ extension InMemoryTransaction {
   private func dangling(
     _ relationship: RelationshipDescription, from present: ManagedObjectID, to missing: ManagedObjectID
   ) -> CoherenceError {
-    var error = CoherenceError(
-      .danglingReference,
-      "'\(relationship.entity.name).\(relationship.name)' would refer to a record that does not exist any more; "
-        + "refresh the related objects and save again.")
-    error.objectIDs = [present, missing]
-    return error
+    .danglingReference(relationship, [present, missing])
   }
 }

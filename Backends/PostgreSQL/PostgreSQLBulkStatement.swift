@@ -4,7 +4,7 @@ import CoherenceSQL
 /// A statement that writes many rows at once, as a ``SaveStatement`` writes one row. Each parameter is the array of the
 /// rows' values.
 ///
-/// The statement changes fewer rows than given if some have another version, and does not report which.
+/// An update or a delete changes fewer rows than given if some have another version, and does not report which.
 struct PostgreSQLBulkStatement {
   let text: PostgreSQLText
   let parameters: [SaveParameter]
@@ -65,11 +65,13 @@ struct PostgreSQLBulkStatement {
     return parts
   }
 
-  private static let greatestRowCount = 4_096
-  /// The most bytes of texts and data in one execution with several rows. A message takes 1 GB.
+  /// The most rows of one execution.
+  static let greatestRowCount = 4_096
+  /// The most bytes of texts and data in one execution with several rows. A message has at most 1 GB.
   private static let greatestByteCount = 1 << 25
 
-  /// Clears a left-out reference to deleted records, with a plan for the list of the records; see ``SQLBinding/isLongList``.
+  /// Clears a left-out reference to deleted records, with a plan for the list of the records; see
+  /// ``SQLBinding/isLongList``.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
     return Self(
@@ -83,12 +85,12 @@ struct PostgreSQLBulkStatement {
   private static let source = "u"
 
   /// A row's value for the parameter at an index.
-  private static func given(_ place: Int) -> SQLFragment { .column("c\(place)", of: source) }
+  private static func given(_ index: Int) -> SQLFragment { .column("c\(index)", of: source) }
 
   /// The given rows, as a table.
   private static func rows(_ count: Int) -> SQLFragment {
-    let columns = (0..<count).map { place in
-      "pg_catalog.unnest(\(SQLFragment(.text(PostgreSQLDialect().placeholder(place + 1)))))" as SQLFragment
+    let columns = (0..<count).map { index in
+      "pg_catalog.unnest(\(SQLFragment(.text(PostgreSQLDialect().placeholder(index + 1)))))" as SQLFragment
     }
     return """
       ROWS FROM (\(columns.joined(separator: ", "))) AS \(name: source) (\(names: (0..<count).map { "c\($0)" }))

@@ -12,7 +12,7 @@ struct PostgreSQLCatalog {
     self.schema = schema
   }
 
-  private var place: String { "The schema '\(schema)'" }
+  private var location: String { "The schema '\(schema)'" }
 
   // MARK: Reading
 
@@ -25,7 +25,15 @@ struct PostgreSQLCatalog {
     for row in 0..<result.rowCount {
       if let key = result.text(row, 0) { entries[key] = result.text(row, 1) }
     }
-    return try StoreState(entries: entries, place: place)
+    return try StoreState(entries: entries, location: location)
+  }
+
+  /// Reads the state that the store has recorded of itself.
+  ///
+  /// - Throws: ``ErrorCode/schemaChanged`` if the schema has no store any more.
+  func requireState() throws -> StoreState {
+    guard let state = try state() else { throw CoherenceError.tablesRemoved(from: "the schema '\(schema)'") }
+    return state
   }
 
   private func hasTable(_ table: String) throws -> Bool {
@@ -47,10 +55,10 @@ struct PostgreSQLCatalog {
   /// Creates the store in the schema, or extends the store to the environment's model.
   func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
     let planned = try plan(environment)
-    guard try planned.isNeeded || needsCommits(environment) else { return planned }
+    guard try planned.isNeeded || commitTableNeedsMaintenance(environment) else { return planned }
     guard !environment.isReadOnly else {
       throw CoherenceError(
-        .notADatabase, "\(place) has no store and was opened to read only; open it to write once.")
+        .notADatabase, "\(location) has no store and was opened to read only; open it to write once.")
     }
     var losses: [DataLoss] = []
     let made = try inTransaction {
@@ -75,7 +83,7 @@ struct PostgreSQLCatalog {
 
   private func plan(_ environment: StoreEnvironment) throws -> SchemaChange {
     try SchemaChange(
-      from: state(), to: environment, dialect: PostgreSQLDialect(), place: place,
+      from: state(), to: environment, dialect: PostgreSQLDialect(), location: location,
       elsewhere: "Choose another schema for it with the option '\(PostgreSQLOption.schema)'.")
   }
 
@@ -87,14 +95,14 @@ struct PostgreSQLCatalog {
   }
 
   /// Whether the store lacks the table of commits, or the table has expired rows.
-  private func needsCommits(_ environment: StoreEnvironment) throws -> Bool {
+  private func commitTableNeedsMaintenance(_ environment: StoreEnvironment) throws -> Bool {
     guard !environment.isReadOnly else { return false }
     guard try hasTable(PostgreSQLCommitMark.table) else { return true }
     if environment.isPartialModel { return false }
     return try connection.run(
       """
       SELECT 1 FROM \(name: schema).\(name: PostgreSQLCommitMark.table) \
-      WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days' LIMIT 1
+      WHERE \(PostgreSQLCommitMark.isExpired) LIMIT 1
       """, isKept: false
     ).rowCount > 0
   }
@@ -140,7 +148,7 @@ struct PostgreSQLCatalog {
     case "42P07", "42710":
       return CoherenceError(
         .notADatabase,
-        "\(place) has tables of something else (\(failure)); choose another one with the option "
+        "\(location) has tables of another program (\(failure)); choose another schema with the option "
           + "'\(PostgreSQLOption.schema)'.", underlying: failure)
     default: return error
     }
@@ -161,11 +169,7 @@ struct PostgreSQLCatalog {
   /// Changes the recorded state under a lock, so that concurrent changes follow each other.
   func changeState(_ body: (inout StoreState) -> Void) throws {
     try inTransaction {
-      guard var state = try state() else {
-        throw CoherenceError(
-          .schemaChanged,
-          "Another program has removed the tables of the schema '\(schema)'; detach the store and attach it again.")
-      }
+      var state = try requireState()
       body(&state)
       try write(state)
     }
@@ -174,7 +178,7 @@ struct PostgreSQLCatalog {
   /// Moves the store's tables into a new schema, including tables of other models and programs.
   func setAside() throws -> String {
     try inTransaction {
-      guard let state = try state() else { return "nowhere: \(place.lowercased()) has no store" }
+      guard let state = try state() else { return "nowhere: the schema '\(schema)' has no store" }
       let target = try freeName()
       _ = try connection.run(
         ["CREATE SCHEMA \(name: target)"]
@@ -219,7 +223,10 @@ struct PostgreSQLCatalog {
   /// Runs a block in a transaction while no other connection changes the schema's definition.
   private func inTransaction<T>(_ body: () throws -> T) throws -> T {
     _ = try connection.run(
-      ["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SELECT pg_catalog.pg_advisory_xact_lock(\(key: lock))"],
+      [
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        "SELECT pg_catalog.pg_advisory_xact_lock(\(key: advisoryLockKey))",
+      ],
       isKept: false)
     do {
       let result = try body()
@@ -242,8 +249,8 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// The number of the lock: 64-bit FNV-1a of the schema's name, the same in every process.
-  private var lock: Int64 {
+  /// The key of the advisory lock: 64-bit FNV-1a of the schema's name, the same in every process.
+  private var advisoryLockKey: Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in "coherence/\(schema)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     return Int64(bitPattern: hash)

@@ -78,13 +78,7 @@ struct PostgreSQLCommitMark: Sendable {
   /// - Returns: `nil` if the session's row was removed, which proves nothing.
   /// - Throws: An error if the server refuses to write or does not respond in time, so that the outcome stays unknown.
   func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool? {
-    if let process {
-      try connection.run(
-        """
-        SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(process.activity) \
-        AND \(PostgreSQLProcess.waitsForClient)
-        """, isKept: false)
-    }
+    if let process { try connection.run(process.termination, isKept: false) }
     try connection.send(Self.asking) { $0.append(session) }
     try connection.synchronize()
     let last = try connection.receive().int(0, 0)
@@ -104,16 +98,18 @@ struct PostgreSQLCommitMark: Sendable {
   /// The statement that makes the table. Half of each page is left free for the rows to be written again.
   static func creation(in schema: String) -> SQLFragment {
     """
-    CREATE TABLE IF NOT EXISTS \(name: schema).\(name: table) (\(name: "session") pg_catalog.uuid NOT NULL PRIMARY KEY, \
-    \(name: "number") bigint NOT NULL, \(name: "written") pg_catalog.timestamptz NOT NULL) WITH (fillfactor = 50)
+    CREATE TABLE IF NOT EXISTS \(name: schema).\(name: table) (\(name: "session") pg_catalog.uuid NOT NULL \
+    PRIMARY KEY, \(name: "number") bigint NOT NULL, \(name: "written") pg_catalog.timestamptz NOT NULL) \
+    WITH (fillfactor = 50)
     """
   }
 
   /// The statement that removes old rows, mostly of ended sessions. An idle session whose row was removed inserts it
   /// again.
   static func removal(in schema: String) -> SQLFragment {
-    """
-    DELETE FROM \(name: schema).\(name: table) WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days'
-    """
+    "DELETE FROM \(name: schema).\(name: table) WHERE \(isExpired)"
   }
+
+  /// The condition on a row that its session has not written for seven days.
+  static let isExpired: SQLFragment = "\(name: "written") < pg_catalog.now() - INTERVAL '7 days'"
 }

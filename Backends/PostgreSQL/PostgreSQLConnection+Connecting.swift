@@ -11,29 +11,30 @@ extension PostgreSQLConnection {
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a malformed connection string.
   /// - Parameters:
   ///   - host: The only host to connect to; `nil` for the hosts of the connection string.
-  ///   - timeout: The time limit for all hosts, the look-up of names included; two seconds at least. By default the option
-  ///     'poolTimeout'. Each host gets an equal part, ten seconds at most, or the connection string's `connect_timeout`.
+  ///   - timeout: The time limit for all hosts, the look-up of names included; two seconds at least. By default the
+  ///     option 'poolTimeout'. Each host gets an equal part, ten seconds at most, or the connection string's
+  ///     `connect_timeout`.
   static func connect(
     _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration? = nil, logger: Logger
   ) throws -> PostgreSQLConnection {
     let timeout = max(timeout ?? .seconds(options.poolTimeout), .seconds(2))
-    let beginning = ContinuousClock.now
+    let start = ContinuousClock.now
     let hostCount = try checkConnectionString(options.connectionString)
     let settings = Self.settings(options, to: host, within: timeout / (host == nil ? hostCount : 1))
-    guard let outcome = PostgreSQLAttempt.run(within: timeout, { .init(connectingWith: settings) }) else {
+    guard let result = PostgreSQLConnectionAttempt.run(within: timeout, { .init(connectingWith: settings) }) else {
       throw CoherenceError(
         .serverUnreachable,
-        "No PostgreSQL server can be reached within \(timeout.components.seconds) seconds; check the network, the look-up of "
-          + "the host's name, and whether the server runs.", isRetryable: true)
+        "No PostgreSQL server can be reached within \(timeout.components.seconds) seconds; check the network, the "
+          + "look-up of the host's name, and whether the server runs.", isRetryable: true)
     }
-    guard let raw = outcome.raw else {
+    guard let raw = result.raw else {
       throw CoherenceError(.serverUnreachable, "There is no memory for a connection to the PostgreSQL server.")
     }
     let connection = PostgreSQLConnection(raw, options: options, logger: logger)
-    if PQstatus(raw) != CONNECTION_OK { throw connection.refusal(outcome) }
+    if PQstatus(raw) != CONNECTION_OK { throw connection.refusal(result) }
     try connection.checkServer()
     connection.enterPipeline()
-    let rest = timeout - (ContinuousClock.now - beginning)
+    let rest = timeout - (ContinuousClock.now - start)
     try connection.within(max(rest, .seconds(2))) { try connection.prepareSession(options) }
     return connection
   }
@@ -68,7 +69,7 @@ extension PostgreSQLConnection {
       throw CoherenceError(
         .invalidOption,
         "The URL of the PostgreSQL database cannot be read; write it postgresql://user@host/database "
-          + "and percent-encode what is special in names and password.")
+          + "and percent-encode the special characters of the user, the password and the database.")
     }
     defer { PQconninfoFree(parts) }
     var hostCount = 1
@@ -79,8 +80,8 @@ extension PostgreSQLConnection {
       if isMisread(value, as: name) {
         throw CoherenceError(
           .invalidOption,
-          "The \(name) in the URL of the PostgreSQL database cannot be right; percent-encode what is special in names "
-            + "and password.")
+          "The \(name) in the URL of the PostgreSQL database cannot be right; percent-encode the special characters of "
+            + "the user, the password and the database.")
       }
       if name == "host" || name == "hostaddr" { hostCount = max(hostCount, value.split(separator: ",").count) }
       part += 1
@@ -99,14 +100,14 @@ extension PostgreSQLConnection {
   // MARK: Refusals
 
   /// The error for the failed connection.
-  private func refusal(_ outcome: PostgreSQLAttempt.Outcome) -> CoherenceError {
-    let message = safe(outcome.message)
+  private func refusal(_ result: PostgreSQLConnectionAttempt.ConnectionResult) -> CoherenceError {
+    let message = safe(result.message)
     if PQconnectionNeedsPassword(raw) == 1 {
       return CoherenceError(
         .authenticationFailed,
         "The PostgreSQL server asks for a password; give it in the URL, in PGPASSWORD, or in ~/.pgpass.")
     }
-    if let match = outcome.details?.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
+    if let match = result.details?.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
       return CoherenceError(PostgreSQLFailure(sqlState: String(match.1), message: message, isFatal: false))
     }
     return CoherenceError(

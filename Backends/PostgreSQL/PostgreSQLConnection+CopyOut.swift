@@ -26,7 +26,7 @@ extension PostgreSQLConnection {
     while let (message, count) = try copiedMessage() {
       let start = copyOut == .header ? PostgreSQLCopyHeader.count : 0
       copyOut = .rows
-      if try row.take(message, count: count, from: start) { return true }
+      if try row.decode(message, count: count, from: start) { return true }
     }
     try endCopiedRows()
     try discardResponses()

@@ -71,9 +71,9 @@ extension PostgreSQLConnection {
   /// Logs statements, which have no values in them, with the time that a block takes to run them.
   func timed<T>(_ statements: @autoclosure () -> [String], _ body: () throws -> T) rethrows -> T {
     guard logger.logLevel <= .debug else { return try body() }
-    let beginning = ContinuousClock.now
+    let start = ContinuousClock.now
     defer {
-      let duration = ContinuousClock.now - beginning
+      let duration = ContinuousClock.now - start
       logger.debug("\(statements().joined(separator: "; "))", metadata: ["duration": "\(duration)"])
     }
     return try body()

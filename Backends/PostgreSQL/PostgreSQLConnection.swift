@@ -37,16 +37,17 @@ final class PostgreSQLConnection {
   var isCancelling: Bool { cancellation != nil }
   /// The time since which the server has sent and accepted nothing, during a wait; `nil` otherwise.
   var silence: ContinuousClock.Instant?
-  /// Whether this side closed the link, because the server did not respond any more.
+  /// Whether the client closed the socket, because the server did not respond any more.
   var isClosed = false
   /// Whether the connection probes another connection. Such a connection is not probed itself.
-  var isWitness = false
+  var isProbe = false
   /// Whether a cancelled task interrupts the running statement.
   var isInterruptible = true
 
   private enum PendingResponse {
-    /// The preparation of a statement.
-    case preparation(PostgreSQLText?)
+    /// A statement whose response is received before the response of the next statement: a preparation, with its text;
+    /// a deallocation; or the end of a reading transaction.
+    case preliminary(PostgreSQLText?)
     case execution
     case synchronization
   }
@@ -87,10 +88,10 @@ final class PostgreSQLConnection {
   }
 
   /// Whether the server has sent a message since the last use of the connection. Such a message mostly is the server's
-  /// last, some milliseconds before it closes the link.
+  /// last, some milliseconds before it closes the connection.
   private var hasUnexpectedMessage: Bool { isReadable(within: 0) }
 
-  /// Whether the link is open and has no unread message.
+  /// Whether the connection is open and has no unread message.
   var isOpenAndQuiet: Bool { hasAllResponses && !isBroken && !hasUnexpectedMessage }
 
   /// Whether a transaction is open, as the last response says.
@@ -100,7 +101,7 @@ final class PostgreSQLConnection {
   /// statement.
   func sendEnd() throws {
     try send(.rollback)
-    queue[queue.count - 1] = .preparation(nil)
+    queue[queue.count - 1] = .preliminary(nil)
   }
 
   /// Sends the end of a transaction that changed nothing. The next user of the connection receives the response.
@@ -110,7 +111,7 @@ final class PostgreSQLConnection {
     do {
       if copyOut != nil { try discardResponses() }
       if !isSynchronized { try synchronize() }
-      // A server that waits for room for its rows heeds no cancellation, and keeps the transaction open as long.
+      // A server whose send buffer is full does not react to a cancellation, and keeps the transaction open as long.
       if hasRows { try within(.seconds(2)) { try discardResponses() } }
       try send(.rollback)
       try synchronize()
@@ -161,18 +162,18 @@ final class PostgreSQLConnection {
     queue.append(.execution)
   }
 
-  /// The protocol counts parameters in 16 bits.
+  // The protocol counts parameters in 16 bits.
   private static let maximumParameters = 65_535
 
   private func preparedName(of text: PostgreSQLText) throws -> String {
     if let name = prepared.name(of: text) { return name }
     if let old = prepared.removeLeastUsed(for: text) {
       try check(PQsendQueryParams(raw, "DEALLOCATE \"\(old)\"", 0, nil, nil, nil, nil, 1))
-      queue.append(.preparation(nil))
+      queue.append(.preliminary(nil))
     }
     let name = prepared.add(text)
     try check(PQsendPrepare(raw, name, text.text, Int32(text.types.count), text.types))
-    queue.append(.preparation(text))
+    queue.append(.preliminary(text))
     return name
   }
 
@@ -210,7 +211,7 @@ final class PostgreSQLConnection {
   ///
   /// - Throws: The failure of the statement, or of an earlier one that made the server skip this one.
   func receive() throws -> PostgreSQLResult {
-    try receivePreparations()
+    try receivePreliminaries()
     responseCount += 1
     defer { finishStatement() }
     return try nextResult()
@@ -218,7 +219,7 @@ final class PostgreSQLConnection {
 
   /// Makes the next statement return its rows one by one, by ``receiveRow()``.
   func beginRows() throws {
-    try receivePreparations()
+    try receivePreliminaries()
     try check(PQsetSingleRowMode(raw))
   }
 
@@ -248,7 +249,7 @@ final class PostgreSQLConnection {
         let status = PQresultStatus(result)
         PQclear(result)
         if status == PGRES_PIPELINE_SYNC { break }
-        if case .preparation(let text?) = awaited, status != PGRES_COMMAND_OK { prepared.remove(text) }
+        if case .preliminary(let text?) = awaited, status != PGRES_COMMAND_OK { prepared.remove(text) }
       }
     }
     queue.removeAll(keepingCapacity: true)
@@ -256,8 +257,8 @@ final class PostgreSQLConnection {
     cancellation = nil
   }
 
-  private func receivePreparations() throws {
-    while responseCount < queue.count, case .preparation(let text) = queue[responseCount] {
+  private func receivePreliminaries() throws {
+    while responseCount < queue.count, case .preliminary(let text) = queue[responseCount] {
       responseCount += 1
       defer { finishStatement() }
       do {
@@ -311,9 +312,9 @@ final class PostgreSQLConnection {
     if events == 0, isInterruptible, !isCancelling, Task.isCancelled { try cancel() }
   }
 
-  /// Waits a while until the link can be read or written, and reads the available input.
+  /// Waits a while until the socket can be read or written, and reads the available input.
   ///
-  /// - Throws: ``ErrorCode/connectionLost`` when the link broke or the server does not respond any more,
+  /// - Throws: ``ErrorCode/connectionLost`` when the connection broke or the server does not respond any more,
   ///   ``ErrorCode/cancelled`` when a cancelled statement does not end.
   private func awaitEvents(_ events: Int16) throws -> Int16 {
     let events = wait(for: events, milliseconds: 100)

@@ -3,7 +3,7 @@ import CoherenceCore
 
 /// A row of a COPY: the number of its fields, and then each field with its length before it.
 ///
-/// The fields are valid until the next call of ``take(_:count:from:)``, which reuses the memory.
+/// The fields are valid until the next call of ``decode(_:count:from:)``, which reuses the memory.
 final class PostgreSQLCopiedRow: PostgreSQLRow {
   private struct Field {
     var start: UnsafeRawPointer
@@ -24,11 +24,11 @@ final class PostgreSQLCopiedRow: PostgreSQLRow {
     return UnsafeRawBufferPointer(start: fields[column].start, count: fields[column].count)
   }
 
-  /// Reads the fields of a message, and takes ownership of the message's memory.
+  /// Decodes the fields of a message, and takes ownership of the message's memory.
   ///
   /// - Parameter start: The offset of the row in the message.
   /// - Returns: Whether the message has a row: the last message has none.
-  func take(_ message: UnsafeMutablePointer<CChar>, count: Int, from start: Int) throws -> Bool {
+  func decode(_ message: UnsafeMutablePointer<CChar>, count: Int, from start: Int) throws -> Bool {
     PQfreemem(self.message)
     self.message = message
     let bytes = UnsafeRawBufferPointer(start: message, count: count)

@@ -4,12 +4,12 @@ import Foundation
 
 /// The SQL of PostgreSQL: its types, literals, limits and reserved names.
 ///
-/// Types are named by keyword or with their schema. Each table is a type of its name too: without a schema, the table of an
-/// entity `text` would hide the server's type.
+/// Types are named by keyword or with their schema. Each table is a type of its name too: without a schema, the table
+/// of an entity `text` would hide the server's type.
 struct PostgreSQLDialect: SQLDialect {
   func placeholder(_ number: Int) -> String { "$\(number)" }
   var bindsArrays: Bool { true }
-  // The protocol counts parameters in 16 bits.
+  // The protocol allows 65,535 parameters; the difference is for values outside of conditions.
   var maximumBindings: Int { 65_000 }
   var maximumValues: Int { 65_000 }
 
@@ -89,8 +89,8 @@ struct PostgreSQLDialect: SQLDialect {
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS double precision)" }
 
-  // The server fails for integers and binary numbers out of range, and keeps more digits of decimals than Core. Integers
-  // are calculated as decimals, and a result out of range becomes null.
+  // The server fails for integers and binary numbers out of range, and keeps more digits of decimals than Core.
+  // Integers are calculated as decimals, and a result out of range becomes null.
   func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment? {
     guard arithmetic.result == .integer else { return nil }
     let (left, right) = ("CAST(\(left) AS numeric)" as SQLFragment, "CAST(\(right) AS numeric)" as SQLFragment)
@@ -108,13 +108,4 @@ struct PostgreSQLDialect: SQLDialect {
       THEN CAST(\(number) AS bigint) END FROM (SELECT \(result) AS \(number)) AS \(name: "$c"))
       """
   }
-
-  func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
-    left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
-  }
-}
-
-extension StorageType {
-  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
-  fileprivate var isBinaryFloat: Bool { self == .float || self == .double }
 }

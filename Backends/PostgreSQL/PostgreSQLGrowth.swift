@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// The server keeps the plan of a prepared statement until it gathers the statistics of a table again, about a minute
 /// after the table has grown. A plan for a small table reads the whole table, in each look-up of a record. So each
-/// connection discards its plans after every further thousand of inserted rows, and the server makes plans for the present
-/// sizes.
+/// connection discards its plans after every further thousand of inserted rows, and the server makes plans for the
+/// present sizes.
 final class PostgreSQLGrowth: Sendable {
   private let insertions = Atomic<Int>(0)
 

@@ -18,7 +18,7 @@ final class PostgreSQLListener: SignalSource {
   /// The ends of a pipe that wakes the thread.
   private let wake: (reading: Int32, writing: Int32)
 
-  /// The longest silence of the server before the link is tested.
+  /// The longest silence of the server before the connection is tested.
   private static let silence = Duration.seconds(60)
 
   /// Begins to listen.
@@ -31,7 +31,7 @@ final class PostgreSQLListener: SignalSource {
     self.name = name
     self.logger = logger
     var ends: [Int32] = [-1, -1]
-    // Without a pipe, the thread notices its end at the next test of the link.
+    // Without a pipe, the thread notices its end at the next test of the connection.
     _ = pipe(&ends)
     wake = (ends[0], ends[1])
     for end in ends where end >= 0 {
@@ -64,7 +64,8 @@ final class PostgreSQLListener: SignalSource {
 
   /// Listens until the end.
   ///
-  /// - Parameter report: Receives the channel of each notification, and `nil` when all channels may have been signalled.
+  /// - Parameter report: Receives the channel of each notification, and `nil` when all channels may have been
+  ///   signalled.
   private func run(_ report: (String?) -> Void) {
     var failures = 0
     while !hasEnded {
@@ -76,7 +77,7 @@ final class PostgreSQLListener: SignalSource {
         report(nil)
         try receive(on: connection, report)
       } catch {
-        logger.debug("The PostgreSQL store does not listen to signals, and connects again: \(error)")
+        logger.debug("The PostgreSQL store does not listen to signals, and connects again: \(error.logText)")
       }
       isConnected.store(false, ordering: .releasing)
       failures += 1
@@ -96,7 +97,7 @@ final class PostgreSQLListener: SignalSource {
       if isReadable(PQsocket(connection.raw), for: Self.silence) {
         guard PQconsumeInput(connection.raw) == 1, !connection.isBroken else { throw CoherenceError.connectionLost() }
       } else if !hasEnded {
-        // A dead link looks like a quiet one.
+        // A dead connection looks like a quiet one.
         try connection.within(.seconds(10)) { _ = try connection.run("SELECT 1") }
       }
     }

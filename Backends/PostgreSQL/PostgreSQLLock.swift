@@ -17,17 +17,17 @@ struct PostgreSQLLock {
   /// The longest wait for a connection, with the time to open one; `nil` for the pool's.
   var connectionTimeout: Duration? { timeout.map { max($0, .seconds(1)) } }
 
-  /// Takes the locks.
+  /// Acquires the locks.
   ///
   /// - Returns: The results of the statements.
   /// - Throws: ``ErrorCode/storeBusy`` after the timeout and after a deadlock. An open transaction is unchanged then.
-  func take(
-    on connection: PostgreSQLConnection, in beginning: PostgreSQLTransaction.Beginning
+  func acquire(
+    on connection: PostgreSQLConnection, in start: PostgreSQLTransaction.Start
   ) throws -> [PostgreSQLResult] {
     do {
-      guard let timeout else { return try PostgreSQLTransaction.lock(on: connection, in: beginning, statements) }
+      guard let timeout else { return try PostgreSQLTransaction.lock(on: connection, in: start, statements) }
       let results = try PostgreSQLTransaction.lock(
-        on: connection, in: beginning,
+        on: connection, in: start,
         [Self.limit(timeout)] + statements + Self.usualLimits(connection.options.statementTimeout))
       return Array(results[1..<(statements.count + 1)])
     } catch let error as CoherenceError where error.code == .storeBusy {
@@ -35,7 +35,7 @@ struct PostgreSQLLock {
     }
   }
 
-  /// Limits each wait for a lock, and all waits together with some time to run.
+  /// Limits each wait for a lock to the timeout, and each statement to a second more.
   private static func limit(_ timeout: Duration) -> SQLFragment {
     // Zero would mean no limit.
     let milliseconds = Int(min(max(timeout / .milliseconds(1), 1), Double(Int32.max - 1_000)))

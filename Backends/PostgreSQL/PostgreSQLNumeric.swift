@@ -10,7 +10,7 @@ extension ByteBuffer {
   /// - Throws: ``ErrorCode/invalidValue`` for a value other than a number.
   func append(_ number: Decimal) throws {
     guard !number.isNaN else {
-      throw CoherenceError(.invalidValue, "A decimal attribute cannot hold what is not a number; assign a number.")
+      throw CoherenceError(.invalidValue, "A decimal attribute cannot store NaN; assign a number.")
     }
     let parts = DecimalDigits(number)
     append(Int16(parts.groups.count))

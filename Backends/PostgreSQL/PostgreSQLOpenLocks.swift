@@ -1,7 +1,7 @@
 import CoherenceCore
 
-/// The open transactions of a pool that keep other writers of records, or all other writers, waiting. Each belongs to the
-/// thread that works in it.
+/// The open transactions of a pool that keep other writers of records, or all other writers, waiting. Each belongs to
+/// the thread that works in it.
 struct PostgreSQLOpenLocks {
   private struct Locking {
     let connection: PostgreSQLConnection

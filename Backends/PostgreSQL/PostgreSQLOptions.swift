@@ -11,14 +11,14 @@ public enum PostgreSQLOption {
   /// The maximum number of open connections of the store, one of which is reserved for saves. An `int` from 2 on, 8 by
   /// default.
   ///
-  /// While all connections are in use, a further caller gets the connection of an idle unit of reading; that unit
-  /// continues in a later state of the store. Nested snapshots of one thread have connections beyond this number.
+  /// While all connections are in use, a further caller gets the connection of an idle reader, which continues in a
+  /// later state of the store. Nested snapshots of one thread have connections beyond this number.
   public static let poolSize = "poolSize"
   /// The longest wait in seconds. An `int` or `double`, 30 by default. It limits three waits:
   ///
   /// - for a free connection, before ``ErrorCode/tooManyConnections``;
-  /// - for a new connection, the look-up of the host's name included, before ``ErrorCode/serverUnreachable``; two seconds
-  ///   at least;
+  /// - for a new connection, the look-up of the host's name included, before ``ErrorCode/serverUnreachable``; two
+  ///   seconds at least;
   /// - for the proof of a commit, after the connection was lost during the commit.
   public static let poolTimeout = "poolTimeout"
   /// The time limit in seconds for one statement, before ``ErrorCode/storeBusy``. An `int` or `double`; by default the
@@ -50,14 +50,15 @@ struct PostgreSQLOptions: Sendable {
     schema =
       try environment.text(
         PostgreSQLOption.schema,
-        "a name of 1 to 63 bytes that is not the server's own, as `$user`, `information_schema` and names with `pg_` are",
+        "a name of 1 to 63 bytes, but not `$user`, `information_schema` or a name that begins with `pg_`",
         where: Self.isFree) ?? schema
     poolSize = try environment.number(PostgreSQLOption.poolSize, in: 2...1000) ?? poolSize
     poolTimeout = try environment.seconds(PostgreSQLOption.poolTimeout) ?? poolTimeout
     statementTimeout = try environment.seconds(PostgreSQLOption.statementTimeout)
   }
 
-  /// Whether a schema can have the name. In a search path, `$user` stands for the user's schema, even in quotation marks.
+  /// Whether a schema can have the name. In a search path, `$user` stands for the user's schema, even in quotation
+  /// marks.
   private static func isFree(_ name: String) -> Bool {
     (1...63).contains(name.utf8.count) && !name.utf8.contains(0) && name != "$user" && name != "information_schema"
       && !name.hasPrefix("pg_")

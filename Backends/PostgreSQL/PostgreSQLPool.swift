@@ -6,11 +6,11 @@ import Logging
 /// The connections of a store, opened on demand and reused.
 ///
 /// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
-/// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
+/// would have to wait takes the connection of an idle reader. A thread with a snapshot, which cannot release
 /// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
 /// other writers, because all other connections may wait for it. Streams and pinned snapshots, which stay open beyond
-/// their units of work, have connections beside the pool: they do not count, and no thread waits for them. So no thread with
-/// a connection waits forever.
+/// their units of work, have connections beside the pool: they do not count, and no thread waits for them. So no thread
+/// with a connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
 /// thread starves. A returned connection wakes only the thread that gets it.
@@ -27,14 +27,14 @@ final class PostgreSQLPool: @unchecked Sendable {
   let logger: Logger
   /// The growth of the store's tables, after which connections renew their plans.
   let growth = PostgreSQLGrowth()
-  let rowOrder = PostgreSQLRowOrder()
+  let saveLocking = PostgreSQLSaveLocking()
   private let lock = Lock()
   private var idle: [PostgreSQLConnection] = []
   /// The number of open connections, and of connections about to be opened, without those beside the pool.
   private var count = 0
   private var readers = 0
   private var closed = false
-  /// The units of reading with a connection.
+  /// The readers with a connection.
   private var readings: [ObjectIdentifier: Reading] = [:]
   /// The open transactions that lock records or tables.
   private var openLocks = PostgreSQLOpenLocks()
@@ -63,7 +63,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     init(_ purpose: Purpose) { self.purpose = purpose }
   }
 
-  /// The time for which an idle unit of reading keeps its connection while other threads wait.
+  /// The time for which an idle reader keeps its connection while other threads wait.
   private static let minimumReadingTime = Duration.milliseconds(20)
 
   init(_ options: PostgreSQLOptions, logger: Logger) {
@@ -86,7 +86,7 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Borrowing
 
-  /// Returns a connection, to be returned by ``release(_:from:)``.
+  /// Reserves a connection. The caller gives the connection back with ``release(_:from:)``.
   ///
   /// - Parameter limit: The longest wait, if it is shorter than the option's.
   /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool
@@ -95,23 +95,23 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader? = nil, within limit: Duration? = nil
   ) throws -> PostgreSQLConnection {
     let purpose = reader?.isLasting == true ? .lasting : purpose
-    let patience = Duration.seconds(options.poolTimeout)
-    let deadline = ContinuousClock.now + min(patience, limit ?? patience)
-    let connection = try reserved(for: purpose, by: reader, until: deadline)
+    let timeout = Duration.seconds(options.poolTimeout)
+    let deadline = ContinuousClock.now + min(timeout, limit ?? timeout)
+    let connection = try readyConnection(for: purpose, by: reader, until: deadline)
     if let reader, !reader.isLasting {
       let entry = Reading(reader: reader, thread: pthread_self())
       lock.withLock { readings[ObjectIdentifier(reader)] = entry }
-      HeldStates.all.note(reader)
+      ReaderHolds.all.insert(reader)
     }
     return connection
   }
 
-  private func reserved(
+  private func readyConnection(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
-    while let connection = try reserve(for: purpose, by: reader, until: deadline) {
+    while let connection = try reserveSlot(for: purpose, by: reader, until: deadline) {
       if connection.makeReady(), connection.renewPlans(at: growth.stage) { return connection }
-      giveBack(nil, from: purpose)
+      returnSlot(nil, from: purpose)
       // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
       closeIdle()
     }
@@ -119,20 +119,20 @@ final class PostgreSQLPool: @unchecked Sendable {
       let timeout = max(.zero, deadline - .now)
       return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
     } catch {
-      giveBack(nil, from: purpose)
+      returnSlot(nil, from: purpose)
       throw error
     }
   }
 
   /// Returns a connection to the pool. Closes a connection unfit for reuse.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
-    giveBack(connection.isReusable ? connection : nil, from: purpose)
+    returnSlot(connection.isReusable ? connection : nil, from: purpose)
   }
 
-  /// Returns the connection of a unit of reading to the pool.
+  /// Returns the connection of a reader to the pool.
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
     lock.withLock { readings[ObjectIdentifier(reader)] = nil }
-    HeldStates.all.forget(ObjectIdentifier(reader))
+    ReaderHolds.all.remove(ObjectIdentifier(reader))
     release(connection, from: reader.isLasting ? .lasting : .reading)
   }
 
@@ -143,7 +143,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
-  /// Runs a block with a connection for a save: the connection that a unit of reading of this thread offers, if any,
+  /// Runs a block with a connection for a save: the connection that a reader of this thread offers, if any,
   /// with the reader's transaction still open.
   func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     let connection = try offeredConnection() ?? acquire(for: .saving)
@@ -152,18 +152,18 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   private func offeredConnection() -> PostgreSQLConnection? {
-    // As in `reserve`, the references are released after the lock.
+    // As in `reserveSlot`, the references are released after the lock.
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
     let offered = changing { takeOffer(&seen) }
     guard let connection = offered else { return nil }
     if connection.isOpenAndQuiet { return connection }
     // The server closed the connection since the last read.
-    giveBack(nil, from: .saving)
+    returnSlot(nil, from: .saving)
     return nil
   }
 
-  /// Takes the connection that a unit of reading of this thread offers. Called under the lock.
+  /// Takes the connection that a reader of this thread offers. Called under the lock.
   private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
     for (key, entry) in readings where isOwn(entry) {
@@ -175,15 +175,15 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
     guard let (key, connection) = found else { return nil }
     readings[key] = nil
-    HeldStates.all.forget(key)
+    ReaderHolds.all.remove(key)
     readers -= 1
     return connection
   }
 
   // MARK: Locks
 
-  /// The connection with the open transaction in which the calling thread locks records or excludes other writers; `nil`
-  /// for none.
+  /// The connection with the open transaction in which the calling thread locks records or excludes other writers;
+  /// `nil` for none.
   var ownLocking: PostgreSQLConnection? { lock.withLock { openLocks.own } }
 
   /// Whether the calling thread excludes all other writers.
@@ -228,7 +228,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Reserves a slot, and waits for one if necessary.
   ///
   /// - Returns: An idle connection; `nil` when the caller may make one.
-  private func reserve(
+  private func reserveSlot(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
     if purpose == .lasting { return try lastingConnection() }
@@ -238,10 +238,10 @@ final class PostgreSQLPool: @unchecked Sendable {
     defer { withExtendedLifetime(seen) {} }
     var waiter: Waiter?
     var slot = try changing { () throws -> Slot? in
-      if let slot = try slotForNewcomer(for: purpose, by: reader, &seen) { return slot }
-      let newcomer = Waiter(purpose)
-      waiters.append(newcomer)
-      waiter = newcomer
+      if let slot = try slotForNewCaller(for: purpose, by: reader, &seen) { return slot }
+      let newWaiter = Waiter(purpose)
+      waiters.append(newWaiter)
+      waiter = newWaiter
       return nil
     }
     // Released before the wait: a reader with no other reference would never return its connection.
@@ -293,7 +293,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   /// A slot for a new caller; `nil` if the caller has to wait. Called under the lock.
-  private func slotForNewcomer(
+  private func slotForNewCaller(
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
   ) throws -> Slot? {
     if closed { throw Self.closedError }
@@ -304,7 +304,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
     if let slot = freeSlot(for: purpose) { return slot }
     seen += readings.values.compactMap(\.reader)
-    // An idle unit of reading of this thread cannot continue before this call returns.
+    // An idle reader of this thread cannot continue before this call returns.
     while reclaim(where: isOwn) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
@@ -312,7 +312,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let slot = freeSlot(for: purpose) { return slot }
     }
-    guard openLocks.own != nil || holdsState(reader, purpose) else { return nil }
+    guard openLocks.own != nil || keepsState(reader, purpose) else { return nil }
     count += 1
     if purpose == .reading { readers += 1 }
     return Slot(connection: nil)
@@ -352,16 +352,16 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private func isOwn(_ entry: Reading) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
-  /// Whether a unit of reading was idle for its time.
+  /// Whether a reader was idle for its time.
   private func isIdle(_ entry: Reading) -> Bool { entry.reader?.isIdle(for: Self.minimumReadingTime) == true }
 
-  /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because a
+  /// Takes the connection of one idle reader. Called under the lock. Never waits for a reader, because a
   /// reader may wait for the pool during a read.
   private func reclaim(where isChosen: (Reading) -> Bool) -> Bool {
     for (key, entry) in readings where isChosen(entry) {
       guard let connection = entry.reader?.yieldConnection() else { continue }
       readings[key] = nil
-      HeldStates.all.forget(key)
+      ReaderHolds.all.remove(key)
       readers -= 1
       if connection.isReusable { idle.append(connection) } else { count -= 1 }
       return true
@@ -369,16 +369,16 @@ final class PostgreSQLPool: @unchecked Sendable {
     return false
   }
 
-  /// Whether this thread holds a state that it cannot release. It could then wait for itself, or for a thread that
+  /// Whether this thread keeps a state that it cannot release. It could then wait for itself, or for a thread that
   /// waits for it in another store's pool.
-  private func holdsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
+  private func keepsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
     if readings.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
-    return purpose == .reading && HeldStates.all.isAnyHeldByCaller
+    return purpose == .reading && ReaderHolds.all.isAnyTakenByCaller
   }
 
-  private func giveBack(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
+  private func returnSlot(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
       if purpose == .reading { readers -= 1 }
       // A connection beside the pool becomes one of the pool if there is room. Connections beyond the size are closed.
@@ -394,7 +394,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var exhausted: CoherenceError {
     CoherenceError(
       .tooManyConnections,
-      "All \(options.poolSize) connections of the PostgreSQL store are in use; end units of reading sooner, or raise the "
-        + "option 'poolSize'.", isRetryable: true)
+      "All \(options.poolSize) connections of the PostgreSQL store are in use; shorten the blocks of contexts that "
+        + "read, or raise the option 'poolSize'.", isRetryable: true)
   }
 }

@@ -15,25 +15,25 @@ struct PostgreSQLProbe {
     self.logger = logger
   }
 
-  /// Whether the server works for a connection. Ends a process that waits for its client while the client waits for it:
-  /// the link is dead, and the process would keep its locks.
+  /// Ends the server process of a stalled connection: a process that waits for its client while the client waits for
+  /// it. The network between them is dead, and the process would keep its locks.
   ///
   /// - Parameters:
   ///   - process: The process that serves the connection; `nil` when it is not known.
   ///   - host: The host of the process.
-  ///   - hasAnswered: Whether a response has arrived in the meantime; checked before the process is ended.
-  /// - Returns: `false` also for a server that does not respond. A server that responds but refuses the check counts as
-  ///   working.
-  func isWorking(
-    _ process: PostgreSQLProcess?, on host: PostgreSQLHost, unless hasAnswered: () -> Bool = { false }
+  ///   - hasResponded: Whether a response has arrived in the meantime; checked before the process is ended.
+  /// - Returns: Whether the server still works for the connection; `false` also for a server that does not respond. A
+  ///   server that responds but refuses the check counts as working.
+  func endIfStalled(
+    _ process: PostgreSQLProcess?, on host: PostgreSQLHost, unless hasResponded: () -> Bool = { false }
   ) -> Bool {
     guard let process else { return false }
     do {
       let connection = try PostgreSQLConnection.connect(options, to: host, within: Self.timeout, logger: logger)
-      connection.isWitness = true
+      connection.isProbe = true
       return try connection.within(Self.timeout) {
         if try !waits(process, connection) { return try exists(process, connection) }
-        if !hasAnswered() { try end(process, connection) }
+        if !hasResponded() { try end(process, connection) }
         return false
       }
     } catch {
@@ -46,7 +46,7 @@ struct PostgreSQLProbe {
     Thread.detachNewThread { [self] in
       guard let connection = try? PostgreSQLConnection.connect(options, to: host, within: Self.timeout, logger: logger)
       else { return }
-      connection.isWitness = true
+      connection.isProbe = true
       try? connection.within(Self.timeout) { try end(process, connection) }
     }
   }
@@ -66,11 +66,7 @@ struct PostgreSQLProbe {
   }
 
   private func end(_ process: PostgreSQLProcess, _ connection: PostgreSQLConnection) throws {
-    try connection.run(
-      """
-      SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(process.activity) \
-      AND \(PostgreSQLProcess.waitsForClient)
-      """, isKept: false)
+    try connection.run(process.termination, isKept: false)
   }
 }
 

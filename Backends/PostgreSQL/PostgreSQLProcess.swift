@@ -35,6 +35,14 @@ struct PostgreSQLProcess: Sendable {
     """
   }
 
+  /// The statement that ends the process if it waits for its client.
+  var termination: SQLFragment {
+    """
+    SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(activity) \
+    AND \(Self.waitsForClient)
+    """
+  }
+
   /// Whether the process waits for its client, which the server shows with every setting of its statistics.
   static let waitsForClient: SQLFragment = "COALESCE(wait_event_type, '') = 'Client'"
 }

@@ -19,12 +19,7 @@ extension PostgreSQLReader: Aggregating {
 
   private func receive(_ statement: SQLStatement, _ connection: PostgreSQLConnection) throws -> PostgreSQLResult {
     try connection.recovering {
-      try sendBeginning(connection)
-      try connection.send(Self.savepointText)
-      try connection.send(statement, clampsDates: true)
-      try connection.synchronize()
-      try receiveBeginning(connection)
-      _ = try connection.receive()
+      try send(statement, afterSavepoint: true, connection)
       let result = try connection.receive()
       try connection.discardResponses()
       return result

@@ -11,12 +11,7 @@ extension PostgreSQLReader: RowComparing {
     var refusal: (any Error)?
     try read { connection in
       try connection.timed([statement.text]) {
-        try sendBeginning(connection)
-        try connection.send(Self.savepointText)
-        try connection.send(statement, clampsDates: true)
-        try connection.synchronize()
-        try receiveBeginning(connection)
-        _ = try connection.receive()
+        try send(statement, afterSavepoint: true, connection)
         try connection.beginRows()
         refusal = try receive(decoder, expectation, connection)
       }

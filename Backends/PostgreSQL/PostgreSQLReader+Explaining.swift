@@ -5,7 +5,7 @@ import Foundation
 extension PostgreSQLReader: QueryExplaining {
   func explain(_ query: StoreQuery) throws -> QueryExplanation {
     let plan = try store.planner.select(query)
-    let result = try answer("EXPLAIN (FORMAT JSON) \(plan.statement)")
+    let result = try self.result(of: "EXPLAIN (FORMAT JSON) \(plan.statement)")
     let text = (0..<result.rowCount).compactMap { result.text($0, 0) }.joined(separator: "\n")
     guard let plans = try? JSONDecoder().decode([ServerPlan].self, from: Data(text.utf8)) else {
       throw CoherenceError(

@@ -3,11 +3,11 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// A unit of reading: one connection with one transaction, from the first read on. Between two reads the pool may reclaim
-/// the connection; then the next read begins another transaction.
+/// A reader of a PostgreSQL store: one connection with one transaction, from the first read on. Between two reads the
+/// pool may reclaim the connection; then the next read begins another transaction.
 final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
-  // Sendable: the variables are used under `turn`, by the one thread that reads and by the pool. `hold` is set before
-  // the first read.
+  // Sendable: the variables are used under `readLock`, by the one thread that reads and by the pool. `hold` is set
+  // before the first read.
 
   let store: PostgreSQLStore
   var hold: StateHold?
@@ -15,9 +15,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   var isLasting: Bool { hold?.isLasting == true }
   private var states = 0
   /// The number of the present state. Waits while the pool reclaims the connection.
-  var stateNumber: Int { turn.withLock { states } }
-  /// Held during a read. A reading thread may wait for the pool, so the pool only tries to take the lock.
-  private let turn = NSRecursiveLock()
+  var stateNumber: Int { readLock.withLock { states } }
+  /// Locked during a read. A reading thread may wait for the pool, so the pool only tries to lock.
+  private let readLock = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
   private var hasBegun = false
@@ -62,12 +62,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 
   private func begin(_ statement: SQLStatement, _ connection: PostgreSQLConnection, isStoppable: Bool) throws {
-    try sendBeginning(connection)
-    if isStoppable { try connection.send(Self.savepointText) }
-    try connection.send(statement, clampsDates: true)
-    try connection.synchronize()
-    try receiveBeginning(connection)
-    if isStoppable { _ = try connection.receive() }
+    try send(statement, afterSavepoint: isStoppable, connection)
     try connection.beginRows()
   }
 
@@ -79,19 +74,19 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
     let query = try store.rowQuery(root)
-    let result = try answer(query.one) { $0.append(key) }
+    let result = try self.result(of: query.one) { $0.append(key) }
     return result.rowCount == 0 ? nil : try query.decoder.row(PostgreSQLResultRow(result: result, index: 0))
   }
 
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
     if keys.isEmpty { return [] }
     let (statement, layout) = try store.planner.rows(keys, of: root)
-    return try PostgreSQLRowDecoder(layout, spaces: store.spaces).rows(answer(statement))
+    return try PostgreSQLRowDecoder(layout, spaces: store.spaces).rows(result(of: statement))
   }
 
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
     if keys.isEmpty { return [] }
-    let result = try answer(store.planner.links(table, of: keys, fromSource: fromSource))
+    let result = try self.result(of: store.planner.links(table, of: keys, fromSource: fromSource))
     return (0..<result.rowCount).map { row in
       Link(
         source: result.int(row, 0) ?? 0, target: result.int(row, 1) ?? 0, sourcePosition: result.int(row, 2),
@@ -101,13 +96,13 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   func count(_ query: StoreQuery) throws -> Int? {
     guard let statement = try store.planner.count(query) else { return nil }
-    let number = Int(try answer(statement).int(0, 0) ?? 0)
+    let number = Int(try result(of: statement).int(0, 0) ?? 0)
     return min(max(number - query.offset, 0), query.limit ?? .max)
   }
 
   func finish() {
-    turn.lock()
-    defer { turn.unlock() }
+    readLock.lock()
+    defer { readLock.unlock() }
     guard !isFinished else { return }
     isFinished = true
     guard let connection else { return }
@@ -125,16 +120,16 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   ///
   /// - Returns: `false` during a read.
   func isIdle(for duration: Duration) -> Bool {
-    guard turn.try() else { return false }
-    defer { turn.unlock() }
+    guard readLock.try() else { return false }
+    defer { readLock.unlock() }
     return ContinuousClock.now - lastUse >= duration
   }
 
-  /// Releases the connection to the pool; returns `nil` during a read, with unreceived rows of a fetch, or with a held
-  /// state. Never waits.
+  /// Releases the connection to the pool; returns `nil` during a read, with unreceived rows of a fetch, or while
+  /// the reader must stay in its state. Never waits.
   func yieldConnection() -> PostgreSQLConnection? {
-    guard turn.try() else { return nil }
-    defer { turn.unlock() }
+    guard readLock.try() else { return nil }
+    defer { readLock.unlock() }
     guard let connection, !isFinished, failure == nil, hold?.isFree == true, cursor?.isAtEnd != false,
       connection.hasAllResponses
     else { return nil }
@@ -148,8 +143,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   // MARK: Saving
 
   func offerToSave() -> Bool {
-    turn.lock()
-    defer { turn.unlock() }
+    readLock.lock()
+    defer { readLock.unlock() }
     guard let connection, !isFinished, !isLasting, failure == nil, cursor?.isAtEnd != false, connection.hasAllResponses
     else { return false }
     isOffered = true
@@ -158,15 +153,15 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   /// Whether a save of the thread may have the connection. Never waits.
   var isOffering: Bool {
-    guard turn.try() else { return false }
-    defer { turn.unlock() }
+    guard readLock.try() else { return false }
+    defer { readLock.unlock() }
     return isOffered && connection != nil
   }
 
   /// Passes the connection to a save, with the transaction open; `nil` if none is offered. Never waits.
   func takeOffer() -> PostgreSQLConnection? {
-    guard turn.try() else { return nil }
-    defer { turn.unlock() }
+    guard readLock.try() else { return nil }
+    defer { readLock.unlock() }
     guard isOffered, !isFinished, let connection else { return nil }
     self.connection = nil
     hasBegun = false
@@ -178,18 +173,20 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   /// The least limit of rows for which a COPY may pay off, although the server plans the statement again.
   private static let copyThreshold = 100
-  static let savepoint = "SAVEPOINT \"c\""
-  static let savepointText = PostgreSQLText(savepoint)
+  /// The name of the savepoint before a statement whose failure does not end the transaction.
+  static let savepoint = "\"c\""
+  private static let savepointText = PostgreSQLText("SAVEPOINT \(savepoint)")
   private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isControl: true)
 
-  func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
+  /// The result of a statement.
+  func result(of statement: SQLFragment) throws -> PostgreSQLResult {
     let statement = statement.rendered(by: PostgreSQLDialect())
-    return try answer(PostgreSQLText(statement)) { fields in
+    return try result(of: PostgreSQLText(statement)) { fields in
       for binding in statement.bindings { try fields.append(binding, clampsDates: true) }
     }
   }
 
-  private func answer(_ text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void) throws -> PostgreSQLResult {
+  private func result(of text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void) throws -> PostgreSQLResult {
     try read { connection in
       try connection.timed([text.text]) {
         try sendBeginning(connection)
@@ -205,15 +202,13 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   /// Runs a block with the connection, after any unfinished fetch is received.
   func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
-    turn.lock()
+    readLock.lock()
     defer {
       lastUse = .now
-      turn.unlock()
+      readLock.unlock()
     }
     try store.pool.checkIsOpen()
-    guard !isFinished else {
-      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
-    }
+    if isFinished { throw CoherenceError.readerFinished }
     if let failure { throw failure }
     let connection = try self.connection ?? store.pool.acquire(for: .reading, by: self)
     self.connection = connection
@@ -235,25 +230,37 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 
   /// Queues the begin of the transaction before the first statement, which saves a round trip.
-  func sendBeginning(_ connection: PostgreSQLConnection) throws {
+  private func sendBeginning(_ connection: PostgreSQLConnection) throws {
     if !hasBegun { try connection.send(Self.begin) }
   }
 
-  func receiveBeginning(_ connection: PostgreSQLConnection) throws {
+  private func receiveBeginning(_ connection: PostgreSQLConnection) throws {
     if !hasBegun { _ = try connection.receive() }
     hasBegun = true
+  }
+
+  /// Sends a statement, and receives the responses before its own: that of the transaction's begin, and that of a
+  /// savepoint.
+  ///
+  /// - Parameter afterSavepoint: Whether the statement can be rolled back to ``savepoint`` without the end of the
+  ///   transaction.
+  func send(_ statement: SQLStatement, afterSavepoint: Bool, _ connection: PostgreSQLConnection) throws {
+    try sendBeginning(connection)
+    if afterSavepoint { try connection.send(Self.savepointText) }
+    try connection.send(statement, clampsDates: true)
+    try connection.synchronize()
+    try receiveBeginning(connection)
+    if afterSavepoint { _ = try connection.receive() }
   }
 
   // MARK: Cursors
 
   /// Runs a block with the connection while the cursor's rows are coming.
-  fileprivate func pull<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
-    turn.lock()
-    defer { turn.unlock() }
+  func pull<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    readLock.lock()
+    defer { readLock.unlock() }
     try store.pool.checkIsOpen()
-    guard !isFinished, let connection else {
-      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
-    }
+    guard !isFinished, let connection else { throw CoherenceError.readerFinished }
     if let failure { throw failure }
     do {
       return try connection.recovering { try body(connection) }
@@ -264,9 +271,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 
   /// Ends a fetch before its end.
-  fileprivate func stop(isStoppable: Bool) {
-    turn.lock()
-    defer { turn.unlock() }
+  func stop(isStoppable: Bool) {
+    readLock.lock()
+    defer { readLock.unlock() }
     cursor = nil
     guard !isFinished, failure == nil, let connection else { return }
     do {
@@ -279,118 +286,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
         try connection.discardResponses()
         throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
       }
-      // The next read receives the rest, and the end of the unit of reading cancels it.
+      // The next read receives the rest, and the end of the reader cancels it.
     } catch {
       failure = error
-    }
-  }
-}
-
-/// The cursor of a fetch, which receives rows from the server.
-final class PostgreSQLCursor: RowCursor {
-  private let reader: PostgreSQLReader
-  private let decoder: PostgreSQLRowDecoder
-  private let text: String
-  private let isStoppable: Bool
-  /// The row that a COPY fills again and again; `nil` without a COPY.
-  private let copiedRow: PostgreSQLCopiedRow?
-  /// The rows received before the caller has asked for them.
-  private var waiting: [Row] = []
-  private(set) var isAtEnd = false
-  private static let batchSize = 1024
-
-  fileprivate init(
-    _ reader: PostgreSQLReader, _ decoder: PostgreSQLRowDecoder, _ text: String, isStoppable: Bool, isCopied: Bool
-  ) {
-    self.reader = reader
-    copiedRow = isCopied ? PostgreSQLCopiedRow() : nil
-    self.decoder = decoder
-    self.text = text
-    self.isStoppable = isStoppable
-  }
-
-  fileprivate func start(_ connection: PostgreSQLConnection) throws {
-    try connection.timed([text]) { try receive(1, into: &waiting, connection) }
-  }
-
-  /// Receives all remaining rows.
-  fileprivate func receiveRest(_ connection: PostgreSQLConnection) throws {
-    try receive(.max, into: &waiting, connection)
-  }
-
-  private func receive(_ count: Int, into rows: inout [Row], _ connection: PostgreSQLConnection) throws {
-    var left = count
-    while left > 0, !isAtEnd {
-      guard let row = try receiveRow(connection) else {
-        isAtEnd = true
-        return
-      }
-      rows.append(row)
-      left -= 1
-    }
-  }
-
-  /// Reads the values of the next row. Returns `false` at the end.
-  private func receive(
-    _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>, _ connection: PostgreSQLConnection
-  ) throws -> Bool {
-    if let copiedRow {
-      isAtEnd = try !connection.receiveCopiedRow(into: copiedRow)
-      if !isAtEnd { try decoder.read(copiedRow, slots, into: values) }
-    } else if let result = try connection.receiveRow() {
-      try decoder.read(PostgreSQLResultRow(result: result, index: 0), slots, into: values)
-    } else {
-      isAtEnd = true
-    }
-    return !isAtEnd
-  }
-
-  private func receiveRow(_ connection: PostgreSQLConnection) throws -> Row? {
-    if let copiedRow { return try connection.receiveCopiedRow(into: copiedRow) ? decoder.row(copiedRow) : nil }
-    return try connection.receiveRow().map { try decoder.row(PostgreSQLResultRow(result: $0, index: 0)) }
-  }
-
-  func next(into rows: inout [Row]) throws -> Bool {
-    let count = rows.count
-    rows += takeWaiting()
-    if !isAtEnd { try reader.pull { try receive(Self.batchSize, into: &rows, $0) } }
-    return rows.count > count
-  }
-
-  /// Returns and removes the rows received before the caller has asked for them.
-  private func takeWaiting() -> [Row] {
-    defer { waiting = [] }
-    return waiting
-  }
-
-  func close() {
-    waiting = []
-    if isAtEnd { return }
-    isAtEnd = true
-    reader.stop(isStoppable: isStoppable)
-  }
-}
-
-extension PostgreSQLCursor: ValueCursor {
-  func next(into sink: any ValueSink) throws -> Bool {
-    let known = sink.count
-    for row in takeWaiting() { try sink.put(row) }
-    if isAtEnd { return sink.count > known }
-    // An error of the sink ends the reading, not the transaction.
-    if let refusal = try reader.pull({ try read(into: sink, $0) }) { throw refusal }
-    return sink.count > known
-  }
-
-  /// Reads a batch. Returns the sink's error.
-  private func read(into sink: any ValueSink, _ connection: PostgreSQLConnection) throws -> (any Error)? {
-    let slots = sink.slots
-    return try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in
-      guard let values = room.baseAddress else { return nil }
-      for _ in 0..<Self.batchSize {
-        guard try receive(slots, into: values, connection) else { break }
-        do { try sink.take(values) } catch { return error }
-      }
-      return nil
     }
   }
 }

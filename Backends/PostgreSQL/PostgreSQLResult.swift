@@ -32,8 +32,7 @@ final class PostgreSQLResult {
 
   /// A `bigint`; `nil` for null and for anything else.
   func int(_ row: Int, _ column: Int) -> Int64? {
-    guard let bytes = bytes(row, column), bytes.count == 8 else { return nil }
-    return bytes.baseAddress.map { $0.bigEndian(Int64.self) }
+    PostgreSQLResultRow(result: self, index: row).int(column)
   }
 
   /// A text; `nil` for null.

@@ -6,10 +6,10 @@ import Foundation
 final class PostgreSQLRowDecoder: Sendable {
   private let layout: RowLayout
   private let space: IDSpace
-  private let kinds: [Kind]
+  private let decoders: [EntityDecoder]
 
   /// The decoder of one entity's rows.
-  private final class Kind: Sendable {
+  private final class EntityDecoder: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
@@ -32,8 +32,8 @@ final class PostgreSQLRowDecoder: Sendable {
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
     space = spaces[layout.table.root]
-    kinds = zip(layout.entities, layout.positions).map {
-      Kind($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
+    decoders = zip(layout.entities, layout.positions).map {
+      EntityDecoder($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
     }
   }
 
@@ -46,17 +46,17 @@ final class PostgreSQLRowDecoder: Sendable {
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ fields: some PostgreSQLRow) throws -> Row {
-    let kind = try kind(fields)
+    let decoder = try decoder(of: fields)
     guard let key = fields.int(0), let version = fields.int(1) else { throw layout.wrongKey }
     let id = ManagedObjectID(space: space, key: key)
-    return try Row.make(id: id, entity: kind.entity, version: version) { writer in
-      try kind.columns.withUnsafeBufferPointer { columns in
+    return try Row.make(id: id, entity: decoder.entity, version: version) { writer in
+      try decoder.columns.withUnsafeBufferPointer { columns in
         for slot in 0..<columns.count {
           guard let bytes = fields.bytes(columns[slot].index), let start = bytes.baseAddress else {
             writer.append(.null)
             continue
           }
-          writer.append(try value(start, bytes.count, columns[slot], slot, kind))
+          writer.append(try value(start, bytes.count, columns[slot], slot, decoder))
         }
       }
     }
@@ -66,15 +66,15 @@ final class PostgreSQLRowDecoder: Sendable {
   ///
   /// - Throws: As ``row(_:)``; the memory is uninitialized then.
   func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
-    let kind = try kind(fields)
-    try kind.columns.withUnsafeBufferPointer { columns in
-      for place in slots.indices {
-        let slot = slots[place]
+    let decoder = try decoder(of: fields)
+    try decoder.columns.withUnsafeBufferPointer { columns in
+      for index in slots.indices {
+        let slot = slots[index]
         do {
-          (values + place).initialize(
-            to: slot == Row.identifierSlot ? try identifier(fields) : try value(fields, columns[slot], slot, kind))
+          (values + index).initialize(
+            to: slot == Row.identifierSlot ? try identifier(fields) : try value(fields, columns[slot], slot, decoder))
         } catch {
-          values.deinitialize(count: place)
+          values.deinitialize(count: index)
           throw error
         }
       }
@@ -87,12 +87,12 @@ final class PostgreSQLRowDecoder: Sendable {
   }
 
   @inline(__always)
-  private func value(_ bytes: UnsafeRawPointer, _ count: Int, _ column: Column, _ slot: Int, _ kind: Kind) throws
-    -> AttributeValue
-  {
+  private func value(
+    _ bytes: UnsafeRawPointer, _ count: Int, _ column: Column, _ slot: Int, _ decoder: EntityDecoder
+  ) throws -> AttributeValue {
     if column.storage == .reference {
       guard count == 8 else { throw layout.wrongValue(at: column.index, as: column.storage) }
-      return .reference(ManagedObjectID(space: kind.spaces[slot], key: bytes.bigEndian(Int64.self)))
+      return .reference(ManagedObjectID(space: decoder.spaces[slot], key: bytes.bigEndian(Int64.self)))
     }
     guard let value = PostgreSQLBinary.value(bytes, count: count, as: column.storage) else {
       throw layout.wrongValue(at: column.index, as: column.storage)
@@ -105,33 +105,35 @@ final class PostgreSQLRowDecoder: Sendable {
   /// Passes a row to an expectation, and decodes only the values that the expectation compares.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
-  /// - Throws: As ``row(_:_:)``, and the errors of the expectation.
+  /// - Throws: As ``row(_:)``, and the errors of the expectation.
   func put(
     _ fields: some PostgreSQLRow, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
   ) throws {
-    let kind = try kind(fields)
+    let decoder = try decoder(of: fields)
     guard let number = fields.int(0) else { throw layout.wrongKey }
-    for place in keySlots.indices {
-      let slot = keySlots[place]
-      key[place] = try value(fields, kind.columns[slot], slot, kind)
+    for index in keySlots.indices {
+      let slot = keySlots[index]
+      key[index] = try value(fields, decoder.columns[slot], slot, decoder)
     }
     switch try expectation.verdict(on: ManagedObjectID(space: space, key: number), key: key) {
     case .skip: return
-    case .compare: if try isEqual(fields, to: expectation.expectedValues, kind) { return }
+    case .compare: if try isEqual(fields, to: expectation.expectedValues, decoder) { return }
     case .take: break
     }
     try expectation.take(try row(fields))
   }
 
-  private func value(_ fields: some PostgreSQLRow, _ column: Column, _ slot: Int, _ kind: Kind) throws
+  private func value(_ fields: some PostgreSQLRow, _ column: Column, _ slot: Int, _ decoder: EntityDecoder) throws
     -> AttributeValue
   {
     guard let bytes = fields.bytes(column.index), let start = bytes.baseAddress else { return .null }
-    return try value(start, bytes.count, column, slot, kind)
+    return try value(start, bytes.count, column, slot, decoder)
   }
 
-  private func isEqual(_ fields: some PostgreSQLRow, to expected: [AttributeValue?], _ kind: Kind) throws -> Bool {
-    try kind.columns.withUnsafeBufferPointer { columns in
+  private func isEqual(
+    _ fields: some PostgreSQLRow, to expected: [AttributeValue?], _ decoder: EntityDecoder
+  ) throws -> Bool {
+    try decoder.columns.withUnsafeBufferPointer { columns in
       for slot in expected.indices {
         guard let value = expected[slot] else { continue }
         let column = columns[slot]
@@ -141,7 +143,7 @@ final class PostgreSQLRowDecoder: Sendable {
           case .string(var text):
             column.storage == .string && text.withUTF8 { Self.isEqual(bytes, UnsafeRawBufferPointer($0)) }
           case .data(let data): column.storage == .data && data.withUnsafeBytes { Self.isEqual(bytes, $0) }
-          default: try self.value(fields, column, slot, kind) == value
+          default: try self.value(fields, column, slot, decoder) == value
           }
         if !isEqual { return false }
       }
@@ -155,14 +157,14 @@ final class PostgreSQLRowDecoder: Sendable {
     return memcmp(start, otherStart, one.count) == 0
   }
 
-  private func kind(_ fields: some PostgreSQLRow) throws -> Kind {
+  private func decoder(of fields: some PostgreSQLRow) throws -> EntityDecoder {
     guard layout.hasEntity else {
-      guard let only = kinds.first else { throw layout.unknownEntity }
+      guard let only = decoders.first else { throw layout.unknownEntity }
       return only
     }
     guard let name = fields.bytes(2),
-      let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) })
+      let decoder = decoders.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) })
     else { throw layout.unknownEntity }
-    return kind
+    return decoder
   }
 }

@@ -11,11 +11,7 @@ extension PostgreSQLStore: RecordClaiming {
       lock: try tableOrder.lockStatement(forClaimsOf: query.entity),
       selection: (plan.statement + " FOR UPDATE OF \(name: "t") SKIP LOCKED").rendered(by: PostgreSQLDialect()))
     do {
-      guard let connection = pool.ownLocking else {
-        return try write { connection in try claim.run(on: connection, of: pool, in: .fresh) }
-      }
-      try checkIsWritable()
-      return try endingLocks { try claim.run(on: connection, of: pool, in: .open) }
+      return try transaction { transaction, connection in try claim.run(in: &transaction, on: connection) }
     } catch is PostgreSQLClaim.NothingFound {
       return []
     }
@@ -33,30 +29,28 @@ private struct PostgreSQLClaim {
   /// Selects and locks the first free records.
   let selection: SQLStatement
 
-  /// A claim without records. It rolls back, so that a vain claim writes nothing to the server's log.
+  /// Thrown for a claim without records. The transaction rolls back, so that the claim writes nothing to the
+  /// write-ahead log.
   struct NothingFound: Error {}
 
   /// Locks the first records without a lock, and changes them.
   ///
-  /// The transaction reads committed rows: a record that another claim has just released is tested in its present state.
-  func run(
-    on connection: PostgreSQLConnection, of pool: PostgreSQLPool, in beginning: PostgreSQLTransaction.Beginning
-  ) throws -> [Row] {
-    try PostgreSQLTransaction.run(on: connection, of: pool, .readCommitted, in: beginning) { transaction in
-      let rows = try connection.timed([selection.text]) {
-        try connection.recovering {
-          try transaction.sendBeginning(locking: lock)
-          try connection.send(selection, clampsDates: true)
-          try connection.synchronize()
-          try transaction.receiveBeginning()
-          let rows = try decoder.rows(connection.receive())
-          try connection.discardResponses()
-          return rows
-        }
+  /// The transaction reads committed rows: a record that another claim has just released is tested in its present
+  /// state.
+  func run(in transaction: inout PostgreSQLTransaction, on connection: PostgreSQLConnection) throws -> [Row] {
+    let rows = try connection.timed([selection.text]) {
+      try connection.recovering {
+        try transaction.sendBeginning(locking: lock)
+        try connection.send(selection, clampsDates: true)
+        try connection.synchronize()
+        try transaction.receiveBeginning()
+        let rows = try decoder.rows(connection.receive())
+        try connection.discardResponses()
+        return rows
       }
-      guard !rows.isEmpty else { throw NothingFound() }
-      try connection.run(statements.update(entity, of: rows.map(\.key), values: values))
-      return rows.map { $0.revised(setting: values) }
     }
+    guard !rows.isEmpty else { throw NothingFound() }
+    try connection.run(statements.update(entity, of: rows.map(\.key), values: values))
+    return rows.map { $0.revised(setting: values) }
   }
 }

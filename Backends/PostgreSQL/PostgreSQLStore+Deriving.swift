@@ -4,7 +4,7 @@ import CoherenceSQL
 extension PostgreSQLStore: RelationshipDeriving {
   /// The new rows of the owners whose derived values a statement changed.
   ///
-  /// - Throws: ``ErrorCode/arithmeticOverflow``, and errors of the link.
+  /// - Throws: ``ErrorCode/arithmeticOverflow``, and errors of the connection.
   func receiveDerived(_ update: DerivationUpdate, on connection: PostgreSQLConnection) throws -> [Row] {
     do {
       return try rowQuery(update.entity.root).decoder.rows(try connection.receive())
@@ -14,6 +14,6 @@ extension PostgreSQLStore: RelationshipDeriving {
     }
   }
 
-  /// The code of a number that its type cannot hold.
+  /// The code of a number out of the range of its type.
   private static let outOfRange = "22003"
 }

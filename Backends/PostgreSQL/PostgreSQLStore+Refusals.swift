@@ -99,11 +99,7 @@ extension PostgreSQLStore {
         error.objectIDs.insert(source, at: 0)
       }
     }
-    if let relationship {
-      error.message =
-        "'\(relationship.entity.name).\(relationship.name)' would refer to a record that does not exist any more; "
-        + "refresh the related objects and save again."
-    }
+    if let relationship { error.message = CoherenceError.danglingReference(relationship).message }
     return error
   }
 

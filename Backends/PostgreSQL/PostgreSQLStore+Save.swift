@@ -16,7 +16,7 @@ extension PostgreSQLStore {
     if let connection = pool.ownLocking { return try save(request, lockingOn: connection) }
     return try write(endsReading: true) { connection in
       do {
-        return try save(request, on: connection, in: .fresh)
+        return try save(request, on: connection, in: .new)
       } catch let refusal as SaveRefusal {
         throw try explanation(of: refusal, in: request, on: connection)
       }
@@ -25,12 +25,12 @@ extension PostgreSQLStore {
 
   /// - Returns: The new rows of the owners whose derived values changed.
   func save(
-    _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in beginning: PostgreSQLTransaction.Beginning
+    _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in start: PostgreSQLTransaction.Start
   ) throws -> [Row] {
     func run(inBulk: Bool) throws -> [Row] {
-      try PostgreSQLTransaction.run(on: connection, of: pool, in: beginning) { transaction in
+      try PostgreSQLTransaction.run(on: connection, of: pool, in: start) { transaction in
         var save = PostgreSQLSave(request, store: self, connection: connection)
-        return try save.take(in: &transaction, inBulk: inBulk)
+        return try save.execute(in: &transaction, inBulk: inBulk)
       }
     }
     do {
@@ -54,12 +54,11 @@ private struct PostgreSQLSave {
   private var derived: [Row] = []
   /// The number of rows from which a COPY is faster than statements.
   private static let copyThreshold = 500
-  /// The number of rows from which one bulk update or delete is faster than single statements, and the maximum number of
-  /// rows of a bulk statement.
-  private static let bulkSizes = 32...4096
+  /// The number of rows from which one bulk update or delete is faster than single statements.
+  private static let bulkThreshold = 32
 
   private enum Sent {
-    /// Locks the owners whose members are counted.
+    /// Locks rows: changed rows, owners whose members are counted, or records that derived values depend on.
     case lock
     /// Some elements of a step.
     case step(Int, Range<Int>)
@@ -79,9 +78,10 @@ private struct PostgreSQLSave {
   }
 
   /// - Returns: The new rows of the owners whose derived values changed.
-  mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
+  mutating func execute(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
-      let rowLocks = store.pool.rowOrder.isRequired ? try store.pool.rowOrder.locks(of: request, in: store.schema) : []
+      let rowLocks =
+        store.pool.saveLocking.isRequired ? try store.pool.saveLocking.locks(of: request, in: store.schema) : []
       try transaction.sendBeginning(
         locking: store.tableOrder.lockStatement(for: request, locksRows: !rowLocks.isEmpty))
       try sendLocks(rowLocks)
@@ -90,10 +90,10 @@ private struct PostgreSQLSave {
         case .insert(let entity, let rows) where inBulk && rows.count >= Self.copyThreshold:
           try receive(in: &transaction)
           try copy(rows, of: entity)
-        case .update(let entity, let slots, let updates) where inBulk && updates.count >= Self.bulkSizes.lowerBound:
+        case .update(let entity, let slots, let updates) where inBulk && updates.count >= Self.bulkThreshold:
           let statement = try PostgreSQLBulkStatement.update(entity, slots: slots, in: store.schema)
           try send(statement, updates, at: index) { $0.value($1) }
-        case .delete(let entity, let deletes) where inBulk && deletes.count >= Self.bulkSizes.lowerBound:
+        case .delete(let entity, let deletes) where inBulk && deletes.count >= Self.bulkThreshold:
           let statement = try PostgreSQLBulkStatement.delete(entity, in: store.schema)
           try sendClearing(to: entity, deletes)
           try send(statement, deletes, at: index) { $0.value($1) }
@@ -176,8 +176,9 @@ private struct PostgreSQLSave {
   private mutating func sendClearing(to entity: EntityDescription, _ deletes: [RowDelete]) throws {
     for reference in store.schema.leftOutReferences(to: entity) where !reference.retainsTarget {
       let statement = PostgreSQLBulkStatement.clear(reference)
-      for start in stride(from: 0, to: deletes.count, by: Self.bulkSizes.upperBound) {
-        let part = deletes[start..<min(start + Self.bulkSizes.upperBound, deletes.count)]
+      let size = PostgreSQLBulkStatement.greatestRowCount
+      for start in stride(from: 0, to: deletes.count, by: size) {
+        let part = deletes[start..<min(start + size, deletes.count)]
         try connection.send(statement.text) { fields in
           try fields.append(array: part.map { AttributeValue.int($0.id.key) }, as: .int64)
         }
@@ -206,7 +207,7 @@ private struct PostgreSQLSave {
         case .step(let step, let elements):
           let subjects = request.steps[step].subjects(at: elements)
           let affected = try affectedCount(by: subjects)
-          guard affected != elements.count, request.steps[step].looksAtVersions else { continue }
+          guard affected != elements.count, request.steps[step].requiresBaseVersions else { continue }
           hasUnnamedRefusal = hasUnnamedRefusal || subjects.isEmpty
           outdated += subjects
         }
@@ -226,8 +227,8 @@ private struct PostgreSQLSave {
     }
   }
 
-  /// Locks, in statements of their own, the records that derived values depend on, and computes the values, all with the
-  /// steps in one pipeline.
+  /// Locks, in statements of their own, the records that derived values depend on, and computes the values, all with
+  /// the steps in one pipeline.
   private mutating func sendDerivations() throws {
     let statements = DerivationStatements(schema: store.schema, dialect: PostgreSQLDialect())
     for update in request.derivations {
@@ -245,7 +246,7 @@ private struct PostgreSQLSave {
   /// Locks the owners before the first step, in one order for all saves, so that the numbers counted after the last
   /// step include every save with the lock before this one.
   ///
-  /// - Parameter rowLocks: The locks of the changed rows, see ``PostgreSQLRowOrder``.
+  /// - Parameter rowLocks: The locks of the changed rows, see ``PostgreSQLSaveLocking``.
   private mutating func sendLocks(_ rowLocks: [SQLFragment]) throws {
     for lock in rowLocks {
       try connection.send(lock.rendered(by: PostgreSQLDialect()))
@@ -342,7 +343,7 @@ extension PostgreSQLFields {
 }
 
 extension ByteBuffer {
-  /// Appends a row as COPY takes it.
+  /// Appends a row in the binary format of COPY.
   fileprivate func append(_ row: Row, as storages: [StorageType], entityName: String) throws {
     append(Int16(3 + storages.count))
     append(8 as Int32)
@@ -356,8 +357,8 @@ extension ByteBuffer {
 }
 
 extension SaveStep {
-  /// Whether each statement of the step must change one row.
-  fileprivate var looksAtVersions: Bool {
+  /// Whether the step changes rows at their base versions only, so that each of its rows must be found.
+  fileprivate var requiresBaseVersions: Bool {
     switch self {
     case .update, .delete: true
     case .insert, .fix, .link, .unlink: false

@@ -4,7 +4,7 @@ import Foundation
 
 /// A store in a schema of a PostgreSQL database.
 ///
-/// Each unit of reading has a connection and sees one state. A save is one transaction, durable when it returns.
+/// Each reader has a connection and sees one state. A save is one transaction, durable when it returns.
 final class PostgreSQLStore: PersistentStore {
   let environment: StoreEnvironment
   let spaces: IDSpaces
@@ -50,9 +50,8 @@ final class PostgreSQLStore: PersistentStore {
   }
 
   func rowQuery(_ root: EntityDescription) throws -> RowQuery {
-    if let query = rowQueries[ObjectIdentifier(root.root)] { return query }
-    _ = try schema.requireTable(for: root)
-    throw CoherenceError(.noStore, "The store does not hold entity '\(root.name)'.")
+    guard let query = rowQueries[ObjectIdentifier(root.root)] else { throw SQLSchema.missingEntity(root) }
+    return query
   }
 
   func makeReader() throws -> any StoreReader {
@@ -70,16 +69,8 @@ final class PostgreSQLStore: PersistentStore {
   // MARK: Metadata
 
   func metadata() throws -> StoreMetadata {
-    // A short call, so that it uses the connection reserved for saves: a unit of reading of this thread may have another.
-    try pool.withConnection(for: .saving) { connection in
-      guard let state = try catalog(connection).state() else {
-        throw CoherenceError(
-          .schemaChanged,
-          "Another program has removed the tables of the schema '\(pool.options.schema)'; detach the store and attach it "
-            + "again.")
-      }
-      return state.metadata
-    }
+    // A short call, so that it uses the connection reserved for saves: a reader of this thread may have another.
+    try pool.withConnection(for: .saving) { try catalog($0).requireState().metadata }
   }
 
   func setUserInfo(_ userInfo: [String: String]) throws {
@@ -95,9 +86,7 @@ final class PostgreSQLStore: PersistentStore {
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``.
   func checkIsWritable() throws {
     try pool.checkIsOpen()
-    guard !environment.isReadOnly else {
-      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
-    }
+    if environment.isReadOnly { throw CoherenceError.openedToReadOnly }
   }
 
   /// Runs a block with a connection for writing.

@@ -3,10 +3,10 @@ import CoherenceSQL
 
 /// The order in which transactions lock the tables of records.
 ///
-/// A thread that excludes writers locks all tables in this order, and waits at each for the transactions that write it. A
-/// transaction that locks the first of its tables before all else therefore never waits for a thread that waits for it:
-/// that thread has not come further than to the transaction's first table. The order in which the transaction writes its
-/// other tables does not matter.
+/// A thread that excludes writers locks all tables in this order, and waits at each for the transactions that write it.
+/// A transaction that locks the first of its tables before all else therefore never waits for a thread that waits for
+/// it: that thread has not come further than to the transaction's first table. The order in which the transaction
+/// writes its other tables does not matter.
 ///
 /// The order is that of the tables' names, so that programs with different models have one order.
 struct PostgreSQLTableOrder {
@@ -21,7 +21,8 @@ struct PostgreSQLTableOrder {
 
   /// The statement that a save sends before all others; `nil` when its first statement locks the first table.
   ///
-  /// - Parameter locksRows: Whether the save locks rows before its first step, which locks no table against other writers.
+  /// - Parameter locksRows: Whether the save locks rows before its first step, which locks no table against other
+  ///   writers.
   func lockStatement(for request: StoreSaveRequest, locksRows: Bool = false) throws -> SQLFragment? {
     let places =
       try request.memberCounts.map { try place(of: $0.relationship.entity) } + request.steps.flatMap(places)
@@ -35,8 +36,8 @@ struct PostgreSQLTableOrder {
     lockStatement(try place(of: entity).name)
   }
 
-  /// The statement that a transaction sends before it updates or deletes records that a batch request selects. A deletion
-  /// clears the references to the records.
+  /// The statement that a transaction sends before it updates or deletes records that a batch request selects. A
+  /// deletion clears the references to the records.
   func lockStatement(forBatchOn entity: EntityDescription) throws -> SQLFragment {
     let own = try place(of: entity)
     let referring = schema.tables.filter { !$0.references(to: entity.root).isEmpty }.map { Place(table: $0.name) }

@@ -8,8 +8,8 @@ struct PostgreSQLText: Hashable {
   let types: [Oid]
   /// Whether the connection keeps the statement prepared for its next use.
   let isKept: Bool
-  /// Whether the statement begins or ends a transaction. Such a statement stays prepared, and its preparation removes no
-  /// other statement, because no removal may run before it.
+  /// Whether the statement begins or ends a transaction. Such a statement stays prepared, and its preparation removes
+  /// no other statement, because no removal may run before it.
   let isControl: Bool
   /// The hash of the text, computed once: the connection looks the statement up each time it is sent.
   private let textHash: Int
@@ -46,8 +46,8 @@ struct PostgreSQLText: Hashable {
 extension SQLBinding {
   /// Whether the value is a list for which the server needs a plan of its own.
   ///
-  /// In a plan for any list, the server compares each row with the values one by one. Only in a plan for a known list does it
-  /// look them up in a hash table, from nine values on.
+  /// In a plan for any list, the server compares each row with the values one by one. Only in a plan for a known list
+  /// does it look them up in a hash table, from nine values on.
   fileprivate var isLongList: Bool {
     if case .array(let values, _) = self { values.count > 8 } else { false }
   }

@@ -8,31 +8,31 @@ struct PostgreSQLTransaction {
     case readCommitted, repeatableRead
 
     /// The statement that begins a transaction.
-    fileprivate var beginning: PostgreSQLText {
+    fileprivate var beginStatement: PostgreSQLText {
       switch self {
-      case .readCommitted: Self.beginningReadCommitted
-      case .repeatableRead: Self.beginningRepeatableRead
+      case .readCommitted: Self.beginReadCommitted
+      case .repeatableRead: Self.beginRepeatableRead
       }
     }
 
-    private static let beginningReadCommitted = PostgreSQLText(
+    private static let beginReadCommitted = PostgreSQLText(
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", isControl: true)
-    private static let beginningRepeatableRead = PostgreSQLText(
+    private static let beginRepeatableRead = PostgreSQLText(
       "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE", isControl: true)
   }
 
-  /// The state of the connection at the beginning of the work.
-  enum Beginning {
-    /// The transaction is begun.
-    case fresh
-    /// The transaction with locks is continued.
+  /// The transaction in which the work runs.
+  enum Start {
+    /// No transaction with locks is open. The work begins a transaction.
+    case new
+    /// The thread's transaction with locks is open. The work continues it, behind a savepoint.
     case open
   }
 
   let connection: PostgreSQLConnection
   private let pool: PostgreSQLPool
   private let isolation: Isolation
-  private let beginning: Beginning
+  private let start: Start
   /// The mark that proves the transaction's commit.
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
@@ -42,38 +42,38 @@ struct PostgreSQLTransaction {
   private static let tries = 5
 
   private init(
-    _ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation, _ beginning: Beginning
+    _ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation, _ start: Start
   ) {
     self.connection = connection
     self.pool = pool
     self.isolation = isolation
-    self.beginning = beginning
+    self.start = start
     mark = PostgreSQLCommitMark(nextOf: connection)
   }
 
   /// Runs a block in a transaction and commits it, durably.
   ///
   /// After a serialization failure or a deadlock, of which nothing was applied, the transaction is repeated a few
-  /// times. It is never repeated after the link broke.
+  /// times. It is never repeated after the connection broke.
   ///
   /// - Parameters:
-  ///   - beginning: Whether the transaction is begun. An open transaction is rolled back to its state before the block
-  ///     after a failure, and is not repeated.
+  ///   - start: The transaction. An open transaction is rolled back to its state before the block after a failure, and
+  ///     is not repeated.
   ///   - body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it receives
   ///     the first response.
   static func run<T>(
     on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation = .readCommitted,
-    in beginning: Beginning = .fresh, _ body: (inout PostgreSQLTransaction) throws -> T
+    in start: Start = .new, _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
-    if beginning == .open { return try continuing(on: connection, of: pool, isolation, body) }
+    if start == .open { return try continuing(on: connection, of: pool, isolation, body) }
     return try repeating(on: connection) {
-      var transaction = PostgreSQLTransaction(connection, pool, isolation, .fresh)
+      var transaction = PostgreSQLTransaction(connection, pool, isolation, .new)
       do {
         let result = try body(&transaction)
         try transaction.commit()
         return result
       } catch {
-        if error.isDeadlock { pool.rowOrder.require() }
+        if error.isDeadlock { pool.saveLocking.require() }
         throw error
       }
     }
@@ -84,38 +84,41 @@ struct PostgreSQLTransaction {
     _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
     var transaction = PostgreSQLTransaction(connection, pool, isolation, .open)
-    do {
+    return try rollingBackToSavepoint(on: connection) {
       let result = try body(&transaction)
       try transaction.commit()
       return result
+    }
+  }
+
+  /// Runs a block after the savepoint, and rolls back to the savepoint if the block fails.
+  private static func rollingBackToSavepoint<T>(
+    on connection: PostgreSQLConnection, _ body: () throws -> T
+  ) throws -> T {
+    do {
+      return try body()
     } catch {
-      // On a lost connection this fails too, and the first error says so.
+      // On a lost connection this fails too, and the first error explains the failure.
       try? connection.rollBack(to: savepoint)
       throw error
     }
   }
 
-  /// Begins a transaction with statements that lock, and leaves it open; or adds the locks to an open transaction, which
-  /// stays as it is after a failure.
+  /// Begins a transaction with statements that lock, and leaves it open; or adds the locks to an open transaction,
+  /// which stays as it is after a failure.
   ///
   /// A new transaction is repeated after a deadlock, because it has no other locks. An open one is not.
   static func lock(
-    on connection: PostgreSQLConnection, in beginning: Beginning, _ statements: [SQLFragment]
+    on connection: PostgreSQLConnection, in start: Start, _ statements: [SQLFragment]
   ) throws -> [PostgreSQLResult] {
-    if beginning == .fresh {
+    if start == .new {
       return try repeating(on: connection) {
-        try connection.run(Isolation.readCommitted.beginning)
+        try connection.run(Isolation.readCommitted.beginStatement)
         return try connection.run(statements)
       }
     }
     try connection.run(savepointText)
-    do {
-      return try connection.run(statements)
-    } catch {
-      // On a lost connection this fails too, and the first error says so.
-      try? connection.rollBack(to: savepoint)
-      throw error
-    }
+    return try rollingBackToSavepoint(on: connection) { try connection.run(statements) }
   }
 
   /// Runs a block that makes a transaction, and repeats it after a serialization failure or a deadlock.
@@ -141,10 +144,10 @@ struct PostgreSQLTransaction {
   ///
   /// - Parameter lock: The lock of the first table, see ``PostgreSQLTableOrder``. An open transaction has it.
   mutating func sendBeginning(locking lock: SQLFragment? = nil) throws {
-    switch beginning {
-    case .fresh:
+    switch start {
+    case .new:
       if connection.isInTransaction { try connection.sendEnd() }
-      try connection.send(isolation.beginning)
+      try connection.send(isolation.beginStatement)
       locksTable = lock != nil
       // Before the mark, whose statement determines the state that a repeatable read sees.
       if let lock { try connection.send(lock.rendered(by: PostgreSQLDialect())) }
@@ -169,8 +172,8 @@ struct PostgreSQLTransaction {
   private func commit() throws {
     if !isMarked { try mark.insert(on: connection) }
     do {
-      let answer = try committing { try connection.run(.commit) }
-      guard answer.command == "COMMIT" else {
+      let result = try committing { try connection.run(.commit) }
+      guard result.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
       connection.lastMark = .now
@@ -185,12 +188,12 @@ struct PostgreSQLTransaction {
   /// The server's own limit does not include the deferred checks and the wait for standbys, so the client limits the
   /// commit. The client does not cancel the statement: the server would end the wait for a standby and report a commit.
   private func committing<T>(_ body: () throws -> T) throws -> T {
-    guard let patience = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
-    return try connection.within(patience, body)
+    guard let timeout = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
+    return try connection.within(timeout, body)
   }
 
-  /// Finds out over another connection whether the transaction's mark is in the database, within the pool's timeout.
-  /// Throws the error with the outcome.
+  /// Looks over another connection for the transaction's mark in the database, within the pool's timeout. Throws the
+  /// error with the outcome.
   private func resolveOutcome(_ error: CoherenceError) throws {
     let deadline = ContinuousClock.now + .seconds(pool.options.poolTimeout)
     repeat {
@@ -209,7 +212,7 @@ struct PostgreSQLTransaction {
   private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool? {
     do {
       return try isCommitted(on: connection.host, by: deadline)
-    } catch let error as CoherenceError where error.isOfAnotherPrimary {
+    } catch let error as CoherenceError where error.suggestsAnotherHost {
       return try isCommitted(on: nil, by: deadline)
     }
   }
@@ -217,7 +220,7 @@ struct PostgreSQLTransaction {
   private func isCommitted(on host: PostgreSQLHost?, by deadline: ContinuousClock.Instant) throws -> Bool? {
     let timeout = max(.zero, deadline - .now)
     let connection = try PostgreSQLConnection.connect(pool.options, to: host, within: timeout, logger: pool.logger)
-    connection.isWitness = true
+    connection.isProbe = true
     return try connection.within(max(.milliseconds(500), deadline - .now)) {
       try mark.isCommitted(of: self.connection.process, askedOn: connection)
     }
@@ -226,21 +229,22 @@ struct PostgreSQLTransaction {
   private func unknown(_ error: CoherenceError) -> CoherenceError {
     CoherenceError(
       .connectionLost,
-      "The connection to the PostgreSQL server broke while it committed, and it cannot be found out whether it did; read "
-        + "the records to find out.", underlying: error.underlying, outcome: .unknown)
+      "The connection to the PostgreSQL server broke during the commit, and no proof of the commit was found; read the "
+        + "records to see whether the changes were applied.", underlying: error.underlying, outcome: .unknown)
   }
 }
 
 extension CoherenceError {
-  /// Whether the server that refused is no primary any more. A starting server is waited for.
-  fileprivate var isOfAnotherPrimary: Bool {
+  /// Whether another host may have the proof, because the server is lost or no longer the primary. A starting server is
+  /// waited for.
+  fileprivate var suggestsAnotherHost: Bool {
     let isStarting = (underlying as? PostgreSQLFailure)?.sqlState == "57P03"
     return code == .storeReadOnly || (code == .serverUnreachable && !isStarting)
   }
 }
 
 extension Error {
-  /// Whether the server ended a transaction that waited for a transaction that waited for it.
+  /// Whether the server ended the transaction to resolve a deadlock.
   fileprivate var isDeadlock: Bool {
     ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.sqlState == "40P01"
   }

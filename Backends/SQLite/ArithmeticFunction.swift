@@ -40,9 +40,7 @@ enum ArithmeticFunction {
     case .double(let value): sqlite3_result_double(context, value)
     case .decimal(let value):
       let text = value.description
-      // SQLite copies the text at once.
-      let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-      sqlite3_result_text(context, text, CInt(text.utf8.count), copied)
+      sqlite3_result_text(context, text, CInt(text.utf8.count), SQLiteDestructor.copying)
     default: sqlite3_result_null(context)
     }
   }

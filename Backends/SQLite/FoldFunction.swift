@@ -22,12 +22,11 @@ enum FoldFunction {
     var folded = String(decoding: bytes, as: UTF8.self).folded(options)
     folded.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { characters in
-        // SQLite copies the text at once. A text without an address would become null.
-        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        // A text without an address would become null.
         if characters.isEmpty {
-          sqlite3_result_text(context, "", 0, copied)
+          sqlite3_result_text(context, "", 0, SQLiteDestructor.copying)
         } else {
-          sqlite3_result_text(context, characters.baseAddress, CInt(characters.count), copied)
+          sqlite3_result_text(context, characters.baseAddress, CInt(characters.count), SQLiteDestructor.copying)
         }
       }
     }

@@ -53,7 +53,7 @@ enum SQLiteBackup {
   private static func occupied(_ path: String) -> CoherenceError {
     CoherenceError(
       .storeInaccessible,
-      "The copy '\(path)' cannot be made (\(String(cString: strerror(errno)))); nothing was dropped. Check the permissions "
-        + "of the directory.")
+      "The copy '\(path)' cannot be made (\(String(cString: strerror(errno)))); nothing was dropped. Check the "
+        + "permissions of the directory.")
   }
 }

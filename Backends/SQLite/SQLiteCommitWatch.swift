@@ -17,8 +17,8 @@ final class SQLiteCommitWatch: SignalSource {
   ///
   /// - Parameters:
   ///   - signals: Receives the changes, and the beginning of the watch. Not retained.
-  ///   - prepare: Called on the watching thread, until it returns. The returned closure reads a number that differs after
-  ///     a commit of another process, or `nil` after the file was closed.
+  ///   - prepare: Called on the watching thread, until it returns. The returned closure reads a number that differs
+  ///     after a commit of another process, or `nil` after the file was closed.
   init(reportingTo signals: SignalHub, asking prepare: @escaping @Sendable () throws -> (() throws -> Int64?)) {
     Thread.detachNewThread { [weak self, weak signals, end] in
       var ask: (() throws -> Int64?)?

@@ -6,8 +6,8 @@ import Logging
 extension SQLiteConnection {
   /// Opens a connection for reading only.
   ///
-  /// SQLite needs the right to write for the index of the log. Without it, a store that only reads takes the file for fixed, as
-  /// in a read-only file system.
+  /// SQLite needs the right to write for the index of the log. Without it, a store that only reads takes the file for
+  /// fixed, as in a read-only file system.
   static func reader(of files: SQLiteFiles, options: SQLiteOptions, logger: Logger) throws -> SQLiteConnection {
     func connection(_ role: Role) throws -> SQLiteConnection {
       try SQLiteConnection(
@@ -24,8 +24,8 @@ extension SQLiteConnection {
   private static func logNeedsRights(_ path: String, _ error: CoherenceError) -> CoherenceError {
     CoherenceError(
       .storeInaccessible,
-      "The log of '\(path)' has changes, which can only be read with the right to write in the directory; open and close "
-        + "the store once with this right.", underlying: error.underlying)
+      "The log of '\(path)' has changes, which can only be read with the right to write in the directory; open and "
+        + "close the store once with this right.", underlying: error.underlying)
   }
 }
 

@@ -58,8 +58,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Whether the connection sees the present file. Another program may have changed a file that was opened as fixed, and
-  /// SQLite would take pages of the former file for present ones.
+  /// Whether the connection sees the present file. Another program may have changed a file that was opened as fixed,
+  /// and SQLite would take pages of the former file for present ones.
   var isUpToDate: Bool { fixedState == nil || (fixedState == FileState(path: files.path) && !files.hasLog) }
 
   /// Finds the index of the log. To be called before other threads have the connection.
@@ -228,9 +228,10 @@ struct SQLiteSession {
 
   /// Whether it is certain that no process will find the transaction whose commit failed.
   ///
-  /// If the failed write was a part of the commit's record, the record is incomplete, and no process finds it. If only a
-  /// later write failed, the record is complete: this process continues without the transaction, but a process that opens
-  /// the file after a crash would find it. So the function overwrites the record with the shortest possible transaction.
+  /// If the failed write was a part of the commit's record, the record is incomplete, and no process finds it. If only
+  /// a later write failed, the record is complete: this process continues without the transaction, but a process that
+  /// opens the file after a crash would find it. So the function overwrites the record with the shortest possible
+  /// transaction.
   private func isUndone() -> Bool {
     do {
       try execute("BEGIN IMMEDIATE")
@@ -245,8 +246,8 @@ struct SQLiteSession {
     }
   }
 
-  /// Refuses a file that was moved or deleted while it was open: its changes would be lost with the last open connection.
-  /// With a log, SQLite does not check this itself.
+  /// Refuses a file that was moved or deleted while it was open: its changes would be lost with the last open
+  /// connection. With a log, SQLite does not check this itself.
   private func checkIsInPlace() throws {
     var hasMoved: CInt = 0
     let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)

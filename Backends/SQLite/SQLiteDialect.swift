@@ -106,13 +106,4 @@ struct SQLiteDialect: SQLDialect {
     let code = ArithmeticFunction.code(of: arithmetic)
     return "\(SQLFragment(.text(ArithmeticFunction.name)))(\(number: code), \(left), \(right))"
   }
-
-  func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
-    left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
-  }
-}
-
-extension StorageType {
-  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
-  fileprivate var isBinaryFloat: Bool { self == .float || self == .double }
 }

@@ -159,8 +159,8 @@ extension CoherenceError {
 }
 
 extension SQLiteFailure {
-  /// Whether a deleted or replaced file may have caused the failure. A deleted log is too short for its index, and another
-  /// database has other tables.
+  /// Whether a deleted or replaced file may have caused the failure. A deleted log is too short for its index, and
+  /// another database has other tables.
   fileprivate var mayComeFromMissingFile: Bool {
     switch primaryCode {
     case SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_CANTOPEN, SQLITE_NOTADB, SQLITE_PROTOCOL: true

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The files of a store that this process has open: the database, its log, and the index of the log.
 ///
-/// Another process may delete or replace the files. SQLite does not notice it, and reports other causes for its failures.
+/// Another process may delete or replace the files. SQLite does not notice it, and reports other causes for its
+/// failures.
 final class SQLiteFiles: Sendable {
   private struct File: Sendable {
     let path: String
@@ -42,8 +43,8 @@ final class SQLiteFiles: Sendable {
 
   /// Whether another process may have begun another log in the place of a deleted one.
   ///
-  /// A reader of this process leaves an empty log where it finds none. Another process would have made an index of its own,
-  /// or written into the log.
+  /// A reader of this process leaves an empty log where it finds none. Another process would have made an index of its
+  /// own, or written into the log.
   var hasOtherLog: Bool {
     guard let size = FileIdentity.size(path: logPath) else { return false }
     guard size == 0, let index = FileIdentity(path: indexPath) else { return size > 0 }

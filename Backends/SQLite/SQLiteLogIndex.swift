@@ -86,8 +86,8 @@ struct SQLiteLogState: Hashable, Sendable {
 
   /// Whether nothing but a transaction of this process lies between another state and this later one.
   ///
-  /// - Parameter hasWritten: Whether that transaction has certainly changed a page. One that changes none leaves no trace, and
-  ///   the next state would be another process's.
+  /// - Parameter hasWritten: Whether that transaction has certainly changed a page. One that changes none leaves no
+  ///   trace, and the next state would be another process's.
   func isNext(to former: SQLiteLogState, hasWritten: Bool) -> Bool {
     hasWritten ? commits == former.commits &+ 1 : self == former
   }

@@ -52,7 +52,7 @@ struct SQLiteOpening {
     if role.isReader { stopWhenCancelled(handle) }
     try execute("PRAGMA foreign_keys = ON", handle)
     try execute("PRAGMA trusted_schema = OFF", handle)
-    // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
+    // A read page is used once. A page cache that fits into the cache of the processor is faster than a larger one.
     if role.isReader { try execute("PRAGMA cache_size = -16000", handle) }
     // SQLite reads the file with the first query, which fails for a file that is no database.
     try execute("SELECT 1 FROM sqlite_schema LIMIT 1", handle)

@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 
-/// A unit of reading: one connection with one transaction, open from the first read on.
+/// A reader of a SQLite store: one connection with one transaction, open from the first read on.
 final class SQLiteReader: StoreReader {
   let store: SQLiteStore
   private let connection: SQLiteConnection
@@ -31,7 +31,7 @@ final class SQLiteReader: StoreReader {
   /// Runs a block in the reader's transaction.
   func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try store.checkOpen()
-    guard !isFinished else { throw Self.ended }
+    if isFinished { throw CoherenceError.readerFinished }
     do {
       return try store.recoveringDeletedLog {
         try connection.use { session in
@@ -53,14 +53,15 @@ final class SQLiteReader: StoreReader {
 
   // MARK: State
 
-  /// Records the state that the transaction sees: the state at the begin of the transaction, if the log has the same state
-  /// after the first read. No state of the log returns later.
+  /// Records the state that the transaction sees: the state at the begin of the transaction, if the log has the same
+  /// state after the first read. No state of the log returns later.
   private func noteState() {
     if logIndex?.state == stateAtBegin { state = stateAtBegin }
     stateAtBegin = nil
   }
 
-  /// Forgets the state, because SQLite may have ended the transaction after an error. Later reads may see another state.
+  /// Forgets the state, because SQLite may have ended the transaction after an error. Later reads may see another
+  /// state.
   private func forgetState() {
     stateAtBegin = nil
     state = nil
@@ -74,10 +75,6 @@ final class SQLiteReader: StoreReader {
     if !hasBegun || stateAtBegin != nil { _ = try read { try $0.integers("PRAGMA data_version") } }
     mark = state.flatMap { store.states?.mark(of: $0) }
     return mark
-  }
-
-  fileprivate static var ended: CoherenceError {
-    CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
   }
 
   // MARK: StoreReader
@@ -171,13 +168,13 @@ final class SQLiteReader: StoreReader {
   }
 
   /// Forgets a fetch at its end.
-  fileprivate func ended(_ cursor: SQLiteCursor) { running[ObjectIdentifier(cursor)] = nil }
+  func didEnd(_ cursor: SQLiteCursor) { running[ObjectIdentifier(cursor)] = nil }
 }
 
 /// Reads rows of a hierarchy by key.
 ///
-/// Runs on the reader's thread, without the lock of the connection. One reader uses a connection, and one thread at a time
-/// uses a reader; SQLite requires no more.
+/// Runs on the reader's thread, without the lock of the connection. One reader uses a connection, and one thread at a
+/// time uses a reader; SQLite requires no more.
 private struct RowLookup {
   let root: EntityDescription
   let statement: SQLiteStatement
@@ -205,112 +202,6 @@ extension [Int64] {
       while size < chunk.count { size *= 2 }
       chunk += repeatElement(chunk[0], count: size - chunk.count)
       return chunk
-    }
-  }
-}
-
-/// The cursor of a fetch, which reads rows in batches.
-final class SQLiteCursor: RowCursor {
-  // Weak, because the reader retains the cursors of its unfinished fetches and stops them at its end.
-  private weak let reader: SQLiteReader?
-  private let decoder: SQLiteRowDecoder
-  private var statement: SQLiteStatement?
-  private var first: [Row] = []
-  private var batchSize = 64
-  private static let maximumBatchSize = 1024
-
-  fileprivate init(_ reader: SQLiteReader, _ decoder: SQLiteRowDecoder) {
-    self.reader = reader
-    self.decoder = decoder
-  }
-
-  fileprivate var isAtEnd: Bool { statement == nil }
-
-  fileprivate func start(_ text: SQLStatement, _ session: SQLiteSession) throws {
-    let statement = try session.take(text.text)
-    self.statement = statement
-    try statement.bind(text.bindings)
-    try session.logged(text.text) { try step(into: &first, session) }
-  }
-
-  func next(into rows: inout [Row]) throws -> Bool {
-    if !first.isEmpty {
-      rows += takeFirst()
-      return true
-    }
-    let count = rows.count
-    try pull { try step(into: &rows, $0) }
-    return rows.count > count
-  }
-
-  /// Reads further rows, unless the fetch has ended.
-  private func pull(_ body: (SQLiteSession) throws -> Void) throws {
-    guard statement != nil else { return }
-    guard let reader else { throw SQLiteReader.ended }
-    try reader.read(body)
-    if isAtEnd { reader.ended(self) }
-  }
-
-  private func takeFirst() -> [Row] {
-    defer { first = [] }
-    return first
-  }
-
-  private func step(into rows: inout [Row], _ session: SQLiteSession) throws {
-    rows.reserveCapacity(rows.count + batchSize)
-    try forEachStep(session) { rows.append(try decoder.row($0)) }
-  }
-
-  /// Calls a block for each row of a batch. Returns the statement to the session at the end and after a failure.
-  private func forEachStep(_ session: SQLiteSession, _ body: (OpaquePointer) throws -> Void) throws {
-    guard let statement else { return }
-    do {
-      for _ in 0..<batchSize {
-        guard try statement.step() else {
-          stop(session)
-          return
-        }
-        try body(statement.handle)
-      }
-    } catch {
-      stop(session)
-      throw error
-    }
-    batchSize = min(batchSize * 4, Self.maximumBatchSize)
-  }
-
-  func close() {
-    first = []
-    guard statement != nil else { return }
-    try? reader?.read { stop($0) }
-    reader?.ended(self)
-  }
-
-  fileprivate func stop(_ session: SQLiteSession) {
-    if let statement { session.give(back: statement) }
-    statement = nil
-  }
-}
-
-extension SQLiteCursor: ValueCursor {
-  func next(into sink: any ValueSink) throws -> Bool {
-    let known = sink.count
-    if first.isEmpty {
-      try pull { try step(into: sink, $0) }
-    } else {
-      for row in takeFirst() { try sink.put(row) }
-    }
-    return sink.count > known
-  }
-
-  private func step(into sink: any ValueSink, _ session: SQLiteSession) throws {
-    let slots = sink.slots
-    try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in
-      guard let values = room.baseAddress else { return }
-      try forEachStep(session) { statement in
-        try decoder.read(statement, slots, into: values)
-        try sink.take(values)
-      }
     }
   }
 }

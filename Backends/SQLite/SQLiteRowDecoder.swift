@@ -7,10 +7,10 @@ import GRDBSQLite
 final class SQLiteRowDecoder: Sendable {
   private let layout: RowLayout
   private let space: IDSpace
-  private let kinds: [Kind]
+  private let decoders: [EntityDecoder]
 
   /// The decoder of one entity's rows. A class, so that the choice of a decoder for a row copies nothing.
-  private final class Kind: Sendable {
+  private final class EntityDecoder: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
@@ -33,8 +33,8 @@ final class SQLiteRowDecoder: Sendable {
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
     space = spaces[layout.table.root]
-    kinds = zip(layout.entities, layout.positions).map {
-      Kind($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
+    decoders = zip(layout.entities, layout.positions).map {
+      EntityDecoder($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
     }
   }
 
@@ -42,11 +42,11 @@ final class SQLiteRowDecoder: Sendable {
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ statement: OpaquePointer) throws -> Row {
-    let kind = try kind(statement)
+    let decoder = try decoder(of: statement)
     let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
-    return try Row.make(id: id, entity: kind.entity, version: sqlite3_column_int64(statement, 1)) { writer in
-      try kind.columns.withUnsafeBufferPointer { columns in
-        for slot in 0..<columns.count { writer.append(try value(statement, columns[slot], slot, kind)) }
+    return try Row.make(id: id, entity: decoder.entity, version: sqlite3_column_int64(statement, 1)) { writer in
+      try decoder.columns.withUnsafeBufferPointer { columns in
+        for slot in 0..<columns.count { writer.append(try value(statement, columns[slot], slot, decoder)) }
       }
     }
   }
@@ -56,47 +56,47 @@ final class SQLiteRowDecoder: Sendable {
   /// - Throws: As ``row(_:)``; the memory is uninitialized then.
   @inline(__always)
   func read(_ statement: OpaquePointer, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
-    let kind = try kind(statement)
-    try kind.columns.withUnsafeBufferPointer { columns in
-      for place in slots.indices {
-        let slot = slots[place]
+    let decoder = try decoder(of: statement)
+    try decoder.columns.withUnsafeBufferPointer { columns in
+      for index in slots.indices {
+        let slot = slots[index]
         guard slot != Row.identifierSlot else {
           let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
-          (values + place).initialize(to: .reference(id))
+          (values + index).initialize(to: .reference(id))
           continue
         }
         do {
-          (values + place).initialize(to: try value(statement, columns[slot], slot, kind))
+          (values + index).initialize(to: try value(statement, columns[slot], slot, decoder))
         } catch {
-          values.deinitialize(count: place)
+          values.deinitialize(count: index)
           throw error
         }
       }
     }
   }
 
-  private func kind(_ statement: OpaquePointer) throws -> Kind {
+  private func decoder(of statement: OpaquePointer) throws -> EntityDecoder {
     guard layout.hasEntity else {
-      guard let only = kinds.first else { throw layout.unknownEntity }
+      guard let only = decoders.first else { throw layout.unknownEntity }
       return only
     }
     guard let start = sqlite3_column_text(statement, 2) else { throw layout.unknownEntity }
     let name = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, 2)))
-    guard let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) }) else {
+    guard let decoder = decoders.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) }) else {
       throw layout.unknownEntity
     }
-    return kind
+    return decoder
   }
 
   @inline(__always)
-  private func value(_ statement: OpaquePointer, _ column: Column, _ slot: Int, _ kind: Kind) throws
+  private func value(_ statement: OpaquePointer, _ column: Column, _ slot: Int, _ decoder: EntityDecoder) throws
     -> AttributeValue
   {
     // Asking the cell costs less than asking the statement for each thing again. It is sound because a connection is
     // used by one thread at a time.
     guard let cell = sqlite3_column_value(statement, column.index) else { return .null }
     if case .reference = column.storage, sqlite3_value_type(cell) == SQLITE_INTEGER {
-      return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_value_int64(cell)))
+      return .reference(ManagedObjectID(space: decoder.spaces[slot], key: sqlite3_value_int64(cell)))
     }
     guard let value = Self.value(of: cell, as: column.storage) else {
       throw layout.wrongValue(at: Int(column.index), as: column.storage)
@@ -143,22 +143,24 @@ final class SQLiteRowDecoder: Sendable {
   func put(
     _ statement: OpaquePointer, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
   ) throws {
-    let kind = try kind(statement)
-    for place in keySlots.indices {
-      let slot = keySlots[place]
-      key[place] = try value(statement, kind.columns[slot], slot, kind)
+    let decoder = try decoder(of: statement)
+    for index in keySlots.indices {
+      let slot = keySlots[index]
+      key[index] = try value(statement, decoder.columns[slot], slot, decoder)
     }
     let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
     switch try expectation.verdict(on: id, key: key) {
     case .skip: return
-    case .compare: if try isEqual(statement, to: expectation.expectedValues, kind) { return }
+    case .compare: if try isEqual(statement, to: expectation.expectedValues, decoder) { return }
     case .take: break
     }
     try expectation.take(try row(statement))
   }
 
-  private func isEqual(_ statement: OpaquePointer, to expected: [AttributeValue?], _ kind: Kind) throws -> Bool {
-    try kind.columns.withUnsafeBufferPointer { columns in
+  private func isEqual(
+    _ statement: OpaquePointer, to expected: [AttributeValue?], _ decoder: EntityDecoder
+  ) throws -> Bool {
+    try decoder.columns.withUnsafeBufferPointer { columns in
       for slot in expected.indices {
         guard let value = expected[slot] else { continue }
         let column = columns[slot]
@@ -168,7 +170,7 @@ final class SQLiteRowDecoder: Sendable {
         case .data(let data):
           guard column.storage == .data, Self.isData(statement, column.index, data) else { return false }
         default:
-          guard try self.value(statement, column, slot, kind) == value else { return false }
+          guard try self.value(statement, column, slot, decoder) == value else { return false }
         }
       }
       return true

@@ -20,7 +20,7 @@ extension SQLiteSession {
       while try statement.step() { entries[statement.string(0)] = statement.string(1) }
       return entries
     }
-    return try StoreState(entries: entries, place: "'\(path)'")
+    return try StoreState(entries: entries, location: "'\(path)'")
   }
 
   func write(_ state: StoreState) throws {

@@ -66,13 +66,10 @@ extension SQLiteStatement {
   /// Binds a parameter for one run, without a copy of texts by SQLite.
   @inline(__always)
   func bindOnce(_ value: AttributeValue, at index: CInt) throws {
-    guard case .string(let text) = value, let place = texts.add(text) else { return try bind(value, at: index) }
+    guard case .string(let text) = value, let copy = texts.add(text) else { return try bind(value, at: index) }
     // A `nil` destructor is SQLITE_STATIC.
-    try check(sqlite3_bind_text(handle, index, place.start, CInt(place.count), nil))
+    try check(sqlite3_bind_text(handle, index, copy.start, CInt(copy.count), nil))
   }
-
-  // The destructor with which SQLite copies a value at once.
-  private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   /// Gives the parameters their values, in order.
   func bind(_ bindings: [SQLBinding]) throws {
@@ -108,8 +105,8 @@ extension SQLiteStatement {
       // A text without an address would become null.
       let result =
         bytes.isEmpty
-        ? sqlite3_bind_text(handle, index, "", 0, Self.copied)
-        : sqlite3_bind_text64(handle, index, start, UInt64(bytes.count), Self.copied, UInt8(SQLITE_UTF8))
+        ? sqlite3_bind_text(handle, index, "", 0, SQLiteDestructor.copying)
+        : sqlite3_bind_text64(handle, index, start, UInt64(bytes.count), SQLiteDestructor.copying, UInt8(SQLITE_UTF8))
       try check(result)
     }
   }
@@ -119,7 +116,7 @@ extension SQLiteStatement {
     let result =
       bytes.isEmpty
       ? sqlite3_bind_zeroblob(handle, index, 0)
-      : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
+      : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), SQLiteDestructor.copying)
     try check(result)
   }
 

@@ -24,7 +24,8 @@ final class SQLiteStates: Sendable {
     return StateChange(from: mark(of: former), to: mark(of: present))
   }
 
-  /// Gives the state after a transaction the mark of the state before, because the transaction changed no rows of records.
+  /// Gives the state after a transaction the mark of the state before, because the transaction changed no rows of
+  /// records.
   ///
   /// - Parameter former: The state at the beginning of the transaction, when no other connection could commit any more.
   func keepMark(since former: SQLiteLogState?) {

@@ -4,8 +4,8 @@ import CoherenceSQL
 // Explanations of refused saves, made after the save was rolled back.
 
 extension SQLiteSave {
-  /// Returns the error of a refused save: a version conflict if a record has another version, otherwise SQLite's failure.
-  /// The save was rolled back before.
+  /// Returns the error of a refused save: a version conflict if a record has another version, otherwise SQLite's
+  /// failure. The save was rolled back before.
   func explanation(of refusal: Refusal) throws -> any Error {
     var conflicts = try session.inReadTransaction { try allConflicts() }
     if let failure = refusal.failure, conflicts.isEmpty {
@@ -38,8 +38,8 @@ extension SQLiteSave {
     return violation
   }
 
-  /// The error that names the stored record with the row's unique values, and the properties. SQLite does not report the
-  /// index that refused the row.
+  /// The error that names the stored record with the row's unique values, and the properties. SQLite does not report
+  /// the index that refused the row.
   private func violation(by row: Row) throws -> CoherenceError? {
     guard let table = store.schema.table(for: row.entity) else { return nil }
     for values in table.indexes.compactMap({ UniqueValues(of: row, in: $0, of: table) }) {

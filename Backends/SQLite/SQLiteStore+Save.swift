@@ -42,7 +42,7 @@ struct SQLiteSave {
     do {
       return try session.inWriteTransaction {
         began()
-        for step in request.steps { try take(step) }
+        for step in request.steps { try execute(step) }
         try session.check(request.memberCounts, store)
         return try session.derive(request.derivations, store)
       }
@@ -53,7 +53,7 @@ struct SQLiteSave {
 
   // MARK: Steps
 
-  private func take(_ step: SaveStep) throws {
+  private func execute(_ step: SaveStep) throws {
     let statements = store.saveStatements
     switch step {
     case .insert(let entity, let rows): try insert(rows, of: entity)
@@ -124,8 +124,8 @@ struct SQLiteSave {
       for start in stride(from: rows.startIndex, to: rows.endIndex, by: size) {
         let run = rows[start..<start + size]
         statement.beginParameters()
-        for (place, row) in run.enumerated() {
-          try bind(row, baseVersion: 0, to: statement, parameters, after: place * parameters.count)
+        for (index, row) in run.enumerated() {
+          try bind(row, baseVersion: 0, to: statement, parameters, after: index * parameters.count)
         }
         do {
           try statement.run()

@@ -73,7 +73,7 @@ final class SQLiteStore: PersistentStore {
   ) throws -> SchemaChange {
     func plan(_ session: SQLiteSession) throws -> SchemaChange {
       try SchemaChange(
-        from: session.storeState(path: path), to: environment, dialect: SQLiteDialect(), place: "'\(path)'",
+        from: session.storeState(path: path), to: environment, dialect: SQLiteDialect(), location: "'\(path)'",
         elsewhere: "Choose another file for it.")
     }
     func prepared(_ session: SQLiteSession) throws -> SchemaChange {
@@ -135,9 +135,7 @@ final class SQLiteStore: PersistentStore {
   ///   store was closed.
   func writableFile() throws -> SQLiteFile {
     try checkOpen()
-    guard !environment.isReadOnly else {
-      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
-    }
+    if environment.isReadOnly { throw CoherenceError.openedToReadOnly }
     guard let file = file.withLock({ $0 }) else { throw Self.closed }
     return file
   }
@@ -180,10 +178,7 @@ final class SQLiteStore: PersistentStore {
   }
 
   func rowQuery(_ root: EntityDescription) throws -> RowQuery {
-    guard let query = rowQueries[ObjectIdentifier(root)] else {
-      _ = try schema.requireTable(for: root)
-      throw Self.closed
-    }
+    guard let query = rowQueries[ObjectIdentifier(root.root)] else { throw SQLSchema.missingEntity(root) }
     return query
   }
 
@@ -202,10 +197,7 @@ final class SQLiteStore: PersistentStore {
   }
 
   private func state(_ session: SQLiteSession) throws -> StoreState {
-    guard let state = try session.storeState(path: path) else {
-      throw CoherenceError(
-        .schemaChanged, "Another program has removed the tables of '\(path)'; detach the store and attach it again.")
-    }
+    guard let state = try session.storeState(path: path) else { throw CoherenceError.tablesRemoved(from: "'\(path)'") }
     return state
   }
 

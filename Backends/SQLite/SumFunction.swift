@@ -2,9 +2,11 @@ import CoherenceCore
 import Foundation
 import GRDBSQLite
 
-/// The SQL aggregate `coherence_sum(value)`: the exact sum of integers, or of decimals kept as text; null without values.
+/// The SQL aggregate `coherence_sum(value)`: the exact sum of integers, or of decimals kept as text; null without
+/// values.
 ///
-/// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point number.
+/// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point
+/// number.
 enum SumFunction {
   static let name = "coherence_sum"
 
@@ -23,9 +25,9 @@ enum SumFunction {
     var isEmpty = true
   }
 
-  // Safety of `Unmanaged` and `assumingMemoryBound`: the room that SQLite reserves for a group is used here alone. It holds
-  // one strong reference, which the first value puts there and `finish` takes back. SQLite calls `finish` once for each
-  // group, after a failure too.
+  // Safety of `Unmanaged` and `assumingMemoryBound`: the room that SQLite reserves for a group is used here alone. It
+  // holds one strong reference, which the first value puts there and `finish` takes back. SQLite calls `finish` once
+  // for each group, after a failure too.
   private static func room(_ context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<Unmanaged<State>?>? {
     let size = creates ? CInt(MemoryLayout<Unmanaged<State>?>.size) : 0
     return sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Unmanaged<State>?.self)
@@ -62,9 +64,7 @@ enum SumFunction {
     switch state.decimals?.value {
     case .decimal(let sum):
       let text = sum.description
-      // SQLite copies the text at once.
-      let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-      sqlite3_result_text(context, text, CInt(text.utf8.count), copied)
+      sqlite3_result_text(context, text, CInt(text.utf8.count), SQLiteDestructor.copying)
     case .double(let sum): sqlite3_result_double(context, sum)
     default:
       if let sum = Int64(exactly: state.integers) {

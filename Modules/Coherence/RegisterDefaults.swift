@@ -9,7 +9,7 @@ extension LinkedBackends: BackendProvider {
 }
 
 /// Registers the store types of this module, "SQLite" and "InMemory", in a registry of your own. Written
-/// `Coherence.registerDefaults(in: registry)`; calling it again does nothing.
+/// `Coherence.registerDefaults(in: registry)`; a second call has no effect.
 ///
 /// `StoreRegistry.shared` has both types without a call, and configurations with the type itself, such as
 /// `StoreConfiguration(type: .sqlite)`, need no registry.

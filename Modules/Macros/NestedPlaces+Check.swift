@@ -26,8 +26,8 @@ public enum PlaceCheck {
     @available(
       *, unavailable,
       message: """
-        Entities in computed properties are not found. Mark the property with @NotNested, or list all places by hand in \
-        'nestedEntitiesKeyPaths'.
+        Entities in computed properties are not found. Mark the property with @NotNested, or list all key paths by \
+        hand in 'nestedEntitiesKeyPaths'.
         """
     )
     public func check() {}

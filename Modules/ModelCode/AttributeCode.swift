@@ -10,7 +10,8 @@ struct AttributeCode {
   let ownerClass: String
   let plan: CodePlan
 
-  private var place: String { "'\(attribute.name)' of '\(owner)'" }
+  /// The attribute and its owner, for sentences.
+  private var subject: String { "'\(attribute.name)' of '\(owner)'" }
 
   /// The variable of an entity's class.
   func variable() -> CodePart {
@@ -25,9 +26,10 @@ struct AttributeCode {
       options = rules(&result) + kindOption(&result)
       value = defaultValue(&result)
     } else if defaultText != nil || attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil {
-      result.warnings.append("The derived attribute \(place) has neither the default nor the rules of the model file.")
+      result.warnings.append(
+        "The derived attribute \(subject) has neither the default nor the rules of the model file.")
     }
-    options += labelled
+    options += formerNamesAndUserInfo
     let marker = options.isEmpty ? nil : ("@Attribute", options)
     result.lines = lines(marker: marker, type: swiftType(type), value: value)
     return result
@@ -43,16 +45,17 @@ struct AttributeCode {
     guard let type = ValueCode(attribute.kind).type else { return unknownKind() }
     var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
     if attribute.isTransient || attribute.derivation != nil {
-      result.warnings.append("The part \(place) is stored: parts of composites are neither transient nor derived.")
+      result.warnings.append("The part \(subject) is stored: parts of composites are neither transient nor derived.")
     }
-    if !rules(&result).isEmpty || !labelled.isEmpty {
+    if !rules(&result).isEmpty || !formerNamesAndUserInfo.isEmpty {
       result.warnings.append(
-        "The part \(place) loses its validation, former names and user info: '@Composite' has no place for them.")
+        "The part \(subject) loses its validation, former names and user info: '@Composite' has no place for them.")
     }
     let value = defaultValue(&result, isPart: true)
     if value != nil {
       result.warnings.append(
-        "The default of the part \(place) is a default of the structure alone: records that exist before it get none.")
+        "The default of the part \(subject) is a default of the structure alone: records that exist before it get none."
+      )
     }
     result.lines = lines(marker: nil, type: swiftType(type), value: value)
     result.parameter = parameter(swiftType(type), value)
@@ -71,7 +74,7 @@ struct AttributeCode {
     guard let type = ValueCode(attribute.kind).type, attribute.kind != .transformable else {
       return CodePart(
         lines: lines(marker: ("@Transient", []), type: "Any?", value: nil),
-        warnings: ["The transient attribute \(place) is a variable of the type 'Any?': its kind has no Swift type."])
+        warnings: ["The transient attribute \(subject) is a variable of the type 'Any?': its kind has no Swift type."])
     }
     var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
     let value = defaultText.flatMap { expression($0, "default", &result)?.text }
@@ -85,7 +88,7 @@ struct AttributeCode {
     var result = CodePart()
     let former = formerNames.isEmpty ? [] : [formerNameList]
     if !attribute.userInfo.isEmpty {
-      result.warnings.append("The user info of the composite \(place) is left out: composites have none.")
+      result.warnings.append("The user info of the composite \(subject) is left out: composites have none.")
     }
     result.lines = lines(
       marker: ("@Attribute", [.text(".composite")] + former), type: name + (attribute.isOptional ? "?" : ""), value: nil
@@ -94,27 +97,30 @@ struct AttributeCode {
   }
 
   private func missingComposite() -> CodePart {
-    CodePart(faults: ["The composite type of \(place) is not declared in the model file."])
+    CodePart(faults: ["The composite type of \(subject) is not declared in the model file."])
   }
 
   private func unknownKind() -> CodePart {
     CodePart(
-      warnings: ["The attribute \(place) is left out: no Swift type represents the kind '\(attribute.kind.rawValue)'."])
+      warnings: [
+        "The attribute \(subject) is left out: no Swift type represents the kind '\(attribute.kind.rawValue)'."
+      ])
   }
 
   private func kindOption(_ result: inout CodePart) -> [SourceLine.Argument] {
     if attribute.kind == .transformable {
       result.warnings.append(
-        "The transformable attribute \(place) is of the type 'Data': its variable shows the data of the transformer.")
+        "The transformable attribute \(subject) is of the type 'Data': its variable shows the data of the transformer.")
       let name = attribute.transformerName ?? "NSSecureUnarchiveFromData"
       return [.text(".transformable(\(SwiftName.literal(name)))")]
     }
     switch attribute.userInfo["coherence.type"] {
     case "codable":
       if attribute.customClassName != nil { return [.text(".codable")] }
-      result.warnings.append("The attribute \(place) shows its JSON text: the model file does not name its Swift type.")
+      result.warnings.append(
+        "The attribute \(subject) shows its JSON text: the model file does not name its Swift type.")
     case "enumeration":
-      result.warnings.append("The attribute \(place) shows raw values: the model file does not name its enumeration.")
+      result.warnings.append("The attribute \(subject) shows raw values: the model file does not name its enumeration.")
     default: break
     }
     return []
@@ -148,7 +154,7 @@ struct AttributeCode {
       return [.text(".derived(.\(rule.ruleName)(\(SwiftName.literal(path))))")]
     }
     result.warnings.append(
-      "The attribute \(place) is an ordinary optional one: the framework does not derive values by '\(text)'.")
+      "The attribute \(subject) is an ordinary optional one: the framework does not derive values by '\(text)'.")
     return []
   }
 
@@ -176,7 +182,8 @@ struct AttributeCode {
     return rules
   }
 
-  private var labelled: [SourceLine.Argument] {
+  /// The arguments `formerNames:` and `userInfo:`, each unless it would be empty.
+  private var formerNamesAndUserInfo: [SourceLine.Argument] {
     let former = formerNames.isEmpty ? [] : [formerNameList]
     let info = CodeArguments.userInfo(attribute.userInfo)
     return former + info
@@ -200,13 +207,13 @@ struct AttributeCode {
   private func defaultValue(_ result: inout CodePart, isPart: Bool = false) -> String? {
     guard let text = defaultText else { return nil }
     if isCodable, attribute.customClassName != nil {
-      result.warnings.append("The default of \(place) is left out: the generator does not know its Swift type.")
+      result.warnings.append("The default of \(subject) is left out: the generator does not know its Swift type.")
       return nil
     }
     guard let value = expression(text, "default", &result) else { return nil }
     if !value.isLiteral, !isPart {
       result.warnings.append(
-        "The default of \(place) is not a literal. It is set for each new object, and is not a default of the model: "
+        "The default of \(subject) is not a literal. It is set for each new object, and is not a default of the model: "
           + "records that exist before the attribute get no value.")
     }
     return value.text
@@ -214,13 +221,13 @@ struct AttributeCode {
 
   private func expression(_ text: String, _ use: String, _ result: inout CodePart) -> ValueCode.Expression? {
     if let value = ValueCode(attribute.kind).expression(text) { return value }
-    result.faults.append("The \(use) of \(place) is not a value of the kind '\(attribute.kind.rawValue)'.")
+    result.faults.append("The \(use) of \(subject) is not a value of the kind '\(attribute.kind.rawValue)'.")
     return nil
   }
 
   private func count(_ text: String, _ use: String, _ result: inout CodePart) -> String? {
     if let value = Int64(text), value >= 0 { return ValueCode.grouped(value) }
-    result.faults.append("The \(use) length of \(place) is not a number of characters.")
+    result.faults.append("The \(use) length of \(subject) is not a number of characters.")
     return nil
   }
 

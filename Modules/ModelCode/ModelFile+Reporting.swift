@@ -1,8 +1,8 @@
 import CoherenceModelFiles
 
 extension ModelFile {
-  /// The file without the parts that sources express, or about which the generator has sentences of its own. Its
-  /// warnings are about settings that neither a model nor a source has.
+  /// The file without the parts for which the generator writes source or warnings of its own. The warnings of the
+  /// reduced file are about settings that neither a model nor a source can express.
   var withoutReportedParts: ModelFile {
     var file = self
     file.fetchRequests = []

@@ -10,13 +10,14 @@ struct RelationshipCode {
   /// The editor's flag, or a number of members that only a to-many relationship has.
   private var isToMany: Bool { relationship.isToMany || (relationship.maximumCount ?? 1) > 1 }
 
-  private var place: String { "'\(relationship.name)' of '\(entity.name)'" }
+  /// The relationship and its entity, for sentences.
+  private var subject: String { "'\(relationship.name)' of '\(entity.name)'" }
 
   /// The variable, and the sentences about it.
   func variable() -> CodePart {
     guard plan.entity(relationship.destination) != nil else {
       return CodePart(
-        faults: ["The relationship \(place) leads to '\(relationship.destination)', which is no entity of the file."])
+        faults: ["The relationship \(subject) leads to '\(relationship.destination)', which is no entity of the file."])
     }
     let access = plan.options.access.prefix
     let name = SwiftName.escaped(relationship.name)
@@ -25,7 +26,7 @@ struct RelationshipCode {
       let type = isToMany ? "[\(target)] = []" : "\(target)?"
       return CodePart(
         lines: CodeArguments.lines(marker: ("@Transient", []), declaration: "\(access)var \(name): \(type)"),
-        warnings: ["The transient relationship \(place) is an ordinary variable: its inverse is not kept."])
+        warnings: ["The transient relationship \(subject) is an ordinary variable: its inverse is not kept."])
     }
     let collection = relationship.isOrdered ? "OrderedToMany" : "ToMany"
     let type = isToMany ? "\(collection)<\(target)>" : "\(target)?"

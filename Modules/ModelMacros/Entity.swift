@@ -24,9 +24,10 @@
 /// is the model's default.
 ///
 /// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
-/// `entityDeclaration`, `propertyNames` and `deletionHooks`, with the access level of the class, and the conformance to
-/// `DeclaredEntity`. An access costs as much as an access with a handwritten `AttributeKey`. The class inherits from
-/// `ManagedObject` directly; ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
+/// `entityDeclaration`, `propertyNames`, and if needed `initializeDefaults` and `deletionHooks`, with the access level
+/// of the class, and the conformances to `DeclaredEntity` and `SnapshotProviding`. An access costs as much as an access
+/// with a handwritten `AttributeKey`. The class inherits from `ManagedObject` directly;
+/// ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
 ///
 /// - Parameters:
 ///   - name: The name of the entity; the name of the class if `nil`.

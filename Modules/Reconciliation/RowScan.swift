@@ -71,14 +71,15 @@ package final class RowScan: RowExpectation {
   }
 
   private let rows: StoredRows
-  private let index: InputIndex
+  /// The input records by their keys.
+  private let inputByKey: InputIndex
   private let expected: any ExpectedValues
   private let options: ScanOptions
   package let keySlots: [Int]
 
   package private(set) var changes: [Change] = []
-  /// The rows that no input record stands for, and superfluous rows of one key.
-  package private(set) var surplus: [Row] = []
+  /// The rows without an input record, and all but the oldest of several rows with one key.
+  package private(set) var superfluousRows: [Row] = []
   // The properties that every row touches go without the run-time check of overlapping access.
   // Safety of `@exclusivity(unchecked)`: one reading uses the scan, and no callee of an access knows the scan.
   /// The input records with a row.
@@ -87,19 +88,19 @@ package final class RowScan: RowExpectation {
   private var matchedBefore: IndexBits
   /// The input records with several rows.
   private var duplicated: Set<Int> = []
-  private var collectsSurplus = false
-  /// The input record of the last verdict.
+  private var collectsSuperfluousRows = false
+  /// The index of the input record of the last verdict.
   @exclusivity(unchecked) private var current: Int?
   @exclusivity(unchecked) private var comparison = RowComparison.inStore
   @exclusivity(unchecked) private var values: [AttributeValue?] = []
   @exclusivity(unchecked) private var rowCount = 0
 
-  package init(_ rows: StoredRows, index: InputIndex, expected: any ExpectedValues, options: ScanOptions) {
+  package init(_ rows: StoredRows, inputByKey: InputIndex, expected: any ExpectedValues, options: ScanOptions) {
     self.rows = rows
-    self.index = index
+    self.inputByKey = inputByKey
     self.expected = expected
     self.options = options
-    matched = IndexBits(capacity: index.inputCount)
+    matched = IndexBits(capacity: inputByKey.inputCount)
     matchedBefore = matched
     keySlots = rows.keyAttributes.map(\.slot)
   }
@@ -108,15 +109,15 @@ package final class RowScan: RowExpectation {
 
   /// Reads all rows that satisfy a filter, and collects the superfluous ones.
   package func readAll(where filter: FetchPredicate?) throws {
-    collectsSurplus = true
-    defer { collectsSurplus = false }
+    collectsSuperfluousRows = true
+    defer { collectsSuperfluousRows = false }
     try rows.compare(where: filter, with: self)
   }
 
   /// Reads the rows of the input records that no reading has matched yet.
   package func readUnmatched() throws {
     matchedBefore = matched
-    try rows.compare(index.keys(notIn: matched), with: self)
+    try rows.compare(inputByKey.keys(notIn: matched), with: self)
   }
 
   /// Chooses the oldest of several rows with one key as the match.
@@ -125,7 +126,7 @@ package final class RowScan: RowExpectation {
   package func resolveDuplicates(where filter: FetchPredicate? = nil) throws {
     guard !duplicated.isEmpty else { return }
     let indexes = duplicated.sorted()
-    let keys = try indexes.map { try index.key(at: $0) }
+    let keys = try indexes.map { try inputByKey.key(at: $0) }
     let collector = RowsByKey(Set(keys), keySlots: keySlots)
     try rows.compare(KeyColumns(keys, width: keySlots.count), and: filter, with: collector)
     changes.removeAll { duplicated.contains($0.index) }
@@ -135,7 +136,7 @@ package final class RowScan: RowExpectation {
       guard let oldest = rows.first else { continue }
       comparison = try expected.readExpectedValues(index, of: oldest.id, into: &values)
       note(oldest, at: index)
-      if case .remove = options.duplicates { surplus += rows.dropFirst() }
+      if case .remove = options.duplicates { superfluousRows += rows.dropFirst() }
     }
     duplicated = []
   }
@@ -148,8 +149,8 @@ package final class RowScan: RowExpectation {
     rowCount += 1
     if rowCount % 256 == 0 { try rows.checkCancellation?() }
     current = nil
-    if key.isIncompleteKey { return collectsSurplus && options.includesIncompleteKeys ? .take : .skip }
-    guard let match = try index.index(of: key) else { return collectsSurplus ? .take : .skip }
+    if key.isIncompleteKey { return collectsSuperfluousRows && options.includesIncompleteKeys ? .take : .skip }
+    guard let match = try inputByKey.index(of: key) else { return collectsSuperfluousRows ? .take : .skip }
     if matched.contains(match) { return try verdict(onDuplicateOf: match) }
     matched.insert(match)
     current = match
@@ -168,7 +169,7 @@ package final class RowScan: RowExpectation {
     if let current {
       note(row, at: current)
     } else if options.includesSubentities || row.entity === rows.entity {
-      surplus.append(row)
+      superfluousRows.append(row)
     }
   }
 

@@ -15,7 +15,7 @@ struct BadInputTests {
     #expect(held.current.wrapper == .nothing && store.find(Item.self, id: 4) == nil)
   }
 
-  @Test func `after the clock is set back a stamped write is refused and a write without a stamp is accepted`() {
+  @Test func `after the clock is set back a stamped write is rejected and a write without a stamp is accepted`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: 1000)
     #expect(!store.update(Leaf.self, id: 1, modifiedAt: 999) { $0.text = "b" })
     #expect(held.current.text == "a")
@@ -32,7 +32,7 @@ struct BadInputTests {
     let held = store.store(entity: Renamed(id: 1))
     #expect(!store.update(Renamed.self, id: 1) { $0.id = 2 })
     #expect(held.current == Renamed(id: 1) && store.find(Renamed.self, id: 2) == nil)
-    #expect(log.lines.last == "refused Renamed 1: identifierChanged")
+    #expect(log.lines.last == "rejected Renamed 1: identifierChanged")
   }
 
   @Test func `an update closure may store or remove the entity, and its result counts unless the entity is removed`() {

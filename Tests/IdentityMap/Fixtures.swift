@@ -162,7 +162,7 @@ final class Log: EntityStore.Logger {
   func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) { received.append("stored \(type) \(id)") }
 
   func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {
-    received.append("refused \(type) \(id): \(error)")
+    received.append("rejected \(type) \(id): \(error)")
   }
 
   func didRegisterAlias<T>(_ alias: AliasKey<T>) { received.append("alias \(alias.name)") }

@@ -29,7 +29,7 @@ struct OptimisticAnswerTests {
     #expect(held.current.count == 5)
   }
 
-  @Test func `a server result with an older stamp than the store's is refused and the change ends`() {
+  @Test func `a server result with an older stamp than the store's is rejected and the change ends`() {
     let held = store.store(entity: Counter(id: 1, count: 1), modifiedAt: 1)
     let change = adding(1)
     _ = store.store(entity: Counter(id: 1, count: 7), modifiedAt: 10)

@@ -9,7 +9,7 @@ struct OptimisticPlaceTests {
 
   init() { store = makeStore(logger: log) }
 
-  private var refusals: [String] { log.lines.filter { $0.hasPrefix("refused") } }
+  private var rejections: [String] { log.lines.filter { $0.hasPrefix("rejected") } }
 
   private func document() -> EntityObserver<Document> {
     let leaf = Leaf(2, "old")
@@ -28,7 +28,7 @@ struct OptimisticPlaceTests {
     #expect(store.find(Leaf.self, id: 2)?.value.text == "new" && texts(held.current) == ["new", "new", "new"])
     change.rollback()
     #expect(store.find(Leaf.self, id: 2)?.value.text == "old" && texts(held.current) == ["old", "old", "old"])
-    #expect(received.values.map(\.author.text) == ["new", "old"] && refusals.isEmpty)
+    #expect(received.values.map(\.author.text) == ["new", "old"] && rejections.isEmpty)
     withExtendedLifetime(subscription) {}
   }
 
@@ -72,7 +72,7 @@ struct OptimisticPlaceTests {
       }
     }
     #expect(texts(held.current) == ["second", "second", "second"])
-    #expect(refusals == ["refused Leaf 2: differentChanges"])
+    #expect(rejections == ["rejected Leaf 2: differentChanges"])
     change.rollback()
     #expect(texts(held.current) == ["old", "old", "old"])
   }
@@ -85,7 +85,7 @@ struct OptimisticPlaceTests {
         document.readers[1].text? += "!"
       }
     }
-    #expect(texts(held.current) == ["old!", "old!", "old!"] && refusals.isEmpty)
+    #expect(texts(held.current) == ["old!", "old!", "old!"] && rejections.isEmpty)
     _ = store.store(entity: Leaf(2, "surer"))
     #expect(texts(held.current) == ["surer!", "surer!", "surer!"])
     withExtendedLifetime(change) {}
@@ -129,7 +129,7 @@ struct OptimisticPlaceTests {
     let change = store.optimistically { $0.remove(Leaf.self, id: 2) }
     store.update(Document.self, id: 1) { $0.readers = [Leaf(2, "new"), Leaf(2, "old")] }
     change.rollback()
-    #expect(held.current.readers == [Leaf(2, "new"), Leaf(2, "new")] && refusals.isEmpty)
+    #expect(held.current.readers == [Leaf(2, "new"), Leaf(2, "new")] && rejections.isEmpty)
   }
 
   @Test func `an entity that an optimistic change puts into an aggregate keeps its stored value`() {

@@ -257,7 +257,7 @@ struct RollbackTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an equal stamp is refused after an inner transaction was rolled back`() {
+  @Test func `an equal stamp is rejected after an inner transaction was rolled back`() {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 5)
     store.transaction { store in
       undone { _ = $0.store(entity: Leaf(1, "undone"), modifiedAt: 6) }

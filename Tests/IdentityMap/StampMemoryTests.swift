@@ -20,18 +20,18 @@ struct StampMemoryTests {
     store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(60) }
   }
 
-  @Test func `an older value is refused after its entity was evicted`() {
+  @Test func `an older value is rejected after its entity was evicted`() {
     _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
     let late = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
     #expect(store.find(Leaf.self, id: 1) == nil && late.value.text == "old")
-    #expect(log.lines.last == "refused Leaf 1: tooOld(current: 10.0, received: 9.0)")
+    #expect(log.lines.last == "rejected Leaf 1: tooOld(current: 10.0, received: 9.0)")
     let (received, subscription) = late.changes()
     let newer = store.store(entity: Leaf(1, "newer"), modifiedAt: 11)
     #expect(received.values == [Leaf(1, "newer")] && newer.current.text == "newer")
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an older value is refused after the entity was removed`() {
+  @Test func `an older value is rejected after the entity was removed`() {
     let held = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
     store.remove(Leaf.self, id: 1)
     _ = store.store(entity: Leaf(1, "old"), modifiedAt: 10)

@@ -7,14 +7,14 @@ import Testing
 struct UpdateTests {
   private let store = makeStore()
   private let log = Log()
-  /// A store that logs its refusals. A logger receives every write, so that the store takes the slow paths.
+  /// A store that logs its rejections. A logger receives every write, so that the store takes the slow paths.
   private let logged: EntityStore
 
   init() {
     logged = makeStore(logger: log)
   }
 
-  private var refusals: [String] { log.lines.filter { $0.hasPrefix("refused") } }
+  private var rejections: [String] { log.lines.filter { $0.hasPrefix("rejected") } }
 
   // MARK: One entity at several places
 
@@ -85,7 +85,7 @@ struct UpdateTests {
     }
     let new = Leaf(2, "second")
     #expect(held.current == Document(id: 1, author: new, editor: new, readers: [new]))
-    #expect(refusals == ["refused Leaf 2: differentChanges"])
+    #expect(rejections == ["rejected Leaf 2: differentChanges"])
   }
 
   @Test func `the same change of one entity at two places is no conflict`() {
@@ -96,7 +96,7 @@ struct UpdateTests {
       document.author.text = "new"
       document.readers[0].text = "new"
     }
-    #expect(held.current.editor.text == "new" && refusals.isEmpty)
+    #expect(held.current.editor.text == "new" && rejections.isEmpty)
   }
 
   @Test func `an entity that an update changes and moves keeps the change`() {
@@ -111,7 +111,7 @@ struct UpdateTests {
     }
     let new = Leaf(2, "new")
     #expect(held.current == Document(id: 1, author: new, editor: new, readers: [Leaf(4), new, Leaf(5)]))
-    #expect(store.find(Leaf.self, id: 3) == nil && refusals.isEmpty)
+    #expect(store.find(Leaf.self, id: 3) == nil && rejections.isEmpty)
   }
 
   @Test(arguments: [0, 1])
@@ -132,7 +132,7 @@ struct UpdateTests {
       #expect(
         member?.isOn == held.current.members[place].isOn && held.current.members[(place + 2) % 20].isOn == member?.isOn)
     }
-    #expect(held.current.members[0].isOn == false && refusals.isEmpty)
+    #expect(held.current.members[0].isOn == false && rejections.isEmpty)
   }
 
   // MARK: Stamps
@@ -149,7 +149,7 @@ struct UpdateTests {
     _ = store.store(entity: Item(id: 3, key: "fresh"), modifiedAt: 5)
     _ = store.store(entity: Item(id: 4, key: "late"), modifiedAt: 5)
     #expect(held.current.leaf.text == "fresh" && held.current.items.map(\.key) == ["fresh", "new"])
-    #expect(refusals == ["refused Item 4: tooOld(current: 10.0, received: 5.0)"])
+    #expect(rejections == ["rejected Item 4: tooOld(current: 10.0, received: 5.0)"])
   }
 
   @Test func `an update of an alias stamps changed entities only`() {

@@ -11,7 +11,7 @@ struct ComplaintTests {
       complaints: [
         DiagnosticSpec(
           message:
-            "'@Aggregate' is for structures: the store keeps values, and an object could change behind its back.",
+            "'@Aggregate' is for structures: the store would not notice the change of an object.",
           line: 1, column: 1)
       ])
   }
@@ -31,10 +31,9 @@ struct ComplaintTests {
       of: "@EntityWrapper class Media {}", "class Media {}",
       complaints: [
         DiagnosticSpec(
-          message: """
-            '@EntityWrapper' is for enums and structures: the store keeps values, and an object could change behind its \
-            back.
-            """, line: 1, column: 1)
+          message:
+            "'@EntityWrapper' is for enums and structures: the store would not notice the change of an object.",
+          line: 1, column: 1)
       ])
   }
 
@@ -48,7 +47,7 @@ struct ComplaintTests {
       of: "@Aggregate \(source)", source,
       complaints: [
         DiagnosticSpec(
-          message: "The places of entities are listed by hand here: take either the list away or the macro.", line: 2,
+          message: "The key paths of the entities are listed in this member; remove the member or the macro.", line: 2,
           column: 3)
       ])
   }
@@ -81,15 +80,15 @@ struct ComplaintTests {
       complaints: [
         DiagnosticSpec(
           message:
-            "Lazy variables are not seen by the macro. Mark this one with '@NotNested', or list the places by hand.",
+            "The macro does not see lazy variables. Mark this one with '@NotNested', or list the key paths by hand.",
           line: 2, column: 3),
         DiagnosticSpec(
-          message: "Variables that are declared as a tuple are not seen by the macro. Declare them one by one.",
+          message: "The macro does not see variables that are declared as a tuple. Declare them one by one.",
           line: 3,
           column: 7),
         DiagnosticSpec(
           message: """
-            Properties inside of '#if' are not seen by the macro. Mark this one with '@NotNested', or list the places by \
+            The macro does not see properties inside '#if'. Mark this one with '@NotNested', or list the key paths by \
             hand.
             """, line: 5, column: 3),
       ])
@@ -103,7 +102,7 @@ struct ComplaintTests {
         @NotNested case pair(Author, Author)
       """
     let message =
-      "Patterns cannot tell cases of one name apart, so the macro cannot follow this one. Give it a name of its own."
+      "Patterns cannot distinguish cases with one name. Give this case a name of its own."
     expectExpansion(
       of: "@EntityWrapper enum Media {\n\(cases)\n}",
       """

@@ -210,7 +210,7 @@ struct SelectionTests {
     try stack.delete(list)
     let context = stack.outbox.newContext()
     try context.performAndWait {
-      try stack.outbox.renameIdentity(of: list, to: ["name": .string("list-7")], in: context)
+      try stack.outbox.replaceIdentifyingValues(of: list, by: ["name": .string("list-7")], in: context)
       try context.save()
     }
     #expect(

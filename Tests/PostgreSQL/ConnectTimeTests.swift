@@ -35,14 +35,14 @@ import Testing
   {
     let goOn = DispatchSemaphore(value: 0)
     let settings = [("dbname", schema.url.absoluteString), ("application_name", schema.name)]
-    let outcome = PostgreSQLAttempt.run(within: .milliseconds(1)) {
+    let outcome = PostgreSQLConnectionAttempt.run(within: .milliseconds(1)) {
       goOn.wait()
-      return PostgreSQLAttempt.Outcome(connectingWith: settings)
+      return PostgreSQLConnectionAttempt.ConnectionResult(connectingWith: settings)
     }
     #expect(outcome?.raw == nil)
-    #expect(PostgreSQLAttempt.abandonedCount > 0)
+    #expect(PostgreSQLConnectionAttempt.abandonedCount > 0)
     goOn.signal()
-    while PostgreSQLAttempt.abandonedCount > 0 { sched_yield() }
+    while PostgreSQLConnectionAttempt.abandonedCount > 0 { sched_yield() }
     let administration = try schema.administration()
     while try administration.run(
       "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name)"
@@ -85,16 +85,16 @@ import Testing
 @Suite struct AttemptTests {
   @Test func `stuck attempts do not grow in number without bound`() async {
     await #expect(processExitsWith: .success) {
-      for _ in 0..<PostgreSQLAttempt.mostAbandoned {
-        _ = PostgreSQLAttempt.run(within: .zero) {
+      for _ in 0..<PostgreSQLConnectionAttempt.mostAbandoned {
+        _ = PostgreSQLConnectionAttempt.run(within: .zero) {
           DispatchSemaphore(value: 0).wait()
-          return PostgreSQLAttempt.Outcome(raw: nil)
+          return PostgreSQLConnectionAttempt.ConnectionResult(raw: nil)
         }
       }
-      #expect(PostgreSQLAttempt.abandonedCount == PostgreSQLAttempt.mostAbandoned)
-      let outcome = PostgreSQLAttempt.run(within: .seconds(60)) { fatalError("The attempt was made.") }
+      #expect(PostgreSQLConnectionAttempt.abandonedCount == PostgreSQLConnectionAttempt.mostAbandoned)
+      let outcome = PostgreSQLConnectionAttempt.run(within: .seconds(60)) { fatalError("The attempt was made.") }
       #expect(outcome?.raw == nil)
-      #expect(PostgreSQLAttempt.abandonedCount == PostgreSQLAttempt.mostAbandoned)
+      #expect(PostgreSQLConnectionAttempt.abandonedCount == PostgreSQLConnectionAttempt.mostAbandoned)
     }
   }
 }

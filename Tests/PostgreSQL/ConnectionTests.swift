@@ -123,7 +123,7 @@ import Testing
     #expect(try store.fetch("Person").count == 2)
   }
 
-  @Test func `a unit of reading fails with its connection, and the next unit succeeds`() throws {
+  @Test func `a reader fails with its connection, and the next reader succeeds`() throws {
     let store = try schema.openNamed(PeopleModel.make())
     let reader = try store.makeReader()
     let query = StoreQuery(entity: store.entity("Person"))

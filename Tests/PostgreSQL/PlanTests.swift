@@ -40,7 +40,7 @@ import Testing
     .membership(.path(PropertyPath("name")), in: (0..<count).map { .string("\($0)") })
   }
 
-  /// The first column of a statement's rows, on the connection that the context's units of reading use.
+  /// The first column of a statement's rows, on the connection that the context's readers use.
   private func rows(_ statement: SQLFragment) throws -> [String] {
     try store.pool.withConnection(for: .reading) { connection in
       let result = try connection.run(statement, isKept: false)

@@ -29,7 +29,7 @@ private final class PostgreSQLLocation: StoreLocation {
   init() throws { schema = try TemporarySchema() }
 
   var url: URL? { schema.url }
-  /// The smallest sufficient pool: some cases open a dozen units of reading at once.
+  /// The smallest sufficient pool: some cases open a dozen readers at once.
   var options: [String: OptionValue] {
     [PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 2]
   }

@@ -33,7 +33,7 @@ import Testing
       WHERE pg_catalog.pg_backend_pid() = ANY(pg_catalog.pg_blocking_pids(pid))
       """
     ).rowCount == 0 {}
-    let isWorking = PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(
+    let isWorking = PostgreSQLProbe(options, logger: Logger(label: "test")).endIfStalled(
       connection.process, on: connection.host)
     try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isKept: false)
     // Only a session not ended by the probe gets the lock.

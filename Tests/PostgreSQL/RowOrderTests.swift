@@ -84,7 +84,7 @@ import Testing
 
   @Test func `a save locks its rows in the order of their keys, after a save of the store has met a deadlock`() throws {
     #expect(try !isSecondRowFree())
-    store.pool.rowOrder.require()
+    store.pool.saveLocking.require()
     #expect(try isSecondRowFree())
   }
 
@@ -95,6 +95,6 @@ import Testing
     try holder.run("SET LOCAL deadlock_timeout = '1h'", isKept: false)
     let count = try whileSaveWaits(for: holder) { try lock(keys[1], in: $0, waits: true) }
     #expect(count == 1)
-    #expect(store.pool.rowOrder.isRequired)
+    #expect(store.pool.saveLocking.isRequired)
   }
 }

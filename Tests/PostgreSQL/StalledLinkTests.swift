@@ -101,12 +101,12 @@ import Testing
     while try administration.run("SELECT 1 FROM pg_catalog.pg_locks WHERE NOT granted AND objid = 4711").rowCount == 0 {
       await Task.yield()
     }
-    #expect(probe.isWorking(connection.process, on: connection.host))
+    #expect(probe.endIfStalled(connection.process, on: connection.host))
     try administration.run("ROLLBACK", isKept: false)
     _ = try connection.receive()
     try connection.discardResponses()
     // A process is not ended right after its response.
-    while probe.isWorking(connection.process, on: connection.host) { await Task.yield() }
+    while probe.endIfStalled(connection.process, on: connection.host) { await Task.yield() }
     #expect(throws: CoherenceError.self) { try connection.run("SELECT 1") }
   }
 
@@ -115,7 +115,7 @@ import Testing
     let connection = try schema.administration()
     var process = try #require(connection.process)
     process = PostgreSQLProcess(number: process.number, start: process.start - 1)
-    #expect(!PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(process, on: connection.host))
+    #expect(!PostgreSQLProbe(options, logger: Logger(label: "test")).endIfStalled(process, on: connection.host))
     try connection.run("SELECT 1")
   }
 }

@@ -54,7 +54,7 @@ struct ItemStack {
     }
     let key = try #require(entity.attribute(named: "id"))
     let scan = RowScan(
-      StoredRows(entity, keyAttributes: [key], in: context), index: index, expected: input,
+      StoredRows(entity, keyAttributes: [key], in: context), inputByKey: index, expected: input,
       options: ScanOptions(
         duplicates: duplicates, includesSubentities: true, includesIncompleteKeys: includesIncompleteKeys))
     return (scan, index)

@@ -11,7 +11,7 @@ struct RowScanTests {
       try scan.readUnmatched()
       #expect(scan.changes.map(\.index) == [1])
       #expect(scan.changes.map { stack.name($0.row) } == [.string("b")])
-      #expect(scan.surplus.isEmpty)
+      #expect(scan.superfluousRows.isEmpty)
       #expect(index.indexes(notIn: scan.matched) == [2])
     }
   }
@@ -22,7 +22,7 @@ struct RowScanTests {
       try stack.context.performAndWait {
         let (scan, index) = try stack.scan([Item(1, "a")], includesIncompleteKeys: includesKeyless)
         try scan.readAll(where: nil)
-        let names = Set(scan.surplus.map { stack.name($0) })
+        let names = Set(scan.superfluousRows.map { stack.name($0) })
         #expect(names == (includesKeyless ? [.string("b"), .string("keyless")] : [.string("b")]))
         #expect(scan.changes.isEmpty && index.indexes(notIn: scan.matched).isEmpty)
       }
@@ -39,7 +39,7 @@ struct RowScanTests {
       // So many keys without an index are read in one pass over all rows.
       try scan.readUnmatched()
       try scan.resolveDuplicates()
-      #expect(scan.matched.count == 600 && scan.surplus.isEmpty && scan.changes.isEmpty)
+      #expect(scan.matched.count == 600 && scan.superfluousRows.isEmpty && scan.changes.isEmpty)
     }
   }
 
@@ -51,7 +51,7 @@ struct RowScanTests {
         try scan.readUnmatched()
         try scan.resolveDuplicates()
         #expect(scan.changes.map { stack.name($0.row) } == [.string("oldest")])
-        #expect(scan.surplus.count == surplus && scan.matched.count == 2)
+        #expect(scan.superfluousRows.count == surplus && scan.matched.count == 2)
       }
       let refusal = CoherenceError(.invalidMergeKey, "Two items have the same identifier.")
       let (scan, _) = try stack.scan([Item(1, "new")], duplicates: .refuse(refusal))

@@ -3,7 +3,7 @@ import CoherenceSQLite
 import TestSupport
 import Testing
 
-/// Changes of records with rows in the cache, and units of reading that stay at one state.
+/// Changes of records with rows in the cache, and readers that stay in one state.
 extension RowCacheTests {
   @Test func `a save takes the kept rows along and shows its own values`() throws {
     let ids = try fill(3)

@@ -71,11 +71,11 @@ package protocol SQLDialect: Sendable {
 
   // MARK: Aggregates
 
-  /// The sum of numbers: exact for integers and decimals, in the engine's order for floating-point numbers; null without
-  /// values, and for floating-point numbers without a sum.
+  /// The sum of numbers: exact for integers and decimals, in the engine's order for floating-point numbers; null
+  /// without values, and for floating-point numbers without a sum.
   ///
-  /// - Parameter isTotal: Whether the engine must return a number, for a comparison, instead of failing for a sum out of
-  ///   its range.
+  /// - Parameter isTotal: Whether the engine must return a number, for a comparison, instead of failing for a sum out
+  ///   of its range.
   func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment
   /// The least or greatest value of a group; null without values.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
@@ -123,4 +123,15 @@ extension SQLDialect {
   package var maximumJoins: Int { .max }
   package var linkTableSuffix: String { "" }
   package var indexColumnSuffix: SQLFragment { "" }
+
+  package func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
+    left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
+  }
+}
+
+extension StorageType {
+  /// Whether the values are integers.
+  package var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
+  /// Whether the values are binary floating-point numbers.
+  package var isBinaryFloat: Bool { self == .float || self == .double }
 }

@@ -120,11 +120,11 @@ package struct DerivationStatements: Sendable {
 
   /// The statements that order concurrent saves before the values are computed, for an engine with several writers.
   ///
-  /// Each statement sees what others committed while it, or an earlier one, waited for a lock; one statement alone would
-  /// compute from the state at its own beginning. The owners are locked first, so that of two saves that change the members
-  /// of one owner, the later computes with the members of both. Then the records whose values are read, and which have
-  /// no reference to the owner, are locked against changes. A save that changes one of them either waits and then finds
-  /// the owner, or commits while this save waits, so that its values are read.
+  /// Each statement sees what others committed while it, or an earlier one, waited for a lock; one statement alone
+  /// would compute from the state at its own beginning. The owners are locked first, so that of two saves that change
+  /// the members of one owner, the later computes with the members of both. Then the records whose values are read, and
+  /// which have no reference to the owner, are locked against changes. A save that changes one of them either waits and
+  /// then finds the owner, or commits while this save waits, so that its values are read.
   package func locks(_ update: DerivationUpdate) throws -> [SQLFragment] {
     let table = try schema.requireTable(for: update.entity)
     let key = SQLFragment.column(SQLTable.id, of: Self.owner)

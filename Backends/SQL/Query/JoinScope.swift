@@ -37,16 +37,16 @@ struct JoinScope {
     self.schema = schema
   }
 
-  /// Calls a block with the scope of a subquery, in which paths may begin at records of this scope and of the scopes around
-  /// it.
-  mutating func surround<T>(_ inner: inout JoinScope, _ body: (inout JoinScope) -> T) -> T {
+  /// Calls a block with the scope of a subquery, in which paths may begin at records of this scope and of the scopes
+  /// around it.
+  mutating func withSubquery<T>(_ inner: inout JoinScope, _ body: (inout JoinScope) -> T) -> T {
     inner.enclosing = enclosing + [self]
     // Paths from outer records add joins to the scopes of these records.
-    defer { if let changed = inner.enclosing.popLast() { self = changed.surrounded(by: inner.enclosing) } }
+    defer { if let changed = inner.enclosing.popLast() { self = changed.enclosed(by: inner.enclosing) } }
     return body(&inner)
   }
 
-  private func surrounded(by scopes: [JoinScope]) -> JoinScope {
+  private func enclosed(by scopes: [JoinScope]) -> JoinScope {
     var scope = self
     scope.enclosing = scopes
     return scope

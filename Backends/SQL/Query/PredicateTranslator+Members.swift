@@ -58,7 +58,7 @@ extension PredicateTranslator {
     _ predicate: FetchPredicate, of members: inout Members, in scope: inout JoinScope, isTotal: Bool = false
   ) -> SQLFragment? {
     guard let inner = nested(by: 12) else { return nil }
-    return scope.surround(&members.scope) { inner.condition(predicate, in: &$0, isTotal: isTotal) }
+    return scope.withSubquery(&members.scope) { inner.condition(predicate, in: &$0, isTotal: isTotal) }
   }
 
   func quantified(

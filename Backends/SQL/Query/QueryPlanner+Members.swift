@@ -65,8 +65,8 @@ extension QueryPlanner {
       position: members.relationship.isOrdered ? position : nil)
   }
 
-  /// Returns the statement for members, in the order of the query or, without sort keys, of the relationship; `nil` when
-  /// SQL cannot express the query exactly.
+  /// Returns the statement for members, in the order of the query or, without sort keys, of the relationship; `nil`
+  /// when SQL cannot express the query exactly.
   package func members(_ members: MemberQuery) throws -> SelectPlan? {
     guard var parts = try parts(of: members), var order = order(members.query.sortKeys, scope: &parts.scope) else {
       return nil
@@ -80,7 +80,8 @@ extension QueryPlanner {
       statement: statement, layout: parts.layout, isPredicateExact: true, isOrderExact: true, isRangeExact: true)
   }
 
-  /// The statement for the number of members that satisfy the query's predicate; `nil` when SQL cannot express it exactly.
+  /// The statement for the number of members that satisfy the query's predicate; `nil` when SQL cannot express it
+  /// exactly.
   package func memberCount(_ members: MemberQuery) throws -> SQLFragment? {
     guard let parts = try parts(of: members) else { return nil }
     return "SELECT COUNT(*) FROM \(parts.scope.tables)\(parts.filter.clause)"

@@ -19,11 +19,9 @@ package struct QueryPlanner: Sendable {
   ///
   /// - Throws: ``ErrorCode/noStore`` for an entity that the store does not hold.
   package func select(_ query: StoreQuery) throws -> SelectPlan {
-    let table = try schema.requireTable(for: query.entity)
+    let (table, filtered, filter) = try scopedFilter(of: query)
     let layout = RowLayout(table, entities: query.entities)
-    var scope = JoinScope(
-      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
-    let filter = filter(query, in: table, scope: &scope)
+    var scope = filtered
     let order = order(query.sortKeys, scope: &scope)
     var statement: SQLFragment = "SELECT \(layout.selection(alias: scope.alias)) FROM \(scope.tables)"
     statement += filter.clause
@@ -47,23 +45,18 @@ package struct QueryPlanner: Sendable {
     try matching(query, select: .column(SQLTable.id, of: "t"))
   }
 
-  /// The statement for the keys of the records that a query finds, in its order and range; `nil` when SQL cannot express
-  /// predicate and order exactly.
+  /// The statement for the keys of the records that a query finds, in its order and range; `nil` when SQL cannot
+  /// express predicate and order exactly.
   package func orderedKeys(_ query: StoreQuery) throws -> SQLFragment? {
-    let table = try schema.requireTable(for: query.entity)
-    var scope = JoinScope(
-      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
-    let filter = filter(query, in: table, scope: &scope)
+    let (_, filtered, filter) = try scopedFilter(of: query)
+    var scope = filtered
     guard filter.isExact, let order = order(query.sortKeys, scope: &scope) else { return nil }
     let key = SQLFragment.column(SQLTable.id, of: scope.alias)
     return "SELECT \(key) FROM \(scope.tables)\(filter.clause) ORDER BY \(order)\(range(query))"
   }
 
   private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
-    let table = try schema.requireTable(for: query.entity)
-    var scope = JoinScope(
-      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
-    let filter = filter(query, in: table, scope: &scope)
+    let (_, scope, filter) = try scopedFilter(of: query)
     guard filter.isExact else { return nil }
     return "SELECT \(select) FROM \(scope.tables)\(filter.clause)"
   }
@@ -117,6 +110,16 @@ package struct QueryPlanner: Sendable {
     var clause: SQLFragment {
       conditions.isEmpty ? "" : " WHERE \(conditions.joinedInGroups(by: " AND "))"
     }
+  }
+
+  /// The conditions of a query, with its table and the scope of its paths.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` for an entity that the store does not hold.
+  func scopedFilter(of query: StoreQuery) throws -> (table: SQLTable, scope: JoinScope, filter: Filter) {
+    let table = try schema.requireTable(for: query.entity)
+    var scope = JoinScope(table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
+    let filter = filter(query, in: table, scope: &scope)
+    return (table, scope, filter)
   }
 
   /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.

@@ -53,16 +53,10 @@ package struct UniqueValues {
   ///
   /// - Parameter holder: The key of the stored record with the values.
   package func violation(in request: StoreSaveRequest, holder: Int64?) -> CoherenceError {
-    let names = members.map { "'\($0.column.slot.name)'" }.joined(separator: ", ")
-    var error = CoherenceError(
-      .uniquenessViolated,
-      "Two records of '\(row.entity.name)' would be equal in \(names); change one of them, or save a change of the record "
-        + "that is there.")
-    let other = conflictingRecord(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
-    error.objectIDs = [row.id] + [other].compactMap { $0 }
-    error.uniqueness = UniquenessViolation(
+    let violation = UniquenessViolation(
       entityName: row.entity.name, propertyNames: members.map(\.column.slot.name), values: members.map(\.value))
-    return error
+    let other = conflictingRecord(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
+    return .uniquenessViolated(violation, [row.id] + [other].compactMap { $0 })
   }
 }
 

@@ -53,8 +53,8 @@ struct ColumnConversion: Sendable {
 extension StoredSchema {
   /// The schema with the columns' names and types after the conversions.
   ///
-  /// A converted column has another name. The statements of a program that still uses the store with the earlier type fail,
-  /// and neither read nor write the column.
+  /// A converted column has another name. The statements of a program that still uses the store with the earlier type
+  /// fail, and neither read nor write the column.
   func converting(_ conversions: [ColumnConversion], for dialect: any SQLDialect) -> StoredSchema {
     var result = self
     for conversion in conversions {

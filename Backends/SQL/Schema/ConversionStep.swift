@@ -27,8 +27,8 @@ package struct ConversionStep: Sendable {
   /// - Parameters:
   ///   - read: Runs a statement whose rows are keys and values of a representation.
   ///   - write: Runs statements for their effect.
-  /// - Throws: ``ErrorCode/incompatibleModel`` when the conversion throws, or returns a value that the attribute refuses;
-  ///   errors of the store.
+  /// - Throws: ``ErrorCode/incompatibleModel`` when the conversion throws, or returns a value that the attribute
+  ///   refuses; errors of the store.
   package func run(
     read: (SQLFragment, StorageType) throws -> Values, write: ([SQLFragment]) throws -> Void
   ) throws {
@@ -45,8 +45,8 @@ package struct ConversionStep: Sendable {
   package static func unreadable(_ storage: StorageType) -> CoherenceError {
     CoherenceError(
       .storeCorrupt,
-      "A value that is to be converted is not of type \(storage), as the store says of its column; correct it, or restore "
-        + "the store from a backup.")
+      "A value that is to be converted is not of type \(storage), as the store says of its column; correct it, or "
+        + "restore the store from a backup.")
   }
 
   private func page(after key: Int64?) -> SQLFragment {
@@ -83,8 +83,8 @@ package struct ConversionStep: Sendable {
     CoherenceError(
       .incompatibleModel,
       "The values of '\(column.key.entity).\(column.key.slot)' cannot be converted to the model's type. \(reason)"
-        + "\((error as? CoherenceError).map { ": \($0.message)" } ?? ".") Nothing was changed. Let `converting` return a value "
-        + "for every stored one.",
+        + "\((error as? CoherenceError).map { ": \($0.message)" } ?? ".") Nothing was changed. Let `converting` "
+        + "return a value for every stored one.",
       underlying: error)
   }
 }

@@ -11,12 +11,12 @@ struct EntityRename: Sendable, Hashable {
   /// The statements that give the records, their index conditions and their key counter the present name.
   ///
   /// - Parameter schema: The store's schema with the model's names.
-  func statements(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
+  func statements(in schema: StoredSchema, _ schemaStatements: SchemaStatements) -> [SQLFragment] {
     let all = schema.tables.first { $0.name == table }?.indexes ?? []
     let indexes = all.filter { $0.entities?.contains(name) == true }
-    var statements = indexes.map { definition.dropIndex($0.name) }
+    var statements = indexes.map { schemaStatements.dropIndex($0.name) }
     statements.append(Self.update(table, [former], to: name))
-    statements += indexes.map { definition.create($0, on: table) }
+    statements += indexes.map { schemaStatements.create($0, on: table) }
     if isRoot { statements += keyStatements }
     return statements
   }
@@ -47,7 +47,7 @@ struct EntityRename: Sendable, Hashable {
 
   /// Renames records under a former name. A program with another model, which had the store open during the rename, has
   /// inserted them later.
-  static func renamesOfLateInserts(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
+  static func renamesOfLateInserts(in schema: StoredSchema, _ schemaStatements: SchemaStatements) -> [SQLFragment] {
     schema.tables.flatMap { table -> [SQLFragment] in
       let names = Set(table.entities.map(\.name))
       return table.entities.compactMap { entity in

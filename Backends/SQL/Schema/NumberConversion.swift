@@ -81,8 +81,6 @@ struct NumberConversion: Sendable {
 }
 
 extension StorageType {
-  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
-
   /// The range of whole numbers that the type represents without gaps; `nil` for types other than binary numbers.
   fileprivate var wholeNumbers: ClosedRange<Int>? {
     switch self {

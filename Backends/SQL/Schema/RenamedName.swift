@@ -7,10 +7,11 @@ struct RenamedName {
   /// A name of a store, with the names that other models have for the same thing.
   typealias Stored = (name: String, formerNames: [String]?)
 
-  /// The index of the stored name that stands for the same thing: one of the former names, the latest first; without one, a
-  /// name that another model has renamed.
+  /// The index of the stored name that stands for the same thing: one of the former names, the latest first; without
+  /// one, a name that another model has renamed.
   ///
-  /// - Parameter declared: The names that the model has, which stand for nothing else.
+  /// - Parameter declared: The names that the model declares. A stored name among them belongs to its own declaration
+  ///   and is no candidate.
   func index(among stored: [Stored], besides declared: Set<String>) -> Int? {
     let candidates = stored.indices.filter { !declared.contains(stored[$0].name) }
     for former in formerNames {

@@ -17,8 +17,9 @@ package struct SQLLeftOutReference: Sendable {
   /// The relationship, as `Book.author`.
   package let path: String
 
-  /// The assignments that clear the reference. Records of a table that the model leaves out get another version, as by any
-  /// change. Records that the model has may be part of the same save, which compares and writes their version itself.
+  /// The assignments that clear the reference. Records of a table that the model leaves out get another version, as by
+  /// any change. Records that the model has may be part of the same save, which compares and writes their version
+  /// itself.
   package var cleared: SQLFragment {
     var set = ([column] + [position].compactMap { $0 }).map { "\(name: $0) = NULL" as SQLFragment }
     if !isTableKnown { set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1") }

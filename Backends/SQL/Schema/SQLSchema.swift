@@ -54,13 +54,16 @@ package struct SQLSchema: Sendable {
   ///
   /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity.
   package func requireTable(for entity: EntityDescription) throws -> SQLTable {
-    guard let table = table(for: entity) else {
-      throw CoherenceError(
-        .noStore,
-        "The store does not hold entity '\(entity.name)' of this model; attach it with a configuration that has it. An "
-          + "identifier of an earlier container is found again by its text, with `objectID(forDescription:)`.")
-    }
+    guard let table = table(for: entity) else { throw Self.missingEntity(entity) }
     return table
+  }
+
+  /// The error for an entity that the store does not hold.
+  package static func missingEntity(_ entity: EntityDescription) -> CoherenceError {
+    CoherenceError(
+      .noStore,
+      "The store does not hold entity '\(entity.name)' of this model; attach it with a configuration that has it. An "
+        + "identifier of an earlier container is found again by its text, with `objectID(forDescription:)`.")
   }
 
   /// Returns the table of links.

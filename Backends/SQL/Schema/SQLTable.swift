@@ -98,8 +98,8 @@ package struct SQLIndex: Sendable, Hashable, Codable {
 
 /// The table of a relationship kept as links.
 package struct SQLLinkTable: Sendable {
-  // The columns as they are made. A table keeps them for ever: programs with either name of a relationship may have the store
-  // open at once.
+  // The columns as they are made. A table keeps them for ever: programs with either name of a relationship may have the
+  // store open at once.
   static let source = "source"
   static let target = "target"
   static let sourcePosition = "sourcePosition"

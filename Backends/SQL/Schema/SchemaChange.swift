@@ -34,18 +34,18 @@ package struct SchemaChange {
   ///
   /// - Parameters:
   ///   - stored: The recorded state of the store; `nil` for a location without a store.
-  ///   - place: The location of the store, for messages.
+  ///   - location: The location of the store, for messages.
   ///   - elsewhere: The advice for opening another store beside this store, for messages.
   /// - Throws: ``ErrorCode/incompatibleModel``.
   package init(
-    from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect, place: String,
+    from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect, location: String,
     elsewhere: String
   ) throws {
     self.environment = environment
     self.dialect = dialect
     before = stored
     guard let stored else {
-      if environment.isPartialModel { throw Self.missing(at: place) }
+      if environment.isPartialModel { throw Self.missing(at: location) }
       let identifier = StoreIdentifier(UUID().uuidString)
       schema = SQLSchema(environment: environment, dialect: dialect)
       statements = SchemaMigration(creating: schema, dialect: dialect).statements
@@ -61,7 +61,7 @@ package struct SchemaChange {
     let renamed = stored.schema.renamed(for: environment)
     view = renamed.schema
     renames = renamed.renames
-    try Self.checkIsRelated(environment, to: stored, as: view, place: place, elsewhere: elsewhere)
+    try Self.checkIsRelated(environment, to: stored, as: view, location: location, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
     // A part of the store's model counts as an older model, which leaves out everything else in the store.
@@ -103,8 +103,8 @@ package struct SchemaChange {
     for table in state.schema.tables where table.columns.count + 3 > dialect.maximumColumns {
       throw CoherenceError(
         .limitExceeded,
-        "'\(table.root)' with its subentities has \(table.columns.count) properties, those of other models included; the "
-          + "store keeps at most \(dialect.maximumColumns - 3) in one table. Move some to an entity of their own.")
+        "'\(table.root)' with its subentities has \(table.columns.count) properties, those of other models included; "
+          + "the store keeps at most \(dialect.maximumColumns - 3) in one table. Move some to an entity of their own.")
     }
   }
 
@@ -113,8 +113,8 @@ package struct SchemaChange {
     !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
   }
 
-  /// Whether the store has every part that the model needs, because an earlier change has extended the store. Without the
-  /// right to change the store, a key stays without its constraint, like other indexes.
+  /// Whether the store has every part that the model needs, because an earlier change has extended the store. Without
+  /// the right to change the store, a key stays without its constraint, like other indexes.
   private var needsNothing: Bool {
     age != .unseen && statements.isEmpty && stages.isEmpty && faults.isEmpty && constraints.allSatisfy(\.isKey)
   }
@@ -136,26 +136,27 @@ package struct SchemaChange {
   private mutating func layOut(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
     let conversions = faults.compactMap(\.conversion)
-    var rest = view.dropping(drops)
+    var remaining = view.dropping(drops)
     // A dropped column may make way for that of a former name.
-    if !drops.columns.isEmpty { rest = rest.renamed(for: environment).schema }
-    rest = rest.converting(conversions, for: dialect)
-    schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
+    if !drops.columns.isEmpty { remaining = remaining.renamed(for: environment).schema }
+    remaining = remaining.converting(conversions, for: dialect)
+    schema = SQLSchema(environment: environment, dialect: dialect, stored: remaining, keepsRules: age == .older)
     let migration = SchemaMigration(
-      from: view, keeping: rest, to: schema, renaming: renames, dropping: drops, converting: conversions,
-      wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
+      from: MigrationSource(
+        stored: view, remaining: remaining, renames: renames, drops: drops, conversions: conversions),
+      to: schema, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])
     constraints = migration.constraints
-    state.schema = rest.merging(StoredSchema(schema))
+    state.schema = remaining.merging(StoredSchema(schema))
   }
 
   // MARK: Refusals
 
   /// Refuses a store with entities, none of which the model shares.
   private static func checkIsRelated(
-    _ environment: StoreEnvironment, to stored: StoreState, as view: StoredSchema, place: String, elsewhere: String
+    _ environment: StoreEnvironment, to stored: StoreState, as view: StoredSchema, location: String, elsewhere: String
   ) throws {
     let known = stored.schema.tables
     let names = known.flatMap(\.entities).map(\.name).sorted()
@@ -163,14 +164,14 @@ package struct SchemaChange {
     let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
     throw CoherenceError(
       .incompatibleModel,
-      "\(place) is the store of\(models), with the entities \(Self.list(names)); this model has none of them. "
+      "\(location) is the store of\(models), with the entities \(Self.list(names)); this model has none of them. "
         + "\(elsewhere)")
   }
 
-  private static func missing(at place: String) -> CoherenceError {
+  private static func missing(at location: String) -> CoherenceError {
     CoherenceError(
       .notADatabase,
-      "\(place) has no store, and the option '\(StoreOption.partialModel)' makes none; check the location.")
+      "\(location) has no store, and the option '\(StoreOption.partialModel)' makes none; check the location.")
   }
 
   private static func refusal(
@@ -203,7 +204,8 @@ package struct SchemaChange {
 
   // MARK: Losses
 
-  /// The tables whose content decides whether the change is possible. No other writer may change them before the change.
+  /// The tables whose content decides whether the change is possible. No other writer may change them before the
+  /// change.
   package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
 
   /// Counts the values and records that the change would drop. To be called in the transaction of the change, before
@@ -211,8 +213,8 @@ package struct SchemaChange {
   ///
   /// - Parameter count: Runs a statement that counts.
   /// - Returns: The allowed losses of the change; empty if it drops nothing.
-  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change can end, or only with a loss that is not
-  ///   allowed.
+  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change can end, or only with a loss that
+  ///   is not allowed.
   package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
     var obstacles: [String] = []
     var losses: [DataLoss] = []
@@ -252,8 +254,8 @@ package struct SchemaChange {
   ///
   /// - Parameter numbers: Runs a statement and returns the integers in its first column.
   /// - Returns: The statements that make the indexes.
-  /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a declared uniqueness
-  ///   constraint has duplicates.
+  /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a declared
+  ///   uniqueness constraint has duplicates.
   package func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
     var found: [(SchemaConstraint, DuplicateKeys)] = []
     for constraint in constraints {
@@ -276,8 +278,8 @@ package struct SchemaChange {
     guard environment.refusesSuspectedRenames, !warnings.isEmpty else { return }
     throw CoherenceError(
       .incompatibleModel,
-      "The model may rename attributes without saying so. \(warnings.joined(separator: " ")) Nothing was changed. Declare the "
-        + "former name of a renamed attribute, as `formerNames`, or leave out the option "
+      "The model may rename attributes without saying so. \(warnings.joined(separator: " ")) Nothing was changed. "
+        + "Declare the former name of a renamed attribute, as `formerNames`, or leave out the option "
         + "'\(StoreOption.refusesSuspectedRenames)'.")
   }
 

@@ -15,10 +15,10 @@ package struct SchemaConstraint: Sendable {
   /// Whether the constraint is that of a key, which `userInfo` names, and not declared.
   let isKey: Bool
 
-  init(_ index: SQLIndex, of table: SQLTable, definition: SchemaDefinition) {
+  init(_ index: SQLIndex, of table: SQLTable, with schemaStatements: SchemaStatements) {
     self.table = table.name
     self.index = index
-    creation = definition.create(index, on: table.name)
+    creation = schemaStatements.create(index, on: table.name)
     root = table.root
     let columns = index.columns.map { name in table.columns.first { $0.name == name } }
     propertyNames = zip(index.columns, columns).map { $1?.slot.name ?? $0 }

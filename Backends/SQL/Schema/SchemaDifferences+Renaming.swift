@@ -49,8 +49,8 @@ extension SchemaDifferences {
           return nil
         }
         return .lateRename(
-          "'\(stored.entity).\(stored.slot)' was '\(former)' in an earlier model, and has values of its own in the store: "
-            + "those of '\(former)' stay where they are.",
+          "'\(stored.entity).\(stored.slot)' was '\(former)' in an earlier model, and has values of its own in the "
+            + "store: those of '\(former)' stay where they are.",
           table: known.name, column: stored.name, count: values(of: stored, in: known),
           drops: SchemaDrops(columns: [SchemaDrops.Column(root: known.root, key: stored.key)]))
       }
@@ -65,8 +65,8 @@ extension SchemaDifferences {
     return known.columns.filter { $0.entity == entity && !declared.contains($0.key) }
   }
 
-  /// Counts the values of a column. Other entities of the hierarchy may have the column's default in it, which is no value
-  /// of theirs.
+  /// Counts the values of a column. Other entities of the hierarchy may have the column's default in it, which is no
+  /// value of theirs.
   func values(of column: StoredSchema.Column, in table: StoredSchema.Table) -> SQLFragment {
     "\(records(of: old.members(of: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
   }

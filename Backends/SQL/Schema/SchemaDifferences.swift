@@ -4,8 +4,8 @@ import CoherenceCore
 struct SchemaDifferences {
   let old: StoredSchema
   let new: SQLSchema
-  /// Whether a program has opened the store with the model before. Missing values, which another program may have left, then
-  /// do not refuse the model.
+  /// Whether a program has opened the store with the model before. Missing values, which another program may have left,
+  /// then do not refuse the model.
   private let isKnown: Bool
   private let renames: [EntityRename]
   private let dialect: any SQLDialect
@@ -56,8 +56,8 @@ struct SchemaDifferences {
     parent.map { "inherits from '\($0)'" } ?? "inherits from nothing"
   }
 
-  /// Entities that the model leaves out of a hierarchy that it has. Their records share the table: the model can neither
-  /// show them nor skip them.
+  /// Entities that the model leaves out of a hierarchy that it has. Their records share the table: the model can
+  /// neither show them nor skip them.
   private var leftOutEntities: [SchemaFault] {
     new.tables.flatMap { table -> [SchemaFault] in
       let wanted = Set(table.root.hierarchy.map(\.name))
@@ -201,8 +201,8 @@ struct SchemaDifferences {
     } + renamedLinks
   }
 
-  /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a loss
-  /// of the inverse.
+  /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a
+  /// loss of the inverse.
   private func fault(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaFault {
     let path = "\(known.entity).\(known.name)"
     let table = old.tables.first { $0.entities.contains { $0.name == known.entity } }

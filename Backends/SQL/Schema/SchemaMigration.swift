@@ -13,7 +13,7 @@ package struct SchemaMigration: Sendable {
   private(set) var completion: [SQLFragment] = []
   /// The unique indexes of existing tables, to be made last, after a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
-  private let definition: SchemaDefinition
+  private let schemaStatements: SchemaStatements
   private let new: SQLSchema
   private let drops: SchemaDrops
   private let converted: Set<SchemaDrops.Column>
@@ -23,74 +23,73 @@ package struct SchemaMigration: Sendable {
 
   /// Makes the migration of an empty store, which creates every table.
   package init(creating schema: SQLSchema, dialect: any SQLDialect) {
-    definition = SchemaDefinition(dialect: dialect)
+    schemaStatements = SchemaStatements(dialect: dialect)
     new = schema
     drops = SchemaDrops()
     converted = []
     wasOpenedByOtherModel = false
     rederived = []
-    statements = definition.bookkeeping
+    statements = schemaStatements.bookkeeping
     createTables(besides: nil)
   }
 
   /// Makes the migration of an existing store, which adds missing parts and converts parts of another form.
   ///
   /// - Parameters:
-  ///   - rest: The old schema without the parts to drop or convert, with the names of the model.
-  ///   - wasOpenedByOtherModel: Whether a program with another model opened the store last, which may have written records without
-  ///     values that the model requires.
+  ///   - schema: The schema of the model.
+  ///   - wasOpenedByOtherModel: Whether a program with another model opened the store last, which may have written
+  ///     records without values that the model requires.
   ///   - rederived: The names of entities that the last model did not have in the same form.
   init(
-    from old: StoredSchema, keeping rest: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename],
-    dropping drops: SchemaDrops,
-    converting conversions: [ColumnConversion], wasOpenedByOtherModel: Bool, rederiving rederived: Set<String>,
+    from source: MigrationSource, to schema: SQLSchema, wasOpenedByOtherModel: Bool, rederiving rederived: Set<String>,
     dialect: any SQLDialect
   ) {
+    let (old, remaining) = (source.stored, source.remaining)
     self.wasOpenedByOtherModel = wasOpenedByOtherModel
     self.rederived = rederived
-    definition = SchemaDefinition(dialect: dialect)
+    schemaStatements = SchemaStatements(dialect: dialect)
     new = schema
-    self.drops = drops
-    let changed = conversions.filter { !$0.isIdentity(in: dialect) }
+    drops = source.drops
+    let changed = source.conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
-    statements = renames.flatMap { $0.statements(in: old, definition) }
-    if wasOpenedByOtherModel { completion = EntityRename.renamesOfLateInserts(in: old, definition) }
+    statements = source.renames.flatMap { $0.statements(in: old, schemaStatements) }
+    if wasOpenedByOtherModel { completion = EntityRename.renamesOfLateInserts(in: old, schemaStatements) }
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion, in: old) }
-    createTables(besides: rest)
-    extendTables(rest)
-    derive(rest)
-    deriveFromOthers(rest)
+    createTables(besides: remaining)
+    extendTables(remaining)
+    derive(remaining)
+    deriveFromOthers(remaining)
     createIndexes(besides: old)
   }
 
   // MARK: Adding
 
-  private mutating func createTables(besides old: StoredSchema?) {
-    let tables = new.tables.filter { old?.table(ofRoot: $0.root.name) == nil }
-    statements += tables.map { definition.create($0) }
+  private mutating func createTables(besides remaining: StoredSchema?) {
+    let tables = new.tables.filter { remaining?.table(ofRoot: $0.root.name) == nil }
+    statements += tables.map { schemaStatements.create($0) }
     for table in tables {
-      statements += table.columns.compactMap { definition.addConstraint($0, to: table.name) }
-      if old == nil { statements += table.indexes.map { definition.create($0, on: table.name) } }
+      statements += table.columns.compactMap { schemaStatements.addConstraint($0, to: table.name) }
+      if remaining == nil { statements += table.indexes.map { schemaStatements.create($0, on: table.name) } }
     }
-    for table in new.linkTables where !isKnown(table, in: old) {
-      statements += [definition.create(table), definition.createTargetIndex(table)]
+    for table in new.linkTables where !isKnown(table, in: remaining) {
+      statements += [schemaStatements.create(table), schemaStatements.createTargetIndex(table)]
     }
   }
 
-  private func isKnown(_ table: SQLLinkTable, in old: StoredSchema?) -> Bool {
-    old?.linkTables.contains { $0.links == table.links.name } ?? false
+  private func isKnown(_ table: SQLLinkTable, in remaining: StoredSchema?) -> Bool {
+    remaining?.linkTables.contains { $0.links == table.links.name } ?? false
   }
 
-  private mutating func extendTables(_ old: StoredSchema) {
+  private mutating func extendTables(_ remaining: StoredSchema) {
     for table in new.tables {
-      guard let known = old.table(ofRoot: table.root.name) else { continue }
+      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
       let entities = Set(known.entities.map(\.name))
       for column in table.columns {
         if let stored = known.column(column.key) {
           if stored.foreignKey?.table != column.foreignKey?.table {
-            statements += definition.changeReference(column, from: stored.foreignKey, of: table)
+            statements += schemaStatements.changeReference(column, from: stored.foreignKey, of: table)
           }
           if !StoredSchema.Column(column).isOptional, !column.defaultValue.isNull,
             let fill = fill(column, of: table)
@@ -102,9 +101,9 @@ package struct SchemaMigration: Sendable {
             }
           }
         } else {
-          statements.append(definition.add(column, to: table))
-          statements += [definition.addConstraint(column, to: table.name)].compactMap { $0 }
-          let isFilled = definition.defaultClause(of: column, in: table) != nil
+          statements.append(schemaStatements.add(column, to: table))
+          statements += [schemaStatements.addConstraint(column, to: table.name)].compactMap { $0 }
+          let isFilled = schemaStatements.defaultClause(of: column, in: table) != nil
           if entities.contains(column.key.entity), !column.defaultValue.isNull, !isFilled {
             statements += [fill(column, of: table)].compactMap { $0 }
           }
@@ -133,9 +132,9 @@ package struct SchemaMigration: Sendable {
   // MARK: Deriving
 
   /// Computes the derived values of existing records, after all columns are there.
-  private mutating func derive(_ old: StoredSchema) {
+  private mutating func derive(_ remaining: StoredSchema) {
     for table in new.tables {
-      guard let known = old.table(ofRoot: table.root.name) else { continue }
+      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
       for column in table.columns {
         guard case .attribute(let attribute) = column.slot, let derivation = attribute.derivation,
           known.column(column.key) == nil || rederived.contains(attribute.entity.name),
@@ -153,10 +152,10 @@ package struct SchemaMigration: Sendable {
 
   /// Computes the new derived attributes of existing records, with one statement for each column. The versions of the
   /// records do not change, as for all values that a migration computes.
-  private mutating func deriveFromOthers(_ old: StoredSchema) {
-    let expression = DerivedExpression(schema: new, dialect: definition.dialect)
+  private mutating func deriveFromOthers(_ remaining: StoredSchema) {
+    let expression = DerivedExpression(schema: new, dialect: schemaStatements.dialect)
     for table in new.tables {
-      guard let known = old.table(ofRoot: table.root.name) else { continue }
+      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
       for column in table.columns {
         guard case .attribute(let attribute) = column.slot, let derivation = attribute.relationshipDerivation,
           known.column(column.key) == nil || isRederived(derivation),
@@ -186,10 +185,10 @@ package struct SchemaMigration: Sendable {
       let column = table.columns.first(where: { $0.key == conversion.key }),
       let former = old.table(ofRoot: conversion.root)?.column(conversion.key)?.name
     else { return }
-    statements.append(definition.add(column, to: table))
+    statements.append(schemaStatements.add(column, to: table))
     switch conversion.method {
     case .numbers(let numbers):
-      let value = numbers.converted("\(name: former)", definition.dialect)
+      let value = numbers.converted("\(name: former)", schemaStatements.dialect)
       statements.append(
         """
         UPDATE \(name: table.name) SET \(name: column.name) = \(value) \
@@ -202,16 +201,16 @@ package struct SchemaMigration: Sendable {
       stages.append(SchemaStage(statements: statements, conversion: step))
       statements = []
     }
-    statements.append(definition.dropColumn(former, of: table.name))
+    statements.append(schemaStatements.dropColumn(former, of: table.name))
   }
 
   // MARK: Dropping
 
   private mutating func drop(from old: StoredSchema) {
-    statements += drops.linkTables.sorted().map { definition.dropTable($0) }
+    statements += drops.linkTables.sorted().map { schemaStatements.dropTable($0) }
     for table in old.tables {
       for column in table.columns where drops.columns.contains(SchemaDrops.Column(root: table.root, key: column.key)) {
-        statements.append(definition.dropColumn(column.name, of: table.name))
+        statements.append(schemaStatements.dropColumn(column.name, of: table.name))
       }
     }
     for table in old.tables {
@@ -247,8 +246,8 @@ package struct SchemaMigration: Sendable {
     // A table that the model leaves out keeps its indexes.
     guard let wanted = new.tables.first(where: { $0.root.name == table.root }) else { return true }
     let isRebuilt = table.columns.contains { stored in
-      let place = SchemaDrops.Column(root: table.root, key: stored.key)
-      if drops.columns.contains(place) || converted.contains(place) { return true }
+      let key = SchemaDrops.Column(root: table.root, key: stored.key)
+      if drops.columns.contains(key) || converted.contains(key) { return true }
       guard let column = wanted.columns.first(where: { $0.key == stored.key }) else { return false }
       return column.foreignKey?.table != stored.foreignKey?.table
     }
@@ -257,7 +256,9 @@ package struct SchemaMigration: Sendable {
 
   private mutating func dropIndexes(of old: StoredSchema) {
     for table in old.tables {
-      for index in table.indexes where !isKept(index, of: table) { statements.append(definition.dropIndex(index.name)) }
+      for index in table.indexes where !isKept(index, of: table) {
+        statements.append(schemaStatements.dropIndex(index.name))
+      }
     }
   }
 
@@ -267,9 +268,9 @@ package struct SchemaMigration: Sendable {
       for index in table.indexes {
         if let known, known.indexes.contains(index), isKept(index, of: known) { continue }
         if known != nil, index.isUnique {
-          constraints.append(SchemaConstraint(index, of: table, definition: definition))
+          constraints.append(SchemaConstraint(index, of: table, with: schemaStatements))
         } else {
-          statements.append(definition.create(index, on: table.name))
+          statements.append(schemaStatements.create(index, on: table.name))
         }
       }
     }

@@ -21,20 +21,20 @@ package struct StoreState: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - entries: The metadata table's texts by key.
-  ///   - place: Where the store is, for messages.
+  ///   - location: The location of the store, for messages.
   /// - Throws: ``ErrorCode/incompatibleModel`` for the state of a later version of the framework,
   ///   ``ErrorCode/storeCorrupt`` for an unreadable one.
-  package init(entries: [String: String], place: String) throws {
+  package init(entries: [String: String], location: String) throws {
     if let format = entries["format"], !Self.readableFormats.contains(format) {
       throw CoherenceError(
-        .incompatibleModel, "\(place) was made by a later version of the framework; open it with that version.")
+        .incompatibleModel, "\(location) was made by a later version of the framework; open it with that version.")
     }
     do {
       metadata = try JSONDecoder().decode(StoreMetadata.self, from: Data((entries["metadata"] ?? "").utf8))
       schema = try JSONDecoder().decode(StoredSchema.self, from: Data((entries["schema"] ?? "").utf8))
     } catch {
       throw CoherenceError(
-        .storeCorrupt, "The description of itself that \(place) keeps cannot be read; restore it from a backup.",
+        .storeCorrupt, "The description of itself that \(location) keeps cannot be read; restore it from a backup.",
         underlying: error)
     }
   }

@@ -1,12 +1,12 @@
 import CoherenceCore
 
-// A model may have other names for entities and properties than the model that recorded them. Tables and columns keep their
-// names in the engine, because programs with either model may have the store open at the same time. A rename changes only
-// the recorded schema, and the entity names in the records.
+// A model may have other names for entities and properties than the model that recorded them. Tables and columns keep
+// their names in the engine, because programs with either model may have the store open at the same time. A rename
+// changes only the recorded schema, and the entity names in the records.
 
 extension StoredSchema {
-  /// The schema with the names that a model's entities and properties have, where the model's renaming identifiers, or those
-  /// of the models before, say that they are the same.
+  /// The schema with the names that a model's entities and properties have, where the model's renaming identifiers, or
+  /// those of the models before, say that they are the same.
   func renamed(for environment: StoreEnvironment) -> (schema: StoredSchema, renames: [EntityRename]) {
     var result = self
     let entities = environment.entities
@@ -53,8 +53,8 @@ extension StoredSchema {
     }
   }
 
-  /// The links that the store has under another name, and whether they are reversed there, because names decide which side
-  /// is the source.
+  /// The links that the store has under another name, and whether they are reversed there, because names decide which
+  /// side is the source.
   private func formerLinks(
     of links: CoherenceCore.LinkTable, besides names: Set<String>
   ) -> (index: Int, isReversed: Bool)? {

@@ -40,8 +40,8 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var foreignKey: SQLForeignKey?
     /// The names that the slot has in other models, by their renaming identifiers. Never empty: `nil` for none.
     package var formerSlots: [String]?
-    /// Whether a program that leaves the column out must not delete the record that the column refers to: the relationship
-    /// is required, or its inverse denies the delete. `nil` for no.
+    /// Whether a program that leaves the column out must not delete the record that the column refers to: the
+    /// relationship is required, or its inverse denies the delete. `nil` for no.
     package var retainsTarget: Bool?
 
     package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
@@ -54,8 +54,8 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var sourceTable: String
     package var targetTable: String
     package var targetIndex: String
-    /// Whether the sources are in the column of the targets, because the relationships have names of another order than they
-    /// had when the table was made. `nil` for no.
+    /// Whether the sources are in the column of the targets, because the relationships have names of another order than
+    /// they had when the table was made. `nil` for no.
     package var isReversed: Bool?
 
     /// The links as their inverse has them.
@@ -178,8 +178,8 @@ extension StoredSchema {
 }
 
 extension StoredSchema.Table {
-  /// The union with another description of the table, which wins where both have a part. The indexes are those of the other
-  /// description, because a layout lists every index that stays.
+  /// The union with another description of the table, which wins where both have a part. The indexes are those of the
+  /// other description, because a layout lists every index that stays.
   fileprivate func merging(_ wanted: StoredSchema.Table) -> StoredSchema.Table {
     var result = wanted
     let entityNames = Set(wanted.entities.map(\.name))

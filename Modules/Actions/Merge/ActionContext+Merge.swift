@@ -142,10 +142,10 @@ extension ActionContext {
     try performMerge(of: scope.entity) {
       let layout = try layout(of: scope)
       let localEdits = scope.options.conflictResolution == .localWins ? LocalEdits(view: view) : nil
-      let changes = PlannedChanges(in: self, savesParents: false)
+      let retry = PlanningRetry(in: self, savesParents: false)
       func attempt() throws -> MergeResult {
         let hadChanges = hasChanges
-        return try changes.rollingBackOnError {
+        return try retry.rollingBackOnError {
           var merge = try makeChanges(layout, localEdits)
           merge.check?.plansAgain = !hadChanges
           try refuseIfCanceled()
@@ -154,7 +154,7 @@ extension ActionContext {
         }
       }
       guard scope.options.saves else { return try attempt() }
-      return try changes.planningAgain(
+      return try retry.planningAgain(
         afterRacesOver: layout.entity,
         startsExcluding: try excludesWriters || scope.readsRelatedRecords(layout, in: self)
       ) {

@@ -50,8 +50,8 @@ struct Merge {
   private func commitCheck(_ plan: MergePlan) throws -> CommitCheck? {
     guard !plan.updates.isEmpty || !plan.deletes.isEmpty || pending?.decisions.isEmpty == false else { return nil }
     return try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context,
-      respectsPendingEdits: pending != nil)
+      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: index, input: input,
+      context: context, respectsPendingEdits: pending != nil)
   }
 
   // MARK: Keys and links of the input
@@ -104,7 +104,7 @@ struct Merge {
     let targets = try MergeTargets(links, layout: layout, context: context, inputIndex: index, pending: pending)
     let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
     let scan = RowScan(
-      layout.storedRows(in: context), index: index, expected: expectation, options: scope.scanOptions(layout))
+      layout.storedRows(in: context), inputByKey: index, expected: expectation, options: scope.scanOptions(layout))
     try read(scan)
     let lists = try MemberComparison(input: input, layout: layout, targets: targets, context: context)
       .differing(of: expectation.listOwners)
@@ -116,7 +116,7 @@ struct Merge {
     if scope.options.mode == .replace {
       try scan.readAll(where: scope.subsetFilter)
       try scan.resolveDuplicates(where: scope.subsetFilter)
-      storedCount = scan.matched.count + scan.surplus.count
+      storedCount = scan.matched.count + scan.superfluousRows.count
       // Without a subset filter all rows were read: a record without a row is new.
       if scope.subsetFilter == nil { return }
     }
@@ -130,7 +130,7 @@ struct Merge {
   ) throws -> MergePlan {
     let updates = try updates(scan, lists)
     let allowedUpdates = try condition.filter(updates, row: \.row, index: \.index, input: input)
-    let allowedDeletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let allowedDeletes = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
     let planned = PendingReconciliation.Remainder(
       inserts: index.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
     let allowed = try pending?.remainder(of: planned, .init(input: input, index: index, targets: targets)) ?? planned
@@ -148,7 +148,7 @@ struct Merge {
     result.updated = plan.updates.count
     result.unchanged = scan.matched.count - updates.count
     result.deleted = plan.deletes.count
-    result.skipped += updates.count + scan.surplus.count - allowedUpdates.count - allowedDeletes.count
+    result.skipped += updates.count + scan.superfluousRows.count - allowedUpdates.count - allowedDeletes.count
     result.skipped += planned.count - plan.count
     return plan
   }

@@ -3,8 +3,8 @@
 /// Actions may block, so while actions wait, each lane that starts an action wakes another lane. A series of short
 /// actions, however, runs fastest in one lane: several lanes would wait for each other's locks. A lane therefore counts
 /// its short actions. From ``streakLength`` in a row on, the lane has a streak: it wakes no other lane, and the second
-/// of two lanes with a streak is parked. The queue checks for stalled streaks from time to time, because a lane with a
-/// streak may have started a long action.
+/// of two lanes with a streak becomes idle. The queue checks for stalled streaks from time to time, because a lane with
+/// a streak may have started a long action.
 struct ActionLanes<Item: QueuedAction> {
   private enum State {
     case idle
@@ -58,9 +58,9 @@ struct ActionLanes<Item: QueuedAction> {
     return index
   }
 
-  /// Records the latest action of a lane, and parks the lane if another running lane has a streak too.
+  /// Records the latest action of a lane, and makes the lane idle if another running lane has a streak too.
   ///
-  /// - Returns: Whether the lane may take another action. A parked lane may not.
+  /// - Returns: Whether the lane may take another action. A lane that became idle may not.
   mutating func mayContinue(_ index: Int, afterShort isShort: Bool) -> Bool {
     lanes[index].streak = isShort ? lanes[index].streak + 1 : 0
     guard lanes[index].streak >= Self.streakLength else { return true }
@@ -71,7 +71,7 @@ struct ActionLanes<Item: QueuedAction> {
         false
       }
     }
-    if hasOtherStreak { park(index) }
+    if hasOtherStreak { makeIdle(index) }
     return !hasOtherStreak
   }
 
@@ -81,8 +81,8 @@ struct ActionLanes<Item: QueuedAction> {
     lanes[index].startCount += 1
   }
 
-  /// Marks a lane as idle.
-  mutating func park(_ index: Int) {
+  /// Marks a lane as idle, and ends its streak.
+  mutating func makeIdle(_ index: Int) {
     lanes[index].state = .idle
     lanes[index].streak = 0
   }

@@ -30,11 +30,11 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
       return Wakeup(lane: lane, schedulesCheck: !isCheckScheduled)
     }
 
-    /// Starts the next action in a lane, or parks the lane.
+    /// Starts the next action in a lane, or makes the lane idle.
     mutating func startNext(in lane: Int, afterShort isShort: Bool) -> Item? {
       guard lanes.mayContinue(lane, afterShort: isShort) else { return nil }
       guard !isSuspended, let action = backlog.popFirst() else {
-        lanes.park(lane)
+        lanes.makeIdle(lane)
         return nil
       }
       lanes.start(action, in: lane)

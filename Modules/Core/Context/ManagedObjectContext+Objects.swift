@@ -227,16 +227,16 @@ extension ManagedObjectContext {
     group?.add(rows)
     storage.registry.objects(
       for: rows, into: &objects,
-      make: { row, place in
+      make: { row, index in
         row.entity.objectClass.init(
           ObjectBirth(
             entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row, group: number,
-            index: UInt32(truncatingIfNeeded: place + offset)))
+            index: UInt32(truncatingIfNeeded: index + offset)))
       },
-      found: { object, row, place in
+      found: { object, row, index in
         if number != 0 {
           object.groupNumber = number
-          object.groupIndex = UInt32(truncatingIfNeeded: place + offset)
+          object.groupIndex = UInt32(truncatingIfNeeded: index + offset)
         }
         guard object.pending == nil, !asFaults || object.row != nil else { return }
         guard let known = object.row else { return object.fill(with: row) }

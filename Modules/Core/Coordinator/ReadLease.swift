@@ -94,8 +94,8 @@ struct ReadLease {
     }
     // A unit of work uses one connection to a store at a time: the offered connection returns to the store, which gives
     // it to the new reader.
-    if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
-      offers.remove(at: place).reader.finish()
+    if !offers.isEmpty, let offerIndex = offers.firstIndex(where: { $0.store === store }) {
+      offers.remove(at: offerIndex).reader.finish()
     }
     let cacheStep = RowCache.stepCount
     let reader = try store.makeReader()

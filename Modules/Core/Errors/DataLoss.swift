@@ -17,10 +17,10 @@ public struct DataLoss: Sendable, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// The reason, the place and the number, without values.
+  /// The reason, the column or the table, and the number, without values.
   public var description: String {
-    let place = column.map { "column '\($0)' of table '\(table)'" } ?? "table '\(table)'"
+    let subject = column.map { "column '\($0)' of table '\(table)'" } ?? "table '\(table)'"
     let unit = column == nil ? (count == 1 ? "record" : "records") : (count == 1 ? "value" : "values")
-    return "\(reason) (\(place): \(count) \(unit))"
+    return "\(reason) (\(subject): \(count) \(unit))"
   }
 }

@@ -16,3 +16,21 @@ public struct UniquenessViolation: Sendable, Hashable {
     self.values = values
   }
 }
+
+extension CoherenceError {
+  /// The error of a save that would make two records equal, for stores.
+  ///
+  /// - Parameter objectIDs: The refused record, and the other record with the values if it is known.
+  package static func uniquenessViolated(
+    _ violation: UniquenessViolation, _ objectIDs: [ManagedObjectID]
+  ) -> CoherenceError {
+    let names = violation.propertyNames.map { "'\($0)'" }.joined(separator: ", ")
+    var error = CoherenceError(
+      .uniquenessViolated,
+      "Two records of '\(violation.entityName)' would be equal in \(names); change one of them, or change the stored "
+        + "record instead.")
+    error.objectIDs = objectIDs
+    error.uniqueness = violation
+    return error
+  }
+}

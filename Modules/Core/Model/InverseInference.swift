@@ -73,12 +73,12 @@ struct InverseInference {
 
   private func openRelationships() -> [OpenRelationship] {
     entities.enumerated().flatMap { index, entity in
-      entity.properties.enumerated().compactMap { place, property in
+      entity.properties.enumerated().compactMap { propertyIndex, property in
         guard let relationship = property as? Relationship, relationship.infersInverse, relationship.inverse == nil
         else { return nil }
         return OpenRelationship(
           side: Side(entity: entity.name, name: relationship.name), destination: relationship.destination,
-          isToMany: relationship.isToMany, entity: index, property: place)
+          isToMany: relationship.isToMany, entity: index, property: propertyIndex)
       }
     }
   }

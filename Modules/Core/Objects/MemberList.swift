@@ -9,8 +9,8 @@ final class MemberList {
   var effective: [ManagedObjectID]?
   /// The stored positions of an ordered one-to-many relationship's members; `nil` where only the members' rows have them.
   var positions: [ManagedObjectID: Int64?]?
-  /// The positions of the members with the context's own changes, as the next save writes them; `nil` before a save that
-  /// changes the order.
+  /// The positions of all members that the running save writes, assigned by that save; ``positions`` gets them when its
+  /// changes are published. `nil` until a save that changes the order has assigned them.
   var arranged: [ManagedObjectID: Int64?]?
 
   /// The value of ``ContextStorage/deleteCount`` when deleted records were last looked up among the members.

@@ -84,12 +84,12 @@ extension FaultRecorder {
   /// Throws when an entity or a relationship has more faults than the limit.
   ///
   /// - Throws: ``ErrorCode/repeatedFaults``.
-  fileprivate func check(_ limit: Int, _ place: String) throws(CoherenceError) {
+  fileprivate func check(_ limit: Int, _ location: String) throws(CoherenceError) {
     let repetitions = repetitions(beyond: limit)
     guard !repetitions.isEmpty else { return }
     throw CoherenceError(
       .repeatedFaults,
-      "The block at \(place) loads faults one by one: \(repetitions.map(\.description).joined(separator: " ")) "
+      "The block at \(location) loads faults one by one: \(repetitions.map(\.description).joined(separator: " ")) "
         + "Fetch the objects together, and prefetch the relationship.")
   }
 }

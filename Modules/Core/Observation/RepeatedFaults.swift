@@ -18,8 +18,8 @@ public struct RepeatedFaults: Sendable, CustomStringConvertible {
   public var description: String {
     let subject =
       relationshipName.map { "the relationship '\(entityName).\($0)'" } ?? "records of '\(entityName)'"
-    let place = location.map { ", first at \($0)" } ?? ""
-    return "\(count) reads loaded \(subject) one by one\(place)."
+    let firstLocation = location.map { ", first at \($0)" } ?? ""
+    return "\(count) reads loaded \(subject) one by one\(firstLocation)."
   }
 }
 

@@ -108,7 +108,7 @@ extension FetchPredicate {
       let path: PropertyPath
       let options: Int
     }
-    var lists: [Subject: (place: Int, values: [AttributeValue])] = [:]
+    var lists: [Subject: (index: Int, values: [AttributeValue])] = [:]
     var result: [FetchPredicate] = []
     for part in parts {
       guard case .comparison(.path(let path), .equal, .value(let value), let options) = part else {
@@ -123,7 +123,7 @@ extension FetchPredicate {
       lists[subject]?.values.append(value)
     }
     for (subject, list) in lists where list.values.count > 1 {
-      result[list.place] = .membership(
+      result[list.index] = .membership(
         .path(subject.path), in: list.values, StringOptions(rawValue: subject.options))
     }
     return result.count == 1 ? result[0] : .or(result)

@@ -36,12 +36,12 @@ public protocol ValueSink: AnyObject {
 }
 
 extension ValueSink {
-  /// Passes the values of a row to the sink.
+  /// Passes the values of a row to ``take(_:)``, for a store that has made rows.
   ///
   /// - Throws: The sink's error.
   public func put(_ row: Row) throws { try put { row.valueOrIdentifier(at: $0) } }
 
-  /// Passes the values of a record to the sink.
+  /// Passes the values of a record to ``take(_:)``, for a store without memory for an array of values.
   ///
   /// - Parameter value: Returns the value of a slot; called for each of ``slots``, in their order.
   /// - Throws: The error of the block, in which case the sink receives nothing; the sink's error.

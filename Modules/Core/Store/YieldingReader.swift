@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Not needed for a store whose readers never wait for each other.
 public protocol YieldingReader: StoreReader {
-  /// The context's request to stay in the present state. A reader without a hold always stays in its state.
+  /// The context's request to stay in the present state. While the hold is free, the reader may continue in a later
+  /// state. A reader whose hold is `nil` stays in its state until it is finished.
   ///
   /// Set once, before the first read.
   var hold: StateHold? { get set }
@@ -28,14 +29,14 @@ extension YieldingReader {
 /// A context's request that a reader stays in its state: from the first read of a fetch to the last read of its
 /// prefetches, and from the first read of a snapshot to its end.
 ///
-/// Only the context's owner takes and releases it; any thread may read it.
+/// Only the thread that owns the context takes and releases the hold; any thread may read ``isFree``.
 public final class StateHold: Sendable {
   private let isTaken: Atomic<Bool>
-  /// Whether the hold lasts as long as the reader. A stream's reader outlives units of work and may stay open for long,
+  /// Whether the hold lasts as long as its reader. A stream's reader outlives units of work and may stay open for long,
   /// so that other readers must not wait for it.
   public let isLasting: Bool
 
-  /// Makes a free hold.
+  /// Makes a hold, which is free unless it lasts as long as its reader.
   ///
   /// - Parameter isLasting: Whether the hold is taken at once, and never released.
   public init(isLasting: Bool = false) {
@@ -48,6 +49,8 @@ public final class StateHold: Sendable {
 
   // A store reads `isFree` under the lock that each read of the reader takes. So a hold taken afterwards protects the
   // next read.
+  /// Asks the reader to stay in its present state.
   func take() { isTaken.store(true, ordering: .releasing) }
+  /// Lets the reader continue in a later state.
   func release() { isTaken.store(false, ordering: .releasing) }
 }

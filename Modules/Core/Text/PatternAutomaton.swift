@@ -72,21 +72,21 @@ struct PatternAutomaton: Sendable {
       var depth = 1
       while depth > 0 {
         depth -= 1
-        let place = stack[depth]
-        if visits[place] == step { continue }
-        visits[place] = step
+        let instruction = stack[depth]
+        if visits[instruction] == step { continue }
+        visits[instruction] = step
         var target: Int?
-        switch program[place] {
+        switch program[instruction] {
         case .scalar:
-          threads[count] = place
+          threads[count] = instruction
           count += 1
         case .split(let first, let second):
           stack[depth] = first
           depth += 1
           target = second
-        case .jump(let place): target = place
-        case .textStart: target = index == 0 ? place + 1 : nil
-        case .textEnd: target = Self.isEnd(index, of: text) ? place + 1 : nil
+        case .jump(let destination): target = destination
+        case .textStart: target = index == 0 ? instruction + 1 : nil
+        case .textEnd: target = Self.isEnd(index, of: text) ? instruction + 1 : nil
         case .match: isMatch = true
         }
         if let target {
@@ -106,8 +106,10 @@ struct PatternAutomaton: Sendable {
       isMatch = false
       var found = 0
       for thread in 0..<count {
-        let place = current[thread]
-        if case .scalar(let set) = program[place], contains(scalar, set) { add(place + 1, to: next, &found, at: end) }
+        let instruction = current[thread]
+        if case .scalar(let set) = program[instruction], contains(scalar, set) {
+          add(instruction + 1, to: next, &found, at: end)
+        }
       }
       swap(&current, &next)
       count = found

@@ -142,9 +142,9 @@ struct KeyTable: ~Copyable {
     mask = capacity << doublings - 1
     shift -= UInt64(doublings)
     for index in 0..<capacity where old[index].word != 0 {
-      var place = home(old[index].key)
-      while entries[place].word != 0 { place = (place + 1) & mask }
-      entries[place] = old[index]
+      var slot = home(old[index].key)
+      while entries[slot].word != 0 { slot = (slot + 1) & mask }
+      entries[slot] = old[index]
     }
     if hadMemory { old.deallocate() }
     // As rare as growing, so that the time of the check in debug builds stays proportional to the insertions.

@@ -138,6 +138,3 @@ extension HTTPFailure {
     return isDeclared ? key.stringValue : "*"
   }
 }
-
-/// A number of seconds as text.
-func seconds(_ duration: Duration) -> String { String(format: "%g", duration / .seconds(1)) }

@@ -49,7 +49,7 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
       guard let request else { return nil }
       // An error ends the sequence.
       self.request = nil
-      try checkIsNew(request)
+      try checkMayRequest(request)
       let reply = try await pages.client.send(request)
       let page = HTTPPage(index: index, content: try reply.decode(Content.self, by: pages.decoder()), reply: reply)
       try pages.pagination.checkNumber(of: page, first: pages.firstNumber)
@@ -59,10 +59,10 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
     }
 
     /// Refuses a repeated request and too many requests before sending, so that an endless service ends the sequence.
-    private mutating func checkIsNew(_ request: HTTPRequest) throws {
+    private mutating func checkMayRequest(_ request: HTTPRequest) throws {
       let failure = HTTPFailure(to: request)
       guard requests.insert(request.unconditional).inserted else {
-        throw failure.unreadable("the pages go round in a circle; report it to the service.")
+        throw failure.unreadable("a page refers to a page that was requested before; report the cycle to the service.")
       }
       guard index < pages.limit else {
         throw failure.unreadable("there are more than \(pages.limit) pages; allow more, or report it to the service.")

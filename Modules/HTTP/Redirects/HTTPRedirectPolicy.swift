@@ -53,9 +53,9 @@ extension HTTPRedirectPolicy {
   ///
   /// - Parameter transport: Sends one request without following redirects.
   /// - Returns: The last reply, as the reply to the first request.
-  func send<Answer: HTTPAnswer>(
-    _ request: HTTPRequest, body: Data?, through transport: (HTTPHop) async throws -> Answer
-  ) async throws -> Answer {
+  func send<Reply: AnyHTTPReply>(
+    _ request: HTTPRequest, body: Data?, through transport: (HTTPHop) async throws -> Reply
+  ) async throws -> Reply {
     var hop = HTTPHop(request: request, body: body)
     for _ in 0...max(maximumHops, 0) {
       var reply = try await transport(hop)
@@ -71,7 +71,7 @@ extension HTTPRedirectPolicy {
   }
 
   /// The address that a reply redirects to; `nil` for a reply to return.
-  private func target(of reply: some HTTPAnswer, to hop: HTTPHop) throws -> URL? {
+  private func target(of reply: some AnyHTTPReply, to hop: HTTPHop) throws -> URL? {
     guard followsRedirects, Self.statuses.contains(reply.response.status.code),
       let location = reply.response.headerFields[.location]
     else { return nil }

@@ -46,9 +46,9 @@ public struct RetryingClient: HTTPClient {
     try await retry(request) { try await base.stream(request, body: body) }
   }
 
-  private func retry<Answer: HTTPAnswer>(
-    _ request: HTTPRequest, _ operation: () async throws -> Answer
-  ) async throws -> Answer {
+  private func retry<Reply: AnyHTTPReply>(
+    _ request: HTTPRequest, _ operation: () async throws -> Reply
+  ) async throws -> Reply {
     var attempt = 1
     while true {
       try Task.checkCancellation()
@@ -68,7 +68,7 @@ public struct RetryingClient: HTTPClient {
   }
 
   /// The delay before the next attempt; `nil` for a reply to return.
-  private func delay(after reply: some HTTPAnswer, attempt: Int) -> Duration? {
+  private func delay(after reply: some AnyHTTPReply, attempt: Int) -> Duration? {
     let status = reply.response.status.code
     guard attempt < policy.attempts, policy.statuses.contains(status),
       policy.allows(reply.request.method, after: status)

@@ -59,8 +59,8 @@ public struct EntityArchive: Codable, Sendable {
     aliases[name ?? alias.name] = Entry(value: try Self.encode(content.0, height: content.2), stamp: content.1)
   }
 
-  /// Stores the archived entities of a type; fresher stored values stay.
-  /// - Returns: An observer that keeps the entities. Release it once other parts of the program keep them.
+  /// Stores the archived entities of a type; newer stored values stay.
+  /// - Returns: An observer that retains the entities. Release it once other parts of the program retain them.
   /// - Throws: The error of the decoder; then no entity is stored.
   public func restore<T: Identifiable & Sendable & Decodable>(
     _ type: T.Type, as name: String, to store: EntityStore
@@ -91,10 +91,10 @@ public struct EntityArchive: Codable, Sendable {
     _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
-  /// The greatest depth of a value in an error.
+  /// The greatest height of a value that an error of the encoder may contain.
   private static let greatestDescribedHeight: Int32 = 32
 
-  /// In an array, because not every encoder takes a single value.
+  /// Encodes a value as the only element of a JSON array, because an encoder may refuse a single number or text.
   /// - Parameter height: The height of the value's node. The encoder refuses a deep value only after a walk over all of
   ///   its levels.
   private static func encode<Value: Encodable>(_ value: Value, height: Int32) throws -> Data {
@@ -111,7 +111,7 @@ public struct EntityArchive: Codable, Sendable {
     }.get()
   }
 
-  /// In an array, because not every encoder takes a single value.
+  /// Decodes the only element of the JSON array that ``encode(_:height:)`` made.
   private static func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) throws -> Value {
     let values = try JSONDecoder().decode([Value].self, from: entry.value)
     guard let value = values.first else {

@@ -1,7 +1,6 @@
-/// A list that grows by blocks at its end and never moves its elements: for lists of any length that are written once
-/// and freed as a whole.
+/// A stack that grows by blocks and never moves its elements: for undo logs of any length.
 ///
-/// Its owner removes all elements before the list ends.
+/// Its owner removes all elements before the lifetime of the list ends.
 ///
 /// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last block has an element, and `next`
 /// points into it or to its end. A list without blocks has no pointers.

@@ -56,10 +56,10 @@ struct IdentityIndex<Element: AnyObject> {
   @inlinable @inline(__always)
   func find(_ hash: UInt32, where isMatch: (Element) -> Bool) -> Unmanaged<Element>? {
     guard count > 0 else { return nil }
-    var slot = home(hash)
-    while let element = buckets[slot].element {
-      if buckets[slot].hash == hash, element._withUnsafeGuaranteedRef({ isMatch($0) }) { return element }
-      slot = next(slot)
+    var bucket = home(hash)
+    while let element = buckets[bucket].element {
+      if buckets[bucket].hash == hash, element._withUnsafeGuaranteedRef({ isMatch($0) }) { return element }
+      bucket = next(bucket)
     }
     return nil
   }
@@ -88,28 +88,28 @@ struct IdentityIndex<Element: AnyObject> {
   }
 
   func forEach(_ body: (Element) -> Void) {
-    for slot in 0..<capacity {
-      if let element = buckets[slot].element { body(element.takeUnretainedValue()) }
+    for bucket in 0..<capacity {
+      if let element = buckets[bucket].element { body(element.takeUnretainedValue()) }
     }
   }
 
-  /// Moves up what follows a hole and would not be found beyond it.
+  /// Moves later elements back into a hole (backward-shift deletion), so that a search for them does not end at it.
   private mutating func close(_ hole: inout Int) {
-    var slot = next(hole)
-    while buckets[slot].element != nil {
-      let wanted = home(buckets[slot].hash)
-      if (slot - wanted) & (capacity - 1) >= (slot - hole) & (capacity - 1) {
-        buckets[hole] = buckets[slot]
-        hole = slot
+    var bucket = next(hole)
+    while buckets[bucket].element != nil {
+      let wanted = home(buckets[bucket].hash)
+      if (bucket - wanted) & (capacity - 1) >= (bucket - hole) & (capacity - 1) {
+        buckets[hole] = buckets[bucket]
+        hole = bucket
       }
-      slot = next(slot)
+      bucket = next(bucket)
     }
   }
 
-  @inlinable mutating func fill(_ bucket: Bucket) {
-    var slot = home(bucket.hash)
-    while buckets[slot].element != nil { slot = next(slot) }
-    buckets[slot] = bucket
+  @inlinable mutating func fill(_ content: Bucket) {
+    var bucket = home(content.hash)
+    while buckets[bucket].element != nil { bucket = next(bucket) }
+    buckets[bucket] = content
   }
 
   @usableFromInline mutating func resize(to size: Int) {
@@ -117,7 +117,7 @@ struct IdentityIndex<Element: AnyObject> {
     capacity = size
     buckets = .allocate(capacity: size)
     buckets.initialize(repeating: Bucket(hash: 0, element: nil), count: size)
-    for slot in 0..<oldCapacity where old[slot].element != nil { fill(old[slot]) }
+    for bucket in 0..<oldCapacity where old[bucket].element != nil { fill(old[bucket]) }
     old.deallocate()
     // As rare as growing, so that the time of the check in debug builds stays proportional to the insertions.
     checkInvariants()
@@ -127,8 +127,8 @@ struct IdentityIndex<Element: AnyObject> {
     Int(truncatingIfNeeded: hash) & (capacity &- 1)
   }
 
-  @inlinable func next(_ slot: Int) -> Int {
-    (slot &+ 1) & (capacity &- 1)
+  @inlinable func next(_ bucket: Int) -> Int {
+    (bucket &+ 1) & (capacity &- 1)
   }
 }
 
@@ -145,10 +145,10 @@ extension IdentityIndex {
   private var occupiedCount: Int { (0..<capacity).reduce(0) { buckets[$1].element == nil ? $0 : $0 + 1 } }
 
   /// Whether a bucket is empty, or the search for its element ends at it.
-  private func isReachable(_ slot: Int) -> Bool {
-    guard let element = buckets[slot].element else { return buckets[slot].hash == 0 }
-    var met = home(buckets[slot].hash)
-    while let other = buckets[met].element, other.toOpaque() != element.toOpaque() { met = next(met) }
-    return met == slot
+  private func isReachable(_ bucket: Int) -> Bool {
+    guard let element = buckets[bucket].element else { return buckets[bucket].hash == 0 }
+    var found = home(buckets[bucket].hash)
+    while let other = buckets[found].element, other.toOpaque() != element.toOpaque() { found = next(found) }
+    return found == bucket
   }
 }

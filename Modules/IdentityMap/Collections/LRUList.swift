@@ -1,4 +1,5 @@
-/// An entry of an ``LRUList``. The owner of the element keeps it, so that the element finds its entry without a search.
+/// An entry of an ``LRUList``. The owner of the element retains the entry, so that the element finds its entry
+/// without a search.
 final class LRUEntry<Element: AnyObject> {
   unowned(unsafe) let element: Element
   /// The share of the entry in ``LRUList/cost``.

@@ -4,12 +4,12 @@
 /// compared by reflection, because equal texts or arrays may have different buffers, and padding may have any content.
 /// Reflection takes microseconds, and is used for the entities in an update.
 ///
-/// - Parameter differences: The pairs that the current walk over nested values has compared.
+/// - Parameter differences: The pairs that the current walk over nested values has found to differ.
 func areIdentical<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
   haveSameBytes(first, second) || haveSameFields(first, second, differences)
 }
 
-/// Whether two values have the very same bytes, and so are the same.
+/// Whether two values have the same bytes, and so are identical.
 @inlinable @inline(__always)
 func haveSameBytes<T>(_ first: T, _ second: T) -> Bool {
   withUnsafeBytes(of: first) { first in
@@ -58,7 +58,7 @@ func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences
   return true
 }
 
-/// Two values to compare, or fields of theirs.
+/// Two values to compare, or two values of one field in them.
 struct FieldPair {
   let first: Any
   let second: Any
@@ -69,13 +69,13 @@ struct FieldPair {
     (self.first, self.second, self.depth) = (first, second, depth)
   }
 
-  /// The fields that decide; `nil` when the values differ.
+  /// The fields on whose comparison the result depends; `nil` when the values are known to differ.
   fileprivate func fieldsToCompare(_ differences: KnownDifferences?) -> [(Any, Any)]? {
     guard type(of: first) == type(of: second) else { return nil }
     if haveSameBytes(ofOneType: first, second) { return [] }
     if differences?.contains(self) ?? false { return nil }
     guard let fields = FieldPairs(first, second) else { return nil }
-    if fields.mayBeHidden {
+    if fields.mayHideFields {
       if let first = first as? any Equatable {
         guard isEqual(first, second) else { return nil }
       } else if fields.pairs.isEmpty {

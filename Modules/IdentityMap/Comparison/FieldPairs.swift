@@ -1,10 +1,11 @@
 /// The fields of two values of one type, side by side.
 struct FieldPairs {
   private(set) var pairs: [(Any, Any)] = []
-  /// Whether the values may have fields beside these, so that the `==` of the type is compared too.
-  private(set) var mayBeHidden = false
+  /// Whether the values may have fields beside the pairs, so that the `==` of the type is compared too.
+  private(set) var mayHideFields = false
 
-  /// `nil` when the values differ already.
+  /// Returns `nil` when the values are known to differ: two objects, sets with other members, dictionaries with other
+  /// keys, and values with other numbers or labels of fields.
   init?(_ first: Any, _ second: Any) {
     let (mirror, other) = (Mirror(reflecting: first), Mirror(reflecting: second))
     switch mirror.displayStyle {
@@ -28,8 +29,8 @@ struct FieldPairs {
       pairs.append((child.value, otherChild.value))
     }
     switch mirror.displayStyle {
-    case .collection?, .optional?, .tuple?: mayBeHidden = false
-    default: mayBeHidden = pairs.isEmpty || first is any CustomReflectable
+    case .collection?, .optional?, .tuple?: mayHideFields = false
+    default: mayHideFields = pairs.isEmpty || first is any CustomReflectable
     }
   }
 
@@ -43,6 +44,7 @@ struct FieldPairs {
     return true
   }
 
+  /// Equal keys of dictionaries may differ in fields that their `==` leaves out, too.
   private mutating func appendEntries(of first: [AnyHashable: Any], and second: [AnyHashable: Any]) -> Bool {
     guard first.count == second.count else { return false }
     for (key, value) in first {

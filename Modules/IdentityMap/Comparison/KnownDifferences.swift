@@ -3,7 +3,7 @@
 /// The walk compares each entity, and a difference at the bottom is a difference of every entity above it. Without this
 /// record, each level would search the difference again.
 final class KnownDifferences {
-  /// Fewer fields are compared again, which is cheaper than a record.
+  /// Only longer paths are recorded: comparing a shorter path again costs less than a record.
   private static let leastDepth = 64
 
   private struct Key: Hashable {
@@ -20,7 +20,7 @@ final class KnownDifferences {
   /// Retains the values, so that their memory is not reused for others.
   private var pairs: [Key: FieldPair] = [:]
 
-  /// The values differ in a pair of fields, and so do all that these are in.
+  /// Records that the last pair of a path differs. Each pair of the path contains the next one, so all of them differ.
   func note(_ path: [FieldPair]) {
     guard path.count > Self.leastDepth else { return }
     for pair in path where pair.first is any Identifiable { pairs[Key(pair)] = pair }

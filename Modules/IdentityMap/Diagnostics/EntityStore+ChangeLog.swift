@@ -1,13 +1,13 @@
 extension EntityStore {
   /// Keeps the latest changes from now on, for ``changeLog``. Costs time with each change.
   ///
-  /// - Parameter limit: The maximum number of changes; 0 keeps none.
+  /// - Parameter limit: The maximum number of changes in the log; 0 ends the log.
   public func keepChangeLog(_ limit: Int) {
-    core.exclusively { core.instrumentation.history = ChangeHistory(keeping: limit) }
+    core.exclusively { core.instrumentation.changeLog = ChangeLog(keeping: limit) }
   }
 
   /// The latest changes, the oldest first. A change names its entity and never has its values.
   public var changeLog: [ChangeRecord] {
-    core.exclusively { core.instrumentation.history.all }
+    core.exclusively { core.instrumentation.changeLog.all }
   }
 }

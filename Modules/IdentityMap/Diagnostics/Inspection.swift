@@ -1,21 +1,22 @@
-/// The entities of a store and the reasons to keep them, for debugging. It contains types and identifiers, and never
-/// values.
+/// The entities of a store and the reasons to retain them, for debugging. It contains types and identifiers, and
+/// never values.
 public struct Inspection: Sendable, CustomStringConvertible {
   /// An entity of the store.
   public struct Entry: Sendable {
     /// The entity's type and identifier.
     public let entity: String
-    /// The number of observers and subscriptions that keep it.
+    /// The number of references from outside of the store that retain the entity: `EntityObserver` values and
+    /// subscriptions.
     public let handles: Int
-    /// The aggregates, lists, aliases and awaited identifiers that it is in.
+    /// The aggregates, lists, aliases and observed identifiers that contain the entity, by their descriptions.
     public let containers: [String]
-    /// The number of its observers.
+    /// The number of observers that are called with values of the entity: closures, sequences and publishers.
     public let observers: Int
-    /// Its stamp, if it has one.
+    /// The stamp of the entity; `nil` for an entity without a stamp.
     public let stamp: Stamp?
-    /// Whether the lifetime of its type keeps it.
+    /// Whether the lifetime of its type retains the entity.
     public let isKeptByLifetime: Bool
-    /// Whether it has tentative changes.
+    /// Whether the entity has tentative changes.
     public let isOptimistic: Bool
   }
 
@@ -31,7 +32,7 @@ public struct Inspection: Sendable, CustomStringConvertible {
       if !entry.containers.isEmpty { words.append("in \(entry.containers.joined(separator: ", "))") }
       if entry.observers > 0 { words.append("\(entry.observers) observers") }
       if let stamp = entry.stamp { words.append("stamp \(stamp)") }
-      if entry.isKeptByLifetime { words.append("kept by its lifetime") }
+      if entry.isKeptByLifetime { words.append("retained by its lifetime") }
       if entry.isOptimistic { words.append("optimistic") }
       return words.joined(separator: " ")
     }
@@ -40,12 +41,12 @@ public struct Inspection: Sendable, CustomStringConvertible {
 }
 
 extension EntityStore {
-  /// Returns the entities and the reasons to keep them. Takes time with the store locked; for debugging.
+  /// Returns the entities and the reasons to retain them. Takes time with the store locked; for debugging.
   public func inspect() -> Inspection {
     core.exclusively {
       var entries: [Inspection.Entry] = []
       for table in core.tables.all { table.forEachNode { if !$0.isAbsent { entries.append(Inspection.Entry($0)) } } }
-      let aliases = core.aliases.all.filter { $0.relations.map { $0.pins > 0 } ?? false }.map(\.label)
+      let aliases = core.aliases.all.filter { $0.relations.map { $0.internalRetainCount > 0 } ?? false }.map(\.label)
       return Inspection(entities: entries.sorted { $0.entity < $1.entity }, aliases: aliases.sorted())
     }
   }

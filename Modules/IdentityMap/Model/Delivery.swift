@@ -23,8 +23,8 @@ public struct Delivery: Sendable {
   /// The main queue, which the program has to run.
   public static let main = Delivery { DispatchQueue.main.async(execute: $0) }
 
-  /// The thread that ended the transaction, before its call returns. When another thread is delivering already, that
-  /// one delivers this too.
+  /// The thread that ended the transaction, before its call returns. If another thread is already delivering, that
+  /// thread also delivers these values.
   public static let immediate = Delivery { $0() }
 
   /// A dispatch queue.

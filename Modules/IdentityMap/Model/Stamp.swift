@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The freshness of a value: of two values of one entity, the value with the higher stamp is newer.
+/// The time of a value at its source: of two values of one entity, the value with the higher stamp is newer.
 ///
 /// Any ascending numbers are suitable: seconds, versions of a server, positions in a log. A write without a stamp is
 /// always accepted and does not change the stamp; a write with the stored stamp or a lower stamp is rejected. `Double`
@@ -8,22 +8,23 @@ public import Foundation
 public typealias Stamp = Double
 
 extension Date {
-  /// Seconds since 1 January 2001, as a stamp. Steps of the clock show in it: where writes must never be refused
-  /// because a clock was set back, use versions of the server instead.
+  /// Seconds since 1 January 2001, as a stamp. A clock that is set back lowers later stamps, so that the store
+  /// rejects their values; use versions of the server where no value may be rejected for that reason.
   public var stamp: Stamp { timeIntervalSinceReferenceDate }
 }
 
-/// Why a value was refused because of its stamp. Nothing was changed.
+/// The reason why a value was rejected because of its stamp. No value was changed.
 public enum StampError: Error, Equatable {
-  /// The stored value is at least as fresh as the received one.
+  /// The stamp of the stored value is equal to the received stamp, or higher.
   case tooOld(current: Stamp, received: Stamp)
-  /// The stamp is not a number, so nothing can be said of the value's freshness.
+  /// The stamp is not a number, so it cannot be compared with the stamp of the stored value.
   case notANumber
 }
 
-/// Why a value was refused for another reason. Nothing was changed.
+/// The reason why a value was rejected, other than its stamp.
 public enum EntityError: Error, Equatable {
-  /// A closure that updates an entity gave it another identifier. Store the result as an entity of its own instead.
+  /// A closure that updates an entity gave it another identifier. No value was changed: store the result as an entity
+  /// of its own instead.
   case identifierChanged
   /// A closure gave one entity different values at several occurrences. The last occurrence counts.
   case differentChanges

@@ -2,7 +2,7 @@
 public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   /// The rule by which the store retains entities that the program does not use.
   public var lifetime = Lifetime.whileUsed
-  /// The time after a write for which an entity is fresh; `nil` for no limit but an invalidation.
+  /// The time after a write until the entity is stale; `nil` if only an invalidation makes it stale.
   public var staleAfter: Duration?
   /// The time for which the store remembers the stamp of an evicted entity, so that it still rejects older values that
   /// arrive late; `nil` forgets the stamp with the entity. A rejected value is not stored: the caller gets it back, and
@@ -23,7 +23,7 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
 
 /// The rule by which a store retains entities without observers, aliases and retained aggregates.
 public enum Lifetime: Sendable, Equatable {
-  /// No such entity stays.
+  /// No such entity stays: the store evicts it at the end of the transaction.
   case whileUsed
   /// Every entity stays until it is removed.
   case pinned

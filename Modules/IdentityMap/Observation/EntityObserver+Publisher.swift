@@ -25,7 +25,7 @@
       let actions = ObserverActions<Output>(
         onChange: { target.send($0) }, onEnd: { target.send(completion: .finished) })
       let subscription = observer.node.observe(
-        on: observer.node.core.queues.standard, keeping: observer.handle, actions)
+        on: observer.node.core.queues.standard, retaining: observer.handle, actions)
       subject.compactMap { $0 }
         .handleEvents(receiveCancel: { subscription.unsubscribe() })
         .subscribe(subscriber)

@@ -1,7 +1,7 @@
 /// An entity, a list of entities, an alias or a snapshot: its value at the time of the creation, and the means to
 /// follow it.
 ///
-/// The observer and its subscriptions keep the entity. Usable from every thread.
+/// The observer and its subscriptions retain the entity. Usable from every thread.
 ///
 /// Each delivery reads its value separately. So an observer may receive a value from before a transaction while another
 /// observer has received a value from after it, even with one delivery and a transaction that changed both entities.
@@ -19,20 +19,20 @@ public struct EntityObserver<T: Sendable>: Sendable {
     self.handle = handle
   }
 
-  /// Makes an observer of a leaf, whose value needs no rebuilding. Under the lock.
+  /// Makes an observer of a leaf, whose value needs no rebuilding. Called under the lock.
   @inlinable init(leaf node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     value = node._withUnsafeGuaranteedRef { $0.value }
     handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
   }
 
   /// Makes an observer of a leaf with a handle; `nil` without a handle. Under the lock or in a shared read.
-  @inlinable init?(kept node: Unmanaged<EntityNode<T>>) where T: Identifiable {
+  @inlinable init?(retained node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     guard let handle = Handle.known(Unmanaged.fromOpaque(node.toOpaque())) else { return nil }
     value = node._withUnsafeGuaranteedRef { $0.value }
     self.handle = handle
   }
 
-  /// Under the lock.
+  /// Makes an observer of any node. Called under the lock.
   init(_ node: ValueNode<T>) {
     value = node.read()
     handle = .of(node)
@@ -51,11 +51,11 @@ public struct EntityObserver<T: Sendable>: Sendable {
   /// No value between the two is lost. Removals are not reported; see ``observeEvents(on:onEvent:)``.
   /// - Returns: The subscription; releasing it ends the observation.
   public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: node.core.queues.standard, keeping: handle, ObserverActions(onChange: onChange))
+    node.observe(on: node.core.queues.standard, retaining: handle, ObserverActions(onChange: onChange))
   }
 
   /// Observes on a delivery of its own, without an order between this observer and others.
   public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: DeliveryQueue(delivery), keeping: handle, ObserverActions(onChange: onChange))
+    node.observe(on: DeliveryQueue(delivery), retaining: handle, ObserverActions(onChange: onChange))
   }
 }

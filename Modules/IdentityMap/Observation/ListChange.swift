@@ -26,12 +26,12 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
   /// - Parameter areEqual: Whether a value is unchanged.
   init(from former: [T], to entities: [T], areEqual: (T, T) -> Bool) {
     self.entities = entities
-    let formerPlaces = Dictionary(former.indices.map { (former[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
-    let places = Dictionary(entities.indices.map { (entities[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
-    removals = former.indices.reversed().filter { places[former[$0].id] == nil || formerPlaces[former[$0].id] != $0 }
-    insertions = entities.indices.filter { formerPlaces[entities[$0].id] == nil || places[entities[$0].id] != $0 }
+    let formerIndices = Dictionary(former.indices.map { (former[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+    let indices = Dictionary(entities.indices.map { (entities[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+    removals = former.indices.reversed().filter { indices[former[$0].id] == nil || formerIndices[former[$0].id] != $0 }
+    insertions = entities.indices.filter { formerIndices[entities[$0].id] == nil || indices[entities[$0].id] != $0 }
     let stayed = entities.indices.compactMap { index in
-      places[entities[index].id] == index ? formerPlaces[entities[index].id].map { Move(from: $0, to: index) } : nil
+      indices[entities[index].id] == index ? formerIndices[entities[index].id].map { Move(from: $0, to: index) } : nil
     }
     updates = stayed.filter { !areEqual(former[$0.from], entities[$0.to]) }.map(\.to)
     moves = Self.outOfOrder(stayed)

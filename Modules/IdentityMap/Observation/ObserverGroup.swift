@@ -1,4 +1,6 @@
-// Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
+/// The observers of one node with the same delivery queue, with the type of the value.
+// Sendable because the reference to the node never changes, and the node and the observations are used under the
+// store's lock only.
 final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendable {
   private let core: StoreCore
   private let node: ValueNode<Value>
@@ -12,7 +14,7 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   override func deliver() {
     let due: (value: Value?, observations: [AnyObservation])? = core.exclusively {
-      // The delivery is run inside of a transaction.
+      // The delivery runs inside of a transaction.
       if node.notifiesBetweenTransactions, core.lock.depth > 1 {
         notifyAfterTransaction()
         return nil
@@ -41,7 +43,7 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   /// Notifies the observers at the end of the transaction, also when it is rolled back.
   private func notifyAfterTransaction() {
-    core.undo.log?.newlyObserved.append(node)
+    core.undo.log?.notifiedAfterRollback.append(node)
     core.pending.addChanged(node)
   }
 

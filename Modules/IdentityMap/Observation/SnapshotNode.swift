@@ -1,5 +1,5 @@
 /// A node that reads several nodes within one operation.
-final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
+final class SnapshotNode<Value: Sendable>: SelfRetainingNode<Value> {
   private let readParts: () -> Value
 
   private init(core: StoreCore, readParts: @escaping () -> Value) {
@@ -17,19 +17,13 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
   /// A snapshot is delivered after its parts.
   override var notificationOrder: Int32 { .max }
 
-  override func removeFromTable() {
-    Unmanaged.passUnretained(self).release()
-  }
-
   override var label: String { "snapshot of \(Value.self)" }
 
-  /// Makes a node that retains itself until the store removes it, after the release of its last handle.
-  /// - Parameter readParts: Reads the parts, which the snapshot keeps.
+  /// Makes the node of a snapshot.
+  /// - Parameter readParts: Reads the parts, which the snapshot retains.
   static func make(of parts: [Node], core: StoreCore, readParts: @escaping () -> Value) -> SnapshotNode {
     let node = SnapshotNode(core: core, readParts: readParts)
-    _ = Unmanaged.passRetained(node)
-    node.setChildren(parts)
-    core.pending.addReleaseCandidate(node)
+    node.retainUntilEviction(with: parts)
     return node
   }
 }

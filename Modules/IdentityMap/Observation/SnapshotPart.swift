@@ -1,6 +1,6 @@
-/// A part of a snapshot; see ``EntityStore/snapshot(of:)``. A part names entities and keeps none; the snapshot does.
+/// A part of a snapshot; see ``EntityStore/snapshot(of:)``. A part names entities; the snapshot retains them.
 public struct SnapshotPart<Value: Sendable>: Sendable {
-  /// Returns the node of the part in a store, and makes it if necessary. Under the lock; the caller keeps the node.
+  /// Returns the node of the part in a store, and makes it if necessary. Under the lock; the caller retains the node.
   let node: @Sendable (StoreCore) -> ValueNode<Value>
 }
 
@@ -8,14 +8,14 @@ extension SnapshotPart {
   /// The entity of an identifier; `nil` while it does not exist.
   public static func entity<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> SnapshotPart<T?>
   where Value == T?, T.ID: Sendable {
-    SnapshotPart<T?> { $0.awaited(type, id: id) }
+    SnapshotPart<T?> { $0.observedIdentifier(type, id: id) }
   }
 
   /// The present entities among identifiers, in the order of the identifiers.
   public static func entities<T: Identifiable & Sendable>(_ type: T.Type, ids: [T.ID]) -> SnapshotPart<[T]>
   where Value == [T], T.ID: Sendable {
     SnapshotPart<[T]> { core in
-      let nodes = ids.map { core.awaited(type, id: $0) }
+      let nodes = ids.map { core.observedIdentifier(type, id: $0) }
       return SnapshotNode.make(of: nodes, core: core) { nodes.compactMap { $0.read() } }
     }
   }
@@ -31,8 +31,8 @@ extension SnapshotPart {
     SnapshotPart<C?> { $0.alias(key, shape: .list()) }
   }
 
-  /// The entities of a type that satisfy a condition; see ``EntityStore/query(_:where:sort:)``. Like a query, the part
-  /// keeps no entities. Mark a closure written in place: `.query(Post.self) { @Sendable in $0.isNew }`.
+  /// The entities of a type that satisfy a condition; see ``EntityStore/query(_:where:sort:)``. Like a query, the
+  /// part retains no entities. Mark a closure written in place: `.query(Post.self) { @Sendable in $0.isNew }`.
   public static func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
     sort order: (@Sendable (T, T) -> Bool)? = nil

@@ -1,8 +1,8 @@
 // Observation is below the store. The public name of the subscription is nested in the store all the same, so this
 // extension and the results of type `EntityStore.Subscription` are its only uses of the store.
 extension EntityStore {
-  /// An observation. It ends with the release of the subscription, with `unsubscribe`, or when the store is cleared. The
-  /// subscription keeps the entity.
+  /// An observation. It ends with the release of the subscription, with `unsubscribe`, or when the store is cleared.
+  /// The subscription retains the entity.
   // Sendable because the closures only call operations of the store, which take its lock.
   public final class Subscription: @unchecked Sendable {
     /// Ends the observation. No call begins after this returns, except one that another thread had just begun. Further
@@ -13,7 +13,7 @@ extension EntityStore {
     private let resumeObserver: () -> Void
 
     init(
-      keeping handle: AnyObject, unsubscribe: @escaping () -> Void, pause: @escaping () -> Void,
+      retaining handle: AnyObject, unsubscribe: @escaping () -> Void, pause: @escaping () -> Void,
       resume: @escaping () -> Void
     ) {
       self.handle = handle

@@ -1,19 +1,20 @@
 extension ValueNode {
   /// Calls an observer with the value, and then with each new one.
   final func observe(
-    on queue: DeliveryQueue, keeping handle: Handle, _ actions: ObserverActions<Value>
+    on queue: DeliveryQueue, retaining handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {
     let core = core
     let (observation, value) = core.exclusively { begin(actions, on: queue) }
     observation.notify(value)
     resume(observation, queue)
     return EntityStore.Subscription(
-      keeping: handle,
+      retaining: handle,
       unsubscribe: { self.end(observation, queue) },
       pause: { core.exclusively { observation.pause() } },
       resume: { self.resume(observation, queue) })
   }
 
+  /// Adds an observer, whose deliveries wait for the first value.
   /// - Returns: The observation and its first value; `nil` for an observer of removals of an absent entity.
   private func begin(_ actions: ObserverActions<Value>, on queue: DeliveryQueue) -> (Observation<Value>, Value?) {
     // Before the version, because reading can bring the node up to date.
@@ -27,8 +28,9 @@ extension ValueNode {
   /// Records the beginning of an observation in a transaction with an undo log.
   private func recordBeginning() {
     guard let undoLog = core.undo.log else { return }
-    undoLog.newlyObserved.append(self)
-    // The version of a node without observers was not recorded; no observer has received it either.
+    undoLog.notifiedAfterRollback.append(self)
+    // Without this entry, the next change records the present version as the version before the transaction, and a
+    // rollback skips the new observer, which has received that version. No observer has received `version - 1`.
     if relations?.hasObservers != true { undoLog.versions.append((self, version &- 1)) }
   }
 

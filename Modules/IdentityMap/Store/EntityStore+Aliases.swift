@@ -1,5 +1,5 @@
 extension EntityStore {
-  /// Removes the content of an alias. Its observers receive `nil`; entities that only the alias kept are evicted.
+  /// Removes the content of an alias. Its observers receive `nil`; entities that only the alias retained are evicted.
   public func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
     core.exclusively { core.clearAlias(named) }
   }

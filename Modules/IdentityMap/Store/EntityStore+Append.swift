@@ -22,9 +22,9 @@ extension EntityStore {
       if let count = core.aliases[named]?.append(entities.compactMap { table.knownNode($0.id) }) { return count }
       let known = core.aliases[named]?.updateBase
       var content = known ?? C()
-      var met = Set(content.map(\.id))
+      var seen = Set(content.map(\.id))
       // Without entities whose remembered stamp has rejected them: they do not exist.
-      let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && met.insert($0.id).inserted }
+      let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && seen.insert($0.id).inserted }
       guard known == nil || !new.isEmpty else { return 0 }
       content.append(contentsOf: new)
       core.setAlias(named, to: content, shape: .list(), stamp: nil, mode: .keepingExisting)

@@ -6,9 +6,7 @@ extension EntityStore {
     return core.exclusively {
       core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
         guard table.storesPlainLeaves else { return table.find(id) }
-        guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
-          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
-        else { return nil }
+        guard let node = table.unretainedPresentNode(id) else { return nil }
         if core.lock.isContended { core.noteRead(of: Unmanaged.fromOpaque(node.toOpaque())) }
         return EntityObserver(leaf: node)
       }
@@ -28,9 +26,9 @@ extension EntityStore {
     return core.exclusively { core.observer(core.alias(named, shape: .list())) }
   }
 
-  /// Follows an identifier with or without an entity: the value is `nil` while the entity does not exist. The observer
-  /// keeps the entity once it exists.
+  /// Follows an identifier with or without an entity: the value is `nil` while the entity does not exist. The
+  /// observer retains the entity once it exists.
   public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
-    core.exclusively { EntityObserver(core.awaited(type, id: id)) }
+    core.exclusively { EntityObserver(core.observedIdentifier(type, id: id)) }
   }
 }

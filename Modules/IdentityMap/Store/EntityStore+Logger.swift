@@ -6,7 +6,7 @@ extension EntityStore {
     func didStore<T: Identifiable>(_ type: T.Type, id: T.ID)
     /// A value was rejected: ``StampError`` or ``EntityError``.
     func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
-    /// An entity was not removed: ``RemovalRefusal``. Does nothing by default.
+    /// An entity was not removed: ``RemovalRefusal``. The default implementation does nothing.
     func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
     /// An alias has new content.
     func didRegisterAlias<T>(_ alias: AliasKey<T>)

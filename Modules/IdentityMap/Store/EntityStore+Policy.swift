@@ -12,8 +12,9 @@ extension EntityStore {
     }
   }
 
-  /// Evicts expired entities. Storing or finding an entity of a type does so for the type; call this when neither
-  /// happens for a long time.
+  /// Evicts the entities of all types whose lifetime has ended, as a garbage collection of the store, and forgets
+  /// remembered stamps after their time. Storing or finding an entity of a type does so for the type; call this when
+  /// the program does neither for a long time.
   public func collect() {
     core.exclusively {
       // Evicts at the end of the transaction, because a rollback may need the evicted entities.

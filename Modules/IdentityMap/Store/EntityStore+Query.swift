@@ -1,6 +1,7 @@
 extension EntityStore {
   /// Returns an observer of the entities of a type that satisfy a condition, in an order: observers receive the new
-  /// list when entities enter, change or leave. The query does not keep the entities; the policy of their type can.
+  /// list when entities enter, change or leave. The query does not retain the entities; the lifetime of their type
+  /// can.
   /// - Parameters:
   ///   - condition: Called under the store's lock, once for each entity and again for each changed one.
   ///   - order: Whether the first entity precedes the second. Without it, the order is that in which the entities

@@ -1,8 +1,8 @@
 extension EntityStore {
   /// Removes an entity everywhere: aliases lose their content, optionals become `nil`, lists lose the entity, and
-  /// aggregates that need it are removed too, unless the ``RemovalPolicy`` of the key path differs. Observers of the
-  /// identifier receive `nil`. Observers of the entity receive no call until it is stored again, except observers of
-  /// ``EntityObserver/observeEvents(on:onEvent:)``.
+  /// aggregates that require it are removed too, unless the ``RemovalPolicy`` of the key path differs. Observers of
+  /// the identifier receive `nil`. Observers of the entity receive no call until it is stored again, except observers
+  /// of ``EntityObserver/observeEvents(on:onEvent:)``.
   /// - Returns: Whether the entity existed and was removed. When an aggregate refuses the removal, the logger receives
   ///   the reason; see ``removeOrThrow(_:id:)``.
   @discardableResult

@@ -13,7 +13,7 @@ extension EntityStore {
   /// of that transaction. Only reads within a transaction, such as the first value of an observation that begins in it,
   /// have the uncommitted changes of the transaction.
   ///
-  /// A removal makes a part `nil` or a list shorter. The observer and its subscriptions keep the entities that the
+  /// A removal makes a part `nil` or a list shorter. The observer and its subscriptions retain the entities that the
   /// parts name, also those stored later. ``clear()`` ends the subscriptions.
   ///
   /// The cost of a delivery is that of reading all parts with the store locked. While a part names an identifier,

@@ -6,7 +6,8 @@ extension EntityStore {
   ///   - modifiedAt: The stamp of the value and its nested entities. An entity with the same stamp or a higher one
   ///     keeps its value, with its nested entities; the logger receives an error.
   ///   - update: Changes the stored value if the entity exists; then `entity` is not stored.
-  /// - Returns: The stored entity. Without any reason to keep it, the entity is evicted when this is released.
+  /// - Returns: The stored entity. The entity is evicted when this is released, unless something else retains the
+  ///   entity.
   @inlinable
   public func store<T: Identifiable & Sendable>(
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
@@ -22,7 +23,7 @@ extension EntityStore {
     }
   }
 
-  /// Under the lock.
+  /// Stores an entity on the general path. Called under the lock.
   @usableFromInline
   func storeGeneral<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
@@ -50,8 +51,8 @@ extension EntityStore {
 }
 
 extension EntityStore {
-  /// Stores an entity; see ``store(entity:named:modifiedAt:ifPresent:)``. Without any reason to keep it, the entity is
-  /// evicted when the result is released.
+  /// Stores an entity; see ``store(entity:named:modifiedAt:ifPresent:)``. The entity is evicted when the result is
+  /// released, unless something else retains the entity.
   @inlinable @discardableResult
   public func store<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil

@@ -1,17 +1,15 @@
 extension EntityStore {
   /// Returns the current value of an entity; `nil` when it does not exist.
   ///
-  /// The cheapest way to read: unlike ``find(_:id:)``, it makes no handle, and many threads read at the same time, also
-  /// entities that only an alias or an aggregate keeps.
+  /// The cheapest way to read: unlike ``find(_:id:)``, it makes no handle, and many threads read at the same time,
+  /// also entities that only an alias or an aggregate retains.
   @inlinable
   public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
     if core.lock.mayShareReads, let value = core.valueShared(type, id: id) { return value }
     return core.exclusively {
       core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
         guard table.storesPlainLeaves else { return table.currentValue(id) }
-        guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
-          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
-        else { return nil }
+        guard let node = table.unretainedPresentNode(id) else { return nil }
         if core.lock.isContended { core.noteValueRead(of: Unmanaged.fromOpaque(node.toOpaque())) }
         return node._withUnsafeGuaranteedRef { $0.value }
       }
@@ -39,9 +37,7 @@ extension StoreCore {
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
       guard table.storesPlainLeaves else { return table.valueShared(id) }
-      guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
-        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
-      else { return .some(nil) }
+      guard let node = table.unretainedPresentNode(id) else { return .some(nil) }
       return .some(.some(node._withUnsafeGuaranteedRef { $0.value }))
     }
   }

@@ -9,9 +9,10 @@ public import Dispatch
 /// let subscription = store.find(Book.self, id: "ACK")?.observe { print($0.title) }
 /// ```
 ///
-/// An entity is kept by an ``EntityObserver``, a ``Subscription``, an alias, a kept aggregate, or a lifetime (see
-/// ``TypePolicy``). All methods are usable from every thread, and within the closures that the store calls: an
-/// operation inside a closure is a part of the running operation.
+/// An entity is retained by an ``EntityObserver``, a ``Subscription``, an alias, a retained aggregate, or a lifetime
+/// (see ``TypePolicy``). Without such a reason, the store evicts the entity. All methods are usable from every
+/// thread, and within the closures that the store calls: an operation inside a closure is a part of the running
+/// operation.
 ///
 /// The store always stores the given value. The `==` of a type, or the equality of its ``TypePolicy``, only determines
 /// whether observers are notified; so it may compare as little as the identifier.

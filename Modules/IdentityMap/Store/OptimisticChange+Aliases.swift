@@ -4,9 +4,9 @@ public enum ListPosition<ID: Hashable> {
   case first
   /// At the end.
   case last
-  /// Before the entry of an entity; at the start while the list has none.
+  /// Before the entry of an entity; at the start while the list does not contain the entity.
   case before(ID)
-  /// After the entry of an entity; at the end while the list has none.
+  /// After the entry of an entity; at the end while the list does not contain the entity.
   case after(ID)
 }
 
@@ -41,7 +41,7 @@ extension OptimisticChange.Draft {
     edit(named, .insert(new, at: anchor(of: position, in: C.Element.self)))
   }
 
-  /// Removes an entity from the list of an alias. The entity itself stays if it has another reason to be kept.
+  /// Removes an entity from the list of an alias. The entity itself stays if something else retains it.
   public borrowing func removeEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {

@@ -10,7 +10,7 @@
 /// ```swift
 /// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
 /// do {
-///   change.commit(replacingWith: try await server.like(1))   // has the like in it, and those of others
+///   change.commit(replacingWith: try await server.like(1))   // this like, and the likes of others
 /// } catch {
 ///   change.rollback()
 /// }
@@ -21,13 +21,13 @@
 /// ```swift
 /// let change = store.optimistically { $0.insert(Post(id: -1, text: text), named: AliasKey<[Post]>("feed")) }
 /// do {
-///   change.commit(replacingWith: try await server.publish(text))   // at the same place, with its own identifier
+///   change.commit(replacingWith: try await server.publish(text))   // same index, new identifier
 /// } catch {
 ///   change.rollback()
 /// }
 /// ```
 ///
-/// A merge policy receives the confirmed value of an entity, but its nested entities as they are shown.
+/// A merge policy receives the confirmed value of an entity, but the visible values of its nested entities.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
   private let tentative: TentativeChange
@@ -41,12 +41,13 @@ public final class OptimisticChange: Sendable {
     core.exclusively { tentative.abandon() }
   }
 
-  /// Reverts the changes. After a rollback or a commit, further calls of both have no effect.
+  /// Reverts the changes: the confirmed values become visible again. After a rollback or a commit, further calls of
+  /// both have no effect.
   public func rollback() {
     core.exclusively { tentative.revert() }
   }
 
-  /// Confirms the changes without other values.
+  /// Confirms the changes: their visible values become confirmed values.
   public func commit() {
     core.exclusively { tentative.confirm() }
   }
@@ -63,8 +64,9 @@ public final class OptimisticChange: Sendable {
   /// The value is confirmed, so it is stored also after the changes have been reverted or confirmed.
   /// - Parameters:
   ///   - value: The server's value.
-  ///   - modifiedAt: The stamp of the value. A fresher stored value stays.
-  /// - Returns: The stored entity. Without any reason to keep it, the entity is evicted when this is released.
+  ///   - modifiedAt: The stamp of the value. A stored value with an equal or higher stamp stays.
+  /// - Returns: The stored entity. The entity is evicted when this is released, unless something else retains the
+  ///   entity.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
     replacingWith value: T, modifiedAt: Stamp? = nil
@@ -138,8 +140,8 @@ public final class OptimisticChange: Sendable {
     /// Removes an entity everywhere, as ``EntityStore/remove(_:id:)`` does. A rollback restores it in the aggregates
     /// and lists that contained it, with the values stored since.
     ///
-    /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate that
-    /// later needs the entity no longer refuses: it keeps the last value.
+    /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate
+    /// that later contains the entity no longer refuses: it keeps the last value.
     /// - Returns: Whether the entity exists and is removed.
     @discardableResult
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {

@@ -17,10 +17,8 @@ extension StoreCore {
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
       guard table.storesPlainLeaves else { return table.findShared(id) }
-      guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
-        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
-      else { return .some(nil) }
-      return EntityObserver(kept: node).map { .some($0) }
+      guard let node = table.unretainedPresentNode(id) else { return .some(nil) }
+      return EntityObserver(retained: node).map { .some($0) }
     }
   }
 

@@ -11,7 +11,7 @@ public import Synchronization
 
 /// A recursive lock with parallel reads.
 ///
-/// It is based on the system's plain mutex, because the thread sanitizer knows that one. The recursive mutex of the
+/// It is based on the system's plain mutex, because the thread sanitizer knows this mutex. The recursive mutex of the
 /// system looks up its owner in a way that takes as long as the rest of a short operation.
 ///
 /// Reads are shared as in a biased lock (BRAVO, Dice and Kogan 2019). While `isShared` is set, a reader only writes
@@ -36,14 +36,15 @@ final class BiasedLock: @unchecked Sendable {
   /// Whether reads need no mutex.
   @usableFromInline let isShared = Atomic<Bool>(false)
   /// The number of further reads with the mutex until reads are shared.
-  @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
+  @exclusivity(unchecked) private var readsUntilShared = BiasedLock.readsBeforeSharing
 
   /// Whether a thread has found the mutex taken. Until then no thread waits, and a shared read would only cost more
   /// than the mutex. Changed by the owner.
   @exclusivity(unchecked) @usableFromInline private(set) var isContended = false
 
-  /// Large enough that clearing the flag costs little in comparison, and small enough that a burst of reads profits.
-  private static let patience = 64
+  /// The number of reads with the mutex before reads are shared: large enough that clearing the flag costs little in
+  /// comparison, and small enough that a burst of reads profits.
+  private static let readsBeforeSharing = 64
 
   init() {
     mutex.initialize(to: pthread_mutex_t())
@@ -105,7 +106,7 @@ final class BiasedLock: @unchecked Sendable {
 
   private func endSharing(_ thread: UInt) {
     isShared.store(false, ordering: .sequentiallyConsistent)
-    readsUntilShared = Self.patience
+    readsUntilShared = Self.readsBeforeSharing
     // Readers run no code that waits, so it takes long only when the system has stopped one.
     readers.wait(from: thread) { sched_yield() }
   }

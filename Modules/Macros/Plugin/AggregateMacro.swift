@@ -16,7 +16,7 @@ struct AggregateMacro: ExtensionMacro {
     }
     if let list = structure.member(named: "nestedEntitiesKeyPaths") { throw MacroProblem.listedByHand.error(at: list) }
     let found = PropertyList(of: structure.memberBlock.members)
-    for (problem, place) in found.problems { context.diagnose(problem.diagnostic(at: place)) }
+    for (problem, node) in found.problems { context.diagnose(problem.diagnostic(at: node)) }
     let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.Aggregate"
     return [
       try ExtensionDeclSyntax(
@@ -29,8 +29,8 @@ struct AggregateMacro: ExtensionMacro {
   }
 
   private static func members(_ found: PropertyList, of structure: StructDeclSyntax) -> String {
-    let places = found.variables.map { "CoherenceMacros.NestedPlaces<Self>.at(\\.\($0.name))" }.joined(separator: ",\n")
-    let made = "CoherenceMacros.NestedPlaces<Self>(\n\(places)\n)"
+    let paths = found.variables.map { "CoherenceMacros.NestedPlaces<Self>.at(\\.\($0.name))" }.joined(separator: ",\n")
+    let made = "CoherenceMacros.NestedPlaces<Self>(\n\(paths)\n)"
     let access = structure.memberAccess
     let list =
       "\(access)nonisolated var nestedEntitiesKeyPaths: [CoherenceIdentityMap.PartialIdentifiableKeyPath<Self>]"

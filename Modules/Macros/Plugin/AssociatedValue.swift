@@ -4,23 +4,24 @@ import SwiftSyntax
 struct AssociatedValue {
   private let name: String
   private let parameters: [EnumCaseParameterSyntax]
-  private let place: Int
+  /// The index of the parameter.
+  private let index: Int
 
   /// The associated values of a case whose types may contain entities.
   static func all(of element: EnumCaseElementSyntax) -> [AssociatedValue] {
     let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
     return parameters.indices
-      .map { AssociatedValue(name: element.name.text, parameters: parameters, place: $0) }
+      .map { AssociatedValue(name: element.name.text, parameters: parameters, index: $0) }
       .filter { !plainTypes.contains($0.type) }
   }
 
-  private var type: String { parameters[place].type.trimmedDescription }
+  private var type: String { parameters[index].type.trimmedDescription }
 
   private var isOptional: Bool { type.hasSuffix("?") || type.hasPrefix("Optional<") }
 
   /// The name of the property for the value.
   var property: String {
-    "\(name.filter { $0 != "`" })Value\(parameters.count > 1 ? "\(place)" : "")"
+    "\(name.filter { $0 != "`" })Value\(parameters.count > 1 ? "\(index)" : "")"
   }
 
   /// The generated property for the value. The property is `nil` in other cases, and writing it in another case has no
@@ -29,7 +30,7 @@ struct AssociatedValue {
     """
     private nonisolated var \(property): \(isOptional ? type : "Optional<\(type)>") {
     get {
-    if case .\(name)(\(arguments { $0 == place ? "let value" : "_" })) = self { value } else { nil }
+    if case .\(name)(\(arguments { $0 == index ? "let value" : "_" })) = self { value } else { nil }
     }
     set {
     \(setter)
@@ -39,9 +40,9 @@ struct AssociatedValue {
   }
 
   private var setter: String {
-    let written = ".\(name)(\(arguments { $0 == place ? "newValue" : "value\($0)" }))"
+    let written = ".\(name)(\(arguments { $0 == index ? "newValue" : "value\($0)" }))"
     let isAlone = parameters.count == 1
-    let pattern = isAlone ? "" : "(\(arguments { $0 == place ? "_" : "let value\($0)" }))"
+    let pattern = isAlone ? "" : "(\(arguments { $0 == index ? "_" : "let value\($0)" }))"
     let unwrapping = isOptional ? "" : ", let newValue"
     return "if case .\(name)\(pattern) = self\(unwrapping) { self = \(written) }"
   }

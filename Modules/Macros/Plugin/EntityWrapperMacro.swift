@@ -16,21 +16,22 @@ struct EntityWrapperMacro: ExtensionMacro {
     if let list = declaration.member(named: "wrappedEntitiesKeyPaths") {
       throw MacroProblem.listedByHand.error(at: list)
     }
-    let (places, others) =
+    let (paths, declarations) =
       declaration.is(EnumDeclSyntax.self) ? cases(of: declaration, context) : variables(of: declaration, context)
     let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.EntityWrapper"
     return [
       try ExtensionDeclSyntax(
         """
         extension \(type.trimmed)\(raw: conformance) {
-          \(raw: ([list(places, access: declaration.memberAccess)] + others).joined(separator: "\n\n"))
+          \(raw: ([list(of: paths, access: declaration.memberAccess)] + declarations).joined(separator: "\n\n"))
         }
         """)
     ]
   }
 
-  private static func list(_ places: [String], access: String) -> String {
-    let found = places.map { "CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.\($0)))" }
+  /// The list of key paths.
+  private static func list(of paths: [String], access: String) -> String {
+    let found = paths.map { "CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.\($0)))" }
     return """
       \(access)nonisolated func wrappedEntitiesKeyPaths<Root>(
       relativeTo parent: WritableKeyPath<Root, Self>
@@ -42,17 +43,19 @@ struct EntityWrapperMacro: ExtensionMacro {
       """
   }
 
+  /// The paths to the variables of a structure, and the compile-time checks of its properties.
   private static func variables(
     of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
-  ) -> (places: [String], others: [String]) {
+  ) -> (paths: [String], declarations: [String]) {
     let found = PropertyList(of: declaration.memberBlock.members)
-    for (problem, place) in found.problems { context.diagnose(problem.diagnostic(at: place)) }
+    for (problem, node) in found.problems { context.diagnose(problem.diagnostic(at: node)) }
     return (found.variables.map(\.name), [declaration.check(found.properties)].compactMap { $0 })
   }
 
+  /// The paths to the associated values of an enum, and the generated properties of these values.
   private static func cases(
     of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
-  ) -> (places: [String], others: [String]) {
+  ) -> (paths: [String], declarations: [String]) {
     let cases = declaration.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
     let counts = Dictionary(cases.flatMap(\.elements).map { ($0.name.text, 1) }, uniquingKeysWith: +)
     var values: [AssociatedValue] = []

@@ -15,21 +15,21 @@ enum MacroProblem: String, DiagnosticMessage {
   var message: String {
     switch self {
     case .aggregateIsNoStructure:
-      "'@Aggregate' is for structures: the store keeps values, and an object could change behind its back."
+      "'@Aggregate' is for structures: the store would not notice the change of an object."
     case .enumIsNoAggregate:
       "'@Aggregate' is for structures. Entities in the cases of an enum are found by '@EntityWrapper'."
     case .wrapperIsNoValue:
-      "'@EntityWrapper' is for enums and structures: the store keeps values, and an object could change behind its back."
+      "'@EntityWrapper' is for enums and structures: the store would not notice the change of an object."
     case .listedByHand:
-      "The places of entities are listed by hand here: take either the list away or the macro."
+      "The key paths of the entities are listed in this member; remove the member or the macro."
     case .conditionalProperty:
-      "Properties inside of '#if' are not seen by the macro. Mark this one with '@NotNested', or list the places by hand."
+      "The macro does not see properties inside '#if'. Mark this one with '@NotNested', or list the key paths by hand."
     case .severalNames:
-      "Variables that are declared as a tuple are not seen by the macro. Declare them one by one."
+      "The macro does not see variables that are declared as a tuple. Declare them one by one."
     case .lazyProperty:
-      "Lazy variables are not seen by the macro. Mark this one with '@NotNested', or list the places by hand."
+      "The macro does not see lazy variables. Mark this one with '@NotNested', or list the key paths by hand."
     case .casesOfOneName:
-      "Patterns cannot tell cases of one name apart, so the macro cannot follow this one. Give it a name of its own."
+      "Patterns cannot distinguish cases with one name. Give this case a name of its own."
     }
   }
 

@@ -83,7 +83,7 @@ extension PersistenceManager {
       if let state = TransactionState.of(context) {
         return try state.failing { try body(PersistenceTransaction(context: context, state: state)) }
       }
-      return try PlannedChanges(in: context, savesParents: true).rollingBackOnError {
+      return try PlanningRetry(in: context, savesParents: true).rollingBackOnError {
         let state = TransactionState()
         let result = try state.run(in: context) { try body(PersistenceTransaction(context: context, state: state)) }
         try state.check()
@@ -106,7 +106,7 @@ extension PersistenceManager {
       guard TransactionState.of(context) == nil,
         let entity = container.managedObjectModel.entitiesByName[entityName]
       else { return try writing(in: context, body) }
-      return try PlannedChanges(in: context, savesParents: true).planningAgain(afterRacesOver: entity) {
+      return try PlanningRetry(in: context, savesParents: true).planningAgain(afterRacesOver: entity) {
         try writing(in: context, body)
       }
     }
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
 
   /// Runs a closure while the contexts have the merge policy ``MergePolicy/error``.
   fileprivate func strictly(_ body: () throws -> Void) rethrows {
-    let policies = savedLineage.map { ($0, $0.mergePolicy) }
+    let policies = savedContexts.map { ($0, $0.mergePolicy) }
     for (context, _) in policies { context.mergePolicy = .error }
     defer { for (context, policy) in policies { context.mergePolicy = policy } }
     try body()

@@ -25,7 +25,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
   /// - Parameter shouldOverwrite: Whether records without a model are deleted.
   func run(shouldOverwrite: Bool) throws -> SaveResult {
     let options = ScanOptions(duplicates: .remove, includesSubentities: true, includesIncompleteKeys: true)
-    let scan = RowScan(table.rows, index: index, expected: expectation, options: options)
+    let scan = RowScan(table.rows, inputByKey: index, expected: expectation, options: options)
     if shouldOverwrite { try scan.readAll(where: nil) } else { try scan.readUnmatched() }
     try scan.resolveDuplicates()
     return try apply(scan)
@@ -35,7 +35,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     let context = table.context
     let inserts = index.indexes(notIn: scan.matched)
     var values: [AttributeValue?] = []
-    for object in context.objects(for: scan.surplus) { context.delete(object) }
+    for object in context.objects(for: scan.superfluousRows) { context.delete(object) }
     for (change, object) in zip(scan.changes, context.objects(for: scan.changes.map(\.row))) {
       try expectation.assign(change.index, to: object, &values)
     }
@@ -46,7 +46,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     result.inserted = inserts.count
     result.updated = scan.changes.count
     result.unchanged = scan.matched.count - scan.changes.count
-    result.deleted = scan.surplus.count
+    result.deleted = scan.superfluousRows.count
     result.skipped = index.excludedCount
     return result
   }

@@ -3,17 +3,17 @@ import Foundation
 
 extension DeclarationBuilder {
   /// The declaration of an attribute or a composite; none for a transient attribute.
-  mutating func properties(of part: ModelFile.Attribute, in owner: String) -> [any PropertyDeclaration] {
-    let path = "\(owner).\(part.name)"
-    report(part.otherAttributes, part.otherElements, of: "Attribute '\(path)'")
-    if part.isTransient {
+  mutating func properties(of source: ModelFile.Attribute, in owner: String) -> [any PropertyDeclaration] {
+    let path = "\(owner).\(source.name)"
+    report(source.otherAttributes, source.otherElements, of: "Attribute '\(path)'")
+    if source.isTransient {
       warnings.append("Attribute '\(path)' is transient and left out: make it a variable of the class.")
       return []
     }
-    guard part.kind == .composite else { return [attribute(of: part, in: owner)].compactMap(\.self) }
-    let parts = flattened(part, path: path, prefix: "", nesting: [])
+    guard source.kind == .composite else { return [attribute(of: source, in: owner)].compactMap(\.self) }
+    let parts = flattened(source, path: path, prefix: "", nesting: [])
     guard !parts.isEmpty else { return [] }
-    return [CompositeAttribute(part.name, parts: parts)]
+    return [CompositeAttribute(source.name, parts: parts)]
   }
 
   /// The parts of a composite, those of nested composites with names such as `origin.x`.
@@ -23,7 +23,7 @@ extension DeclarationBuilder {
     _ composite: ModelFile.Attribute, path: String, prefix: String, nesting: [String]
   ) -> [Attribute] {
     guard let parts = file.parts(of: composite), !parts.isEmpty else {
-      faults.append("Attribute \(place(path)) is a composite whose parts the file does not declare.")
+      faults.append("Attribute \(located(path)) is a composite whose parts the file does not declare.")
       return []
     }
     let type = file.compositeType(of: composite)?.name
@@ -57,15 +57,15 @@ extension DeclarationBuilder {
     return result
   }
 
-  private mutating func attribute(of part: ModelFile.Attribute, in owner: String) -> Attribute? {
-    let path = "\(owner).\(part.name)"
-    guard let type = attributeType(of: part, path: path) else { return nil }
+  private mutating func attribute(of source: ModelFile.Attribute, in owner: String) -> Attribute? {
+    let path = "\(owner).\(source.name)"
+    guard let type = attributeType(of: source, path: path) else { return nil }
     var attribute = Attribute(
-      part.name, type, optional: part.isOptional, userInfo: FileSetting.withoutSettings(part.userInfo))
-    attribute.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: path)
-    attribute.defaultValue = defaultValue(of: part, type, path: path)
-    attribute.validation = validation(of: part, type, path: path)
-    if let expression = part.derivation { derive(&attribute, expression, path: path) }
+      source.name, type, optional: source.isOptional, userInfo: FileSetting.withoutSettings(source.userInfo))
+    attribute.formerNames = formerNames(source.renamingIdentifier, source.userInfo, at: path)
+    attribute.defaultValue = defaultValue(of: source, type, path: path)
+    attribute.validation = validation(of: source, type, path: path)
+    if let expression = source.derivation { derive(&attribute, expression, path: path) }
     return attribute
   }
 
@@ -93,25 +93,25 @@ extension DeclarationBuilder {
     attribute.derived = derivation
   }
 
-  private mutating func attributeType(of part: ModelFile.Attribute, path: String) -> AttributeType? {
-    guard let base = Self.types[part.kind] ?? transformable(part, path: path) else {
-      faults.append("Attribute \(place(path)) has the type '\(part.kind.rawValue)', which models do not have.")
+  private mutating func attributeType(of source: ModelFile.Attribute, path: String) -> AttributeType? {
+    guard let base = Self.types[source.kind] ?? transformable(source, path: path) else {
+      faults.append("Attribute \(located(path)) has the type '\(source.kind.rawValue)', which models do not have.")
       return nil
     }
-    switch part.userInfo[FileSetting.type] {
+    switch source.userInfo[FileSetting.type] {
     case nil: return base
     case "codable": return .codable
-    case "weakReference": return .weakReference(to: part.userInfo[FileSetting.entity])
+    case "weakReference": return .weakReference(to: source.userInfo[FileSetting.entity])
     case "enumeration":
-      guard let text = part.userInfo[FileSetting.cases] else { return .enumeration(raw: base, cases: nil) }
+      guard let text = source.userInfo[FileSetting.cases] else { return .enumeration(raw: base, cases: nil) }
       let texts = (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []
       let cases = texts.compactMap { ValueText.value($0, base) }
       if cases.isEmpty || cases.count != texts.count {
-        faults.append("The cases of \(place(path)) in '\(FileSetting.cases)' are not values of its type.")
+        faults.append("The cases of \(located(path)) in '\(FileSetting.cases)' are not values of its type.")
       }
       return .enumeration(raw: base, cases: Set(cases))
     case .some(let name):
-      faults.append("Attribute \(place(path)) has the unknown '\(FileSetting.type)' '\(name)'.")
+      faults.append("Attribute \(located(path)) has the unknown '\(FileSetting.type)' '\(name)'.")
       return nil
     }
   }
@@ -121,34 +121,34 @@ extension DeclarationBuilder {
     .string: .string, .bool: .bool, .date: .date, .data: .data, .uuid: .uuid, .url: .url,
   ]
 
-  private mutating func transformable(_ part: ModelFile.Attribute, path: String) -> AttributeType? {
-    guard part.kind == .transformable else { return nil }
-    if part.transformerName == nil {
+  private mutating func transformable(_ source: ModelFile.Attribute, path: String) -> AttributeType? {
+    guard source.kind == .transformable else { return nil }
+    if source.transformerName == nil {
       warnings.append("Attribute '\(path)' names no transformer; its name is 'NSSecureUnarchiveFromData'.")
     }
-    return .transformable(part.transformerName ?? "NSSecureUnarchiveFromData")
+    return .transformable(source.transformerName ?? "NSSecureUnarchiveFromData")
   }
 
   private mutating func defaultValue(
-    of part: ModelFile.Attribute, _ type: AttributeType, path: String
+    of source: ModelFile.Attribute, _ type: AttributeType, path: String
   ) -> AttributeValue {
     let isText = type.storage == .string
-    let text = type.storage == .data ? part.userInfo[FileSetting.data] : part.defaultValue
+    let text = type.storage == .data ? source.userInfo[FileSetting.data] : source.defaultValue
     guard let text, isText || !text.isEmpty else { return .null }
     guard let value = ValueText.value(text, type), let checked = try? type.checked(value) else {
-      faults.append("The default of \(place(path)) is not a value of the type '\(part.kind.rawValue)'.")
+      faults.append("The default of \(located(path)) is not a value of the type '\(source.kind.rawValue)'.")
       return .null
     }
     return checked
   }
 
   private mutating func validation(
-    of part: ModelFile.Attribute, _ type: AttributeType, path: String
+    of source: ModelFile.Attribute, _ type: AttributeType, path: String
   ) -> [ValidationRule] {
     var rules: [ValidationRule] = []
     let bounds = [
-      (part.minimum, ValidationRule.minimum, ValidationRule.minimumLength, "minimum"),
-      (part.maximum, ValidationRule.maximum, ValidationRule.maximumLength, "maximum"),
+      (source.minimum, ValidationRule.minimum, ValidationRule.minimumLength, "minimum"),
+      (source.maximum, ValidationRule.maximum, ValidationRule.maximumLength, "maximum"),
     ]
     for case let (text?, bound, length, name) in bounds {
       switch type.storage {
@@ -156,69 +156,52 @@ extension DeclarationBuilder {
         if let count = Int(text), count >= 0 {
           rules.append(length(count))
         } else {
-          faults.append("The \(name) of \(place(path)) is not a number of characters.")
+          faults.append("The \(name) of \(located(path)) is not a number of characters.")
         }
       case .int16, .int32, .int64, .float, .double, .decimal, .date:
         if let value = ValueText.value(text, type) {
           rules.append(bound(value))
         } else {
-          faults.append("The \(name) of \(place(path)) is not a value of the type '\(part.kind.rawValue)'.")
+          faults.append("The \(name) of \(located(path)) is not a value of the type '\(source.kind.rawValue)'.")
         }
       case .bool, .uuid, .reference:
         warnings.append("The \(name) of '\(path)' has no effect: its type has no order.")
       }
     }
-    if let pattern = part.pattern { rules.append(.pattern(pattern)) }
+    if let pattern = source.pattern { rules.append(.pattern(pattern)) }
     return rules
   }
 
-  mutating func relationship(of part: ModelFile.Relationship, in owner: String) -> Relationship? {
-    let path = "\(owner).\(part.name)"
-    report(part.otherAttributes, part.otherElements, of: "Relationship '\(path)'")
-    if part.isTransient {
+  mutating func relationship(of source: ModelFile.Relationship, in owner: String) -> Relationship? {
+    let path = "\(owner).\(source.name)"
+    report(source.otherAttributes, source.otherElements, of: "Relationship '\(path)'")
+    if source.isTransient {
       warnings.append("Relationship '\(path)' is transient and left out.")
       return nil
     }
-    if let entity = part.inverseEntity, part.inverse != nil, entity != part.destination {
-      warnings.append("Relationship '\(path)' has its inverse at '\(part.destination)', not at '\(entity)'.")
+    if let entity = source.inverseEntity, source.inverse != nil, entity != source.destination {
+      warnings.append("Relationship '\(path)' has its inverse at '\(source.destination)', not at '\(entity)'.")
     }
-    let isToMany = part.isToMany || (part.maximumCount ?? 1) > 1
-    let userInfo = FileSetting.withoutSettings(part.userInfo)
-    let former = formerNames(part.renamingIdentifier, part.userInfo, at: path)
+    let isToMany = source.isToMany || (source.maximumCount ?? 1) > 1
+    let userInfo = FileSetting.withoutSettings(source.userInfo)
+    let former = formerNames(source.renamingIdentifier, source.userInfo, at: path)
     guard isToMany else {
       return Relationship(
-        part.name, toOne: part.destination, inverse: part.inverse, optional: part.isOptional,
-        deleteRule: part.deleteRule, formerNames: former, userInfo: userInfo)
+        source.name, toOne: source.destination, inverse: source.inverse, optional: source.isOptional,
+        deleteRule: source.deleteRule, formerNames: former, userInfo: userInfo)
     }
-    var minimum = part.minimumCount ?? 0
-    if part.isOptional, minimum > 0 {
+    var minimum = source.minimumCount ?? 0
+    if source.isOptional, minimum > 0 {
       warnings.append(
         "Relationship '\(path)' is optional, and its minimum of \(minimum) members is left out: make it required.")
       minimum = 0
     }
-    if !part.isOptional { minimum = max(1, minimum) }
+    if !source.isOptional { minimum = max(1, minimum) }
     // The editor's 0 stands for any number of members.
-    let maximum = part.maximumCount.flatMap { $0 == 0 ? nil : $0 }
+    let maximum = source.maximumCount.flatMap { $0 == 0 ? nil : $0 }
     return Relationship(
-      part.name, toMany: part.destination, inverse: part.inverse, ordered: part.isOrdered, minimumCount: minimum,
-      maximumCount: maximum, deleteRule: part.deleteRule, formerNames: former, userInfo: userInfo)
-  }
-}
-
-extension ModelFile {
-  /// The parts of a composite attribute: its own, or those of the composite type that it names; `nil` for other
-  /// kinds of attributes, and for an unknown type.
-  public func parts(of attribute: Attribute) -> [Attribute]? {
-    guard attribute.kind == .composite else { return nil }
-    return attribute.parts.isEmpty ? compositeType(of: attribute)?.parts : attribute.parts
-  }
-
-  /// The composite type of an attribute. Editors differ in the attribute that names the type, so that any attribute
-  /// with the name of a type is taken.
-  func compositeType(of attribute: Attribute) -> Composite? {
-    guard attribute.parts.isEmpty else { return nil }
-    if let name = attribute.compositeName { return composites.first { $0.name == name } }
-    return composites.first { attribute.otherAttributes.values.contains($0.name) }
-      ?? composites.first { $0.name.lowercased() == attribute.name.lowercased() }
+      source.name, toMany: source.destination, inverse: source.inverse, ordered: source.isOrdered,
+      minimumCount: minimum,
+      maximumCount: maximum, deleteRule: source.deleteRule, formerNames: former, userInfo: userInfo)
   }
 }

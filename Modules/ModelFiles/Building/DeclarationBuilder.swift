@@ -28,8 +28,8 @@ struct DeclarationBuilder {
         !Self.inherits(entity.objectClass, parent)
       else { continue }
       faults.append(
-        "Entity \(place(entity.name)) has the class '\(entity.objectClass)', which does not inherit from '\(parent)', "
-          + "the class of its parent '\(name)'.")
+        "Entity \(located(entity.name)) has the class '\(entity.objectClass)', which does not inherit from "
+          + "'\(parent)', the class of its parent '\(name)'.")
     }
   }
 
@@ -44,7 +44,7 @@ struct DeclarationBuilder {
     switch classes.objectClass(of: part) {
     case .success(let objectClass): declaration.objectClass = objectClass
     case .failure(let fault):
-      faults.append("Entity \(place(part.name)) \(fault.reason).")
+      faults.append("Entity \(located(part.name)) \(fault.reason).")
       unresolved.insert(part.name)
     }
     declaration.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: part.name)
@@ -63,7 +63,7 @@ struct DeclarationBuilder {
   }
 
   /// The name of a part, with its line.
-  func place(_ name: String) -> String {
+  func located(_ name: String) -> String {
     guard let line = file.source.lines[name] else { return "'\(name)'" }
     return "'\(name)' (line \(line))"
   }
@@ -88,7 +88,7 @@ struct DeclarationBuilder {
     for case let (name, identifier?) in named {
       if let other = seen[identifier] {
         faults.append(
-          "\(place("\(part.name).\(name)")) and '\(part.name).\(other)' have the same renaming identifier "
+          "\(located("\(part.name).\(name)")) and '\(part.name).\(other)' have the same renaming identifier "
             + "'\(identifier)'.")
       }
       seen[identifier] = name

@@ -36,14 +36,14 @@ extension ModelFile.FetchTemplate {
   ///
   /// - Parameter variables: The values of the variables; `nil` to check the text alone.
   func readPredicate(substituting variables: [String: (any Sendable)?]?) throws(CoherenceError) -> FetchPredicate? {
-    guard let predicate else { return nil }
-    let template = try FetchPredicate(format: predicate, arguments: [])
-    guard let variables else { return template }
-    if let name = template.variableNames.sorted().first(where: { variables[$0] == nil }) {
+    guard let text = self.predicate else { return nil }
+    let predicate = try FetchPredicate(format: text, arguments: [])
+    guard let variables else { return predicate }
+    if let name = predicate.variableNames.sorted().first(where: { variables[$0] == nil }) {
       throw CoherenceError(
         .invalidFetchRequest,
         "The fetch request '\(self.name)' has the variable '$\(name)', for which no value was given.")
     }
-    return try template.substituting(variables)
+    return try predicate.substituting(variables)
   }
 }

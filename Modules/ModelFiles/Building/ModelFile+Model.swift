@@ -49,7 +49,7 @@ extension ModelFile {
   }
 
   private func addTemplates(to builder: inout DeclarationBuilder) {
-    builder.warnings += source.gaps
+    builder.warnings += source.unknownRenamings
     for template in fetchRequests {
       let title = "Fetch request '\(template.name)'"
       builder.report(template.otherAttributes, template.otherElements, of: title)
@@ -71,7 +71,7 @@ extension ModelFile {
       guard let identifier = entity.renamingIdentifier else { continue }
       if let other = seen[identifier] {
         builder.faults.append(
-          "Entities \(builder.place(entity.name)) and \(builder.place(other)) have the same renaming identifier "
+          "Entities \(builder.located(entity.name)) and \(builder.located(other)) have the same renaming identifier "
             + "'\(identifier)'.")
       }
       seen[identifier] = entity.name

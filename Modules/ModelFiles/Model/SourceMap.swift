@@ -8,8 +8,8 @@ struct SourceMap: Sendable, Hashable {
   var lines: [String: Int] = [:]
   /// Former names in earlier versions of the package, by `Entity` and `Entity.property`.
   var formerNames: [String: [String]] = [:]
-  /// Sentences about renaming identifiers that no other version of the package has.
-  var gaps: [String] = []
+  /// Warnings about renaming identifiers that no other version of the package has.
+  var unknownRenamings: [String] = []
 
   static func == (left: SourceMap, right: SourceMap) -> Bool { true }
   func hash(into hasher: inout Hasher) {}

@@ -33,10 +33,10 @@ extension ManagedObjectModel {
   public convenience init(named name: String, in bundle: Bundle? = nil, classes: EntityClasses = .registered) throws {
     let search = ModelSearch(name: name)
     guard let url = try bundle.map(search.package(in:)) ?? (bundle == nil ? search.packageOfProgram() : nil) else {
-      let place = bundle.map { "the bundle '\($0.bundleURL.path)'" } ?? "the program's resources"
+      let location = bundle.map { "the bundle '\($0.bundleURL.path)'" } ?? "the program's resources"
       throw CoherenceError(
         .modelNotFound,
-        "No file '\(name).xcdatamodeld' or '\(name).xcdatamodel' is in \(place). "
+        "No file '\(name).xcdatamodeld' or '\(name).xcdatamodel' is in \(location). "
           + "In the manifest of a Swift package, give the file the resource rule copy.")
     }
     try self.init(contentsOf: url, classes: classes)

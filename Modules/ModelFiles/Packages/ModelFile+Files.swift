@@ -63,8 +63,8 @@ extension ModelFile {
     guard same == self else {
       throw CoherenceError(
         .invalidModel,
-        "The model file cannot be written: a name or a text in it is empty where a file needs one, or has characters "
-          + "that XML does not have.")
+        "The model file cannot be written: a name or a text of the model is empty although the format requires it, or "
+          + "has characters that XML does not have.")
     }
     return text
   }

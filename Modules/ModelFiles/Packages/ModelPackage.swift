@@ -77,7 +77,7 @@ public struct ModelPackage: Sendable, Hashable {
     let others = versions.filter { $0.name != name }.map(\.file)
     let history = RenamingHistory(of: file, others: others)
     file.source.formerNames = history.formerNames
-    file.source.gaps = history.gaps
+    file.source.unknownRenamings = history.unknownRenamings
     return file
   }
 

@@ -5,8 +5,8 @@
 struct RenamingHistory {
   /// The former names by `Entity` and `Entity.property`, without those that the version still has.
   private(set) var formerNames: [String: [String]] = [:]
-  /// Sentences about identifiers that no other version has.
-  private(set) var gaps: [String] = []
+  /// Warnings about renaming identifiers that no other version has.
+  private(set) var unknownRenamings: [String] = []
 
   /// A name in a version with its renaming identifier.
   private struct Item {
@@ -46,7 +46,8 @@ struct RenamingHistory {
     if let identifier = item.identifier, identifier != item.name,
       !known.contains(where: { $0.name == identifier || $0.identifier == identifier })
     {
-      gaps.append("'\(path)' has the renaming identifier '\(identifier)', which no other version of the package has.")
+      unknownRenamings.append(
+        "'\(path)' has the renaming identifier '\(identifier)', which no other version of the package has.")
     }
     var pending = [item.identifier, item.name].compactMap(\.self)
     var seen = Set(pending)

@@ -19,7 +19,7 @@ struct XMLFault: Error {
 
   /// The fault as an error of the framework.
   var error: CoherenceError {
-    let place = (line.map { ", line \($0)" } ?? "") + (element.map { ", \($0)" } ?? "")
-    return CoherenceError(.invalidModel, "The model file '\(path)' cannot be read\(place): \(reason).")
+    let location = (line.map { ", line \($0)" } ?? "") + (element.map { ", \($0)" } ?? "")
+    return CoherenceError(.invalidModel, "The model file '\(path)' cannot be read\(location): \(reason).")
   }
 }

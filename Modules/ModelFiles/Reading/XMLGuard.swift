@@ -98,7 +98,8 @@ struct XMLGuard {
   }
 
   /// Moves behind the end of a part. The end begins after the whole opening: `<!-->` opens a comment and does not end
-  /// it, and a guard that took it for a comment would read the markup after it in another way than the parser.
+  /// it, and a guard that took `<!-->` for a whole comment would read the markup after it in another way than the
+  /// parser.
   private mutating func skip(
     to end: StaticString, after opening: StaticString, what: String, _ start: Int
   ) throws(XMLFault) {

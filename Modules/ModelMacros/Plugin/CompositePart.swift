@@ -63,7 +63,7 @@ struct CompositePart {
           ).diagnostic(at: declaration.bindingSpecifier, fixes: [declaration.asVariable]))
         continue
       }
-      if let value, let node = binding.initializer?.value, value.isOfMoment(TypeShape(type)) {
+      if let value, let node = binding.initializer?.value, value.isNondeterministic(TypeShape(type)) {
         problems.append(momentaryDefault(of: pattern, node))
         continue
       }

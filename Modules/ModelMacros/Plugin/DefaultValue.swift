@@ -37,14 +37,14 @@ struct DefaultValue {
   /// Whether each evaluation gives another value, as far as the text shows: the current time, a new UUID, a random value.
   ///
   /// - Parameter type: The type of the value, for the initialisers without a name.
-  func isOfMoment(_ type: TypeShape? = nil) -> Bool {
+  func isNondeterministic(_ type: TypeShape? = nil) -> Bool {
     if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
     guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
     let names = call.calledExpression.trimmedDescription.split(separator: ".").map(String.init)
     if names.last == "random" { return true }
     let name = names.last == "init" ? names.dropLast().last ?? type?.wrapped.nominal?.name : names.last
     if call.arguments.isEmpty, ["Date", "UUID"].contains(name) { return true }
-    return call.arguments.contains { DefaultValue(expression: $0.expression.trimmed).isOfMoment() }
+    return call.arguments.contains { DefaultValue(expression: $0.expression.trimmed).isNondeterministic() }
   }
 
   /// Whether the value is `nil`, which is the value of an optional property without a default as well.

@@ -3,7 +3,7 @@ import SwiftSyntax
 
 /// The checks of the initialisers, the inherited types and the attributes of an entity's class.
 extension EntityChecks {
-  /// The problems that the expansion can leave out.
+  /// The problems that do not prevent the expansion.
   var declarationProblems: [Diagnostic] {
     entity.designatedInitializers.map(initializerProblem) + codingProblems + [isolationProblem].compactMap { $0 }
   }
@@ -42,7 +42,7 @@ extension EntityChecks {
     }
   }
 
-  /// The problem of a class of an actor.
+  /// The problem of a class that is isolated to an actor.
   private var isolationProblem: Diagnostic? {
     guard let actor = entity.actor else { return nil }
     var changed = entity.declaration
@@ -80,7 +80,8 @@ extension EntityClass {
     guard !members.contains(where: { $0.decl.as(InitializerDeclSyntax.self)?.isOfFramework == true }) else {
       return false
     }
-    return !designatedInitializers.isEmpty || members.contains { $0.decl.as(VariableDeclSyntax.self)?.isEmpty == true }
+    return !designatedInitializers.isEmpty
+      || members.contains { $0.decl.as(VariableDeclSyntax.self)?.isConstantWithoutValue == true }
   }
 }
 
@@ -94,7 +95,7 @@ extension InitializerDeclSyntax {
 
 extension VariableDeclSyntax {
   /// Whether the declaration is a constant without a value.
-  fileprivate var isEmpty: Bool {
+  fileprivate var isConstantWithoutValue: Bool {
     bindingSpecifier.tokenKind == .keyword(.let) && bindings.contains { $0.initializer == nil }
       && !modifiers.contains { ["static", "class"].contains($0.name.text) }
   }

@@ -178,11 +178,11 @@ struct EntityChecks {
         let path = inverse.as(KeyPathExprSyntax.self), let name = inverse.propertyName,
         path.root?.trimmedDescription == entity.name
       else { return nil }
-      let place = marker.argumentList.first { $0.label?.text == "inverse" }?.expression ?? inverse
-      return (property, name, place)
+      let node = marker.argumentList.first { $0.label?.text == "inverse" }?.expression ?? inverse
+      return (property, name, node)
     }
     var problems: [Diagnostic] = []
-    for (index, (property, inverse, place)) in named.enumerated() {
+    for (index, (property, inverse, node)) in named.enumerated() {
       let names = named[..<index].contains { $0.0.name == inverse && $0.1 == property.name }
       guard names || inverse == property.name else { continue }
       problems.append(
@@ -194,14 +194,14 @@ struct EntityChecks {
             : "One of two inverse relationships names the other one; with key paths on both sides the compiler reports "
               + "a circular reference. Remove the argument here: the model finds the inverse of '\(property.name)'."
         ).diagnostic(
-          at: place, fixes: inverse == property.name ? [selfInverse(place, inverse)] : [withoutInverse(of: property)]))
+          at: node, fixes: inverse == property.name ? [selfInverse(node, inverse)] : [withoutInverse(of: property)]))
     }
     return problems
   }
 
-  private func selfInverse(_ place: ExprSyntax, _ name: String) -> FixIt {
+  private func selfInverse(_ node: ExprSyntax, _ name: String) -> FixIt {
     .replacing(
-      place, by: ExprSyntax(StringLiteralExprSyntax(content: name)).with(\.trailingTrivia, place.trailingTrivia),
+      node, by: ExprSyntax(StringLiteralExprSyntax(content: name)).with(\.trailingTrivia, node.trailingTrivia),
       "name the inverse by text")
   }
 

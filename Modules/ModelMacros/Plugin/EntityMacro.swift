@@ -79,8 +79,8 @@ struct StoredMacro: AccessorMacro {
     let problems = PropertyChecks(property).problems
     // An expansion that fails leaves the property without accessors, and the compiler adds no error of its own.
     guard problems.isEmpty else { throw DiagnosticsError(diagnostics: problems) }
-    let place = "self[Properties.table.\(property.identifier)]"
-    let getter: AccessorDeclSyntax = "get { \(raw: place) }"
-    return property.isReadOnly ? [getter] : [getter, "set { \(raw: place) = newValue }"]
+    let access = "self[Properties.table.\(property.identifier)]"
+    let getter: AccessorDeclSyntax = "get { \(raw: access) }"
+    return property.isReadOnly ? [getter] : [getter, "set { \(raw: access) = newValue }"]
   }
 }

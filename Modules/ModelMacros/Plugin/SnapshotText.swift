@@ -149,7 +149,7 @@ private struct SnapshotMember {
     switch property.kind {
     case .toMany, .orderedToMany: return nil
     case .toOne: type = "CoherenceCore.ManagedObjectID?"
-    case .attribute where property.isResolved: type = "Properties.\(property.resolvedType).Key.SnapshotValue"
+    case .attribute where property.needsResolution: type = "Properties.\(property.resolvedType).Key.SnapshotValue"
     case .attribute, .codable, .composite: type = property.type.trimmedDescription
     }
     self.property = property
@@ -183,7 +183,7 @@ private struct SnapshotMember {
   /// The default in the type of the snapshot's member.
   private func text(of value: DefaultValue) -> String {
     let text = value.text(in: className)
-    guard property.isResolved, !value.isNil else { return text }
+    guard property.needsResolution, !value.isNil else { return text }
     return "Properties.\(property.resolvedType).Key.snapshotValue(\(text))"
   }
 

@@ -3,12 +3,12 @@ import SwiftSyntax
 /// Properties whose kind the compiler decides, because the text of the type does not show it: `Account?` is a to-one
 /// relationship for an entity's class, and an attribute for a type convertible to an attribute.
 extension StoredProperty {
-  /// Whether the compiler decides the kind.
-  var isResolved: Bool {
+  /// Whether the compiler has yet to decide the kind.
+  var needsResolution: Bool {
     kind == .attribute && !shape.isStandard && !options.contains("transformable") && !options.contains("derived")
   }
 
-  /// Whether the source has the attribute of an attribute.
+  /// Whether the variable is declared with `@Attribute`.
   var hasMarker: Bool { declaration.marker("Attribute") != nil }
 
   /// The name of the type with the key, in the property table.
@@ -19,7 +19,7 @@ extension StoredProperty {
 
   /// The declaration of the type with the key; `nil` for a property whose text shows its kind.
   var resolution: String? {
-    guard isResolved else { return nil }
+    guard needsResolution else { return nil }
     let resolution = "CoherenceModelMacros.PropertyResolution"
     let label = shape.isOptional ? "optional" : "required"
     let key = "\(resolution).key(\"\(name)\", \(label): (\(shape.text)).self)"

@@ -5,7 +5,7 @@ extension StoredProperty {
   var key: String {
     let text = type.trimmedDescription
     switch kind {
-    case .attribute where isResolved: return "\(resolvedType).key"
+    case .attribute where needsResolution: return "\(resolvedType).key"
     case .attribute: return "CoherenceCore.AttributeKey<\(text)>(\"\(name)\")"
     case .codable:
       let value = shape.isOptional || shape.isCollection ? nil : modelDefault
@@ -20,7 +20,7 @@ extension StoredProperty {
   /// The expression that declares the property in the model.
   var modelDeclaration: String {
     switch kind {
-    case .attribute where isResolved: resolvedDeclaration
+    case .attribute where needsResolution: resolvedDeclaration
     case .attribute: attributeDeclaration
     case .codable: codableDeclaration
     case .composite: compositeDeclaration

@@ -89,7 +89,8 @@ struct ForwardSettlementWriter: Sendable {
   ) throws {
     let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
     guard !newKeys.isEmpty else { return }
-    try outbox.renameIdentity(of: id, to: flight.step.identity.merging(newKeys) { _, new in new }, in: context)
+    try outbox.replaceIdentifyingValues(
+      of: id, by: flight.step.identity.merging(newKeys) { _, new in new }, in: context)
     guard let object = try context.existingObjects(with: [id])[id] else { return }
     try replaceCopies(of: object, flight.step.identity.merging(newKeys) { _, new in new }, in: context)
     for (name, value) in newKeys { try object.setAttributeValue(value, for: name) }
@@ -112,7 +113,7 @@ struct ForwardSettlementWriter: Sendable {
     let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
     if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
       let identity = flight.step.identity.merging(newKeys) { _, new in new }
-      outbox.renameIdentity(in: entries, to: identity)
+      outbox.replaceIdentifyingValues(in: entries, by: identity)
     }
     guard flight.step.kind != .delete else { return [:] }
     let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }

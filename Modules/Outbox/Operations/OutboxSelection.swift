@@ -6,14 +6,15 @@ import CoherenceCore
 struct OutboxSelection {
   /// The requests to send, in the order of their first entries.
   var steps: [OutboxStep] = []
-  /// The objects of the requests' entries, as the search has read them.
+  /// The records of the requests' entries, as the search has read them, by their identifiers.
   var objects: [ManagedObjectID: OutboxEntryRecord] = [:]
-  /// The entries that the search has read and not deleted.
+  /// The entries that the search has read and not deleted, without their values.
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores.
   var isComplete = false
-  /// The records of the requests, and records that another process has claimed or sent.
+  /// The sendable records behind ``steps``, and records that another process has claimed or sent. The caller puts
+  /// the records of unsent requests back into ``surplus``.
   var candidates: [OutboxSurplus.Candidate] = []
-  /// The sendable records from which the next requests can be made.
+  /// The sendable records beyond the wanted number, from which the next requests are made without another search.
   var surplus = OutboxSurplus()
 }

@@ -45,13 +45,13 @@ struct OutboxSurplus: Sendable {
 
   /// Puts the taken records of unsent requests back, before the others.
   mutating func putBack(_ steps: [OutboxStep], from taken: [Candidate]) {
-    let unsent = Set(steps.map { Place(store: $0.head.id.storeIdentifier, record: $0.head.record) })
+    let unsent = Set(steps.map { StoredRecord(store: $0.head.id.storeIdentifier, record: $0.head.record) })
     candidates =
-      taken.filter { unsent.contains(Place(store: $0.store, record: $0.ready.record)) } + candidates
+      taken.filter { unsent.contains(StoredRecord(store: $0.store, record: $0.ready.record)) } + candidates
   }
 
   /// A record in its store.
-  private struct Place: Hashable {
+  private struct StoredRecord: Hashable {
     let store: StoreIdentifier?
     let record: OutboxRecord
   }

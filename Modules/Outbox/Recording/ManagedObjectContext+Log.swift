@@ -13,7 +13,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Turns those records of the log into entries that contain changes of some records.
+  /// Turns the records of the log that contain a change of one of the given records into entries, and deletes these
+  /// records of the log.
   ///
   /// The log is read in the same state of the stores as the other records of the context: a record read with a user's
   /// edit also has the entry of the edit. The caller saves. When another context makes the same entries first, the save

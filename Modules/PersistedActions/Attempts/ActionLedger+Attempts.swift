@@ -60,7 +60,8 @@ extension ActionLedger {
       return try policy.allows?(conflict) ?? true
     }
     context.mergePolicy = strict
-    for attempt in 1... {
+    var attempt = 1
+    while true {
       guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isHeld(by: claim)
       else { throw Self.leaseLost(claim) }
       if record.isCancelRequested { throw CancellationError() }
@@ -73,9 +74,9 @@ extension ActionLedger {
         // The repeated change inserts the record of a schedule's run again; the first one must not be saved too.
         for object in context.insertedObjects.subtracting(known) { context.delete(object) }
         context.refresh(record, mergeChanges: false)
+        attempt += 1
       }
     }
-    throw Self.leaseLost(claim)
   }
 
   /// The error of a save that found a newer version of the action's record.

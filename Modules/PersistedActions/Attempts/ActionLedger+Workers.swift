@@ -8,7 +8,8 @@ import Foundation
 ///
 /// A reader that finds equal values at two times, one lease apart, knows that the worker has stopped. The reader
 /// measures this interval with its own clock, so that clocks of other processes cannot mislead it.
-struct ObservedLease: Sendable, Hashable {
+struct ObservedClaim: Sendable, Hashable {
+  /// The token of the claim.
   let lease: UUID
   let worker: UUID?
   let beats: Int64
@@ -88,7 +89,7 @@ extension ActionLedger {
   private static let observationLimit = 4096
 
   /// Fetches the claims of running actions, except the claims that this worker retains in memory.
-  func observedLeases(except known: Set<UUID>) async throws -> Set<ObservedLease> {
+  func observedClaims(except known: Set<UUID>) async throws -> Set<ObservedClaim> {
     try await inContext { [queues, worker] context in
       let own = known.map(UUID?.some)
       let request = Records().filter {
@@ -105,7 +106,7 @@ extension ActionLedger {
             // The store can have a claim of this worker that the worker does not know, for example because the reply to
             // the commit was lost. The worker's heartbeats must not keep such a claim alive.
             let isOwn = record.worker == worker
-            return ObservedLease(
+            return ObservedClaim(
               lease: lease, worker: record.worker,
               beats: isOwn ? -1 : record.worker.flatMap { beats[$0] } ?? -1)
           }
@@ -117,15 +118,15 @@ extension ActionLedger {
   /// of their workers.
   ///
   /// - Returns: An event for each action.
-  func rescue(_ leases: Set<ObservedLease>, at date: Date) async throws -> [PersistedActionEvent] {
+  func rescue(_ claims: Set<ObservedClaim>, at date: Date) async throws -> [PersistedActionEvent] {
     try await changing { [worker] context in
-      let tokens = leases.map { UUID?.some($0.lease) }
+      let tokens = claims.map { UUID?.some($0.lease) }
       let request = Records().filter {
         $0.state == PersistedActionState.running.rawValue && $0.lease.isIn(tokens)
       }
       let recording = AttemptRecording(ledger: self, context: context, date: date)
       let events = try context.fetch(request).map { try recording.rescue($0) }
-      let stopped = Set(leases.compactMap(\.worker)).subtracting([worker])
+      let stopped = Set(claims.compactMap(\.worker)).subtracting([worker])
       for record in try context.fetch(Workers().filter { $0.identifier.isIn(stopped) }) { context.delete(record) }
       return events
     }

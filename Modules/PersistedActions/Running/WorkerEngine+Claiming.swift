@@ -25,7 +25,7 @@ extension WorkerEngine {
       }
       // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
       // worker has stopped, so the timer must be set for it.
-      if concernsOthers { observation.expectClaims() }
+      if concernsOthers { claimObservation.expectClaims() }
       setTimer()
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
@@ -53,7 +53,7 @@ extension WorkerEngine {
     counters.withLock { $0.looks += 1 }
     let formerDueDate = nextDueDate
     nextDueDate = try await ledger.promoteScheduled(at: clock.date())
-    if isObservationDue { try await observeOthers() } else { observation.expectClaims() }
+    if isObservationDue { try await observeOthers() } else { claimObservation.expectClaims() }
     try await pruneIfDue()
     await measureIfDue()
     guard let formerDueDate else { return false }
@@ -63,7 +63,7 @@ extension WorkerEngine {
   private var observationInterval: Duration { options.leaseLength / 2 }
 
   private var isObservationDue: Bool {
-    observation.lastLook.map { clock.elapsed() - $0 >= observationInterval } ?? true
+    claimObservation.lastRead.map { clock.elapsed() - $0 >= observationInterval } ?? true
   }
 
   /// The tokens of the claims that this worker retains.
@@ -72,11 +72,11 @@ extension WorkerEngine {
   }
 
   private func observeOthers() async throws {
-    let leases = try await ledger.observedLeases(except: knownLeases)
-    let stopped = observation.note(leases, at: clock.elapsed(), leaseLength: options.leaseLength)
+    let claims = try await ledger.observedClaims(except: knownLeases)
+    let stopped = claimObservation.note(claims, at: clock.elapsed(), leaseLength: options.leaseLength)
     if !stopped.isEmpty {
       publish(try await ledger.rescue(stopped, at: clock.date()))
-      observation.remove(stopped)
+      claimObservation.remove(stopped)
     }
     let silent = workerObservation.note(
       try await ledger.idleWorkers(), at: clock.elapsed(), leaseLength: options.leaseLength)
@@ -156,8 +156,8 @@ extension WorkerEngine {
       let delay = Duration.seconds(nextDueDate.timeIntervalSince(clock.date()))
       delays.append(min(max(delay, .zero), Self.longestSleep))
     }
-    if let lastLook = observation.lastLook, observation.needsLook {
-      delays.append(max(.zero, lastLook + observationInterval - clock.elapsed()))
+    if let lastRead = claimObservation.lastRead, claimObservation.needsRead {
+      delays.append(max(.zero, lastRead + observationInterval - clock.elapsed()))
     }
     guard phase == .started, let delay = delays.min() else { return }
     // After an error, the events that started the failed round are not processed yet.

@@ -49,7 +49,7 @@ actor WorkerEngine {
   var timer: Task<Void, Never>?
   var beating: Task<Void, Never>?
   var nextDueDate: Date?
-  var observation = LeaseObservation()
+  var claimObservation = ClaimObservation()
   var workerObservation = WorkerObservation()
   var lastPruning: Duration?
   /// The time of the last report of the numbers of actions.

@@ -1,6 +1,5 @@
 import CoherenceActions
 import CoherenceCore
-import CoherenceStrategies
 
 /// A registered refresh of one entity.
 struct RefreshRegistration: Sendable {
@@ -12,41 +11,4 @@ struct RefreshRegistration: Sendable {
   let schedule: Schedule?
   let timeLimit: Duration
   let body: @Sendable (RefreshRequest) async throws -> Void
-}
-
-/// The entity action of one attempt. As an entity action, the attempt waits in the queue of the entity's actions.
-struct RefreshAction: AsyncEntityAction {
-  typealias ManagedObjectType = ManagedObject
-
-  let registration: RefreshRegistration
-  let store: CursorStore
-  let reason: RefreshReason
-  let status: RefreshStatus
-  /// Extends the lease after the wait in the queue. Throws when another attempt has taken the lease over.
-  let renewLease: @Sendable () async throws -> Void
-
-  var entityName: String? { registration.entity.name }
-
-  func execute(context: ActionContext) async throws {
-    try await renewLease()
-    try await registration.body(
-      RefreshRequest(
-        context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,
-        reason: reason, lastSyncTime: status.lastSyncTime, cursor: status.cursor, store: store))
-  }
-}
-
-extension RefreshAction {
-  /// Runs the action and waits for its end. Canceling the task cancels the action. Observers of the stack see the run
-  /// as an operation.
-  func run(in connect: any Connect & ActionManager) async throws {
-    try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
-      let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
-      try await withTaskCancellationHandler {
-        try await handle.value
-      } onCancel: {
-        handle.cancel()
-      }
-    }
-  }
 }

@@ -73,7 +73,7 @@ struct CursorStore: Sendable {
             throw error
           }
         }
-      } catch let error as CoherenceError where error.isWorthAnAttempt(after: attempt, of: Self.attempts) {
+      } catch let error as CoherenceError where error.isRetriedAtOnce(after: attempt, of: Self.attempts) {
         attempt += 1
       }
     }

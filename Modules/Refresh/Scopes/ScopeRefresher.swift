@@ -21,7 +21,7 @@ actor ScopeRefresher {
   private let stack: RefreshStack
   private let registration: RefreshRegistration
   private let name: StatusName
-  private let watch = ScopeWatch()
+  private let throttle = ScopeCheckThrottle()
   private var isStarted = false
   /// The reason of an automatic attempt that could not begin, because of a running attempt or a suspended Connect.
   private var missed: RefreshReason?
@@ -65,7 +65,7 @@ actor ScopeRefresher {
 
   /// Begins an attempt if the data may be stale. Called for each fetch of the entity, on the fetch's thread.
   nonisolated func noteFetch() {
-    guard stack.allowsAttempts, watch.beginCheck(at: stack.now) else { return }
+    guard stack.allowsAttempts, throttle.beginCheck(at: stack.now) else { return }
     Task { await self.trigger(.staleFetch) }
   }
 
@@ -78,10 +78,10 @@ actor ScopeRefresher {
       if isStarted, reason == .start || reason == .online { missed = reason }
       return
     }
-    guard isStarted, stack.allowsAttempts else { return watch.endCheck(quietUntil: nil, at: stack.now) }
+    guard isStarted, stack.allowsAttempts else { return throttle.endCheck(nextCheck: nil, at: stack.now) }
     guard !stack.connect.suspended else {
       let end = stack.now + Self.suspensionPause / .seconds(1)
-      watch.endCheck(quietUntil: end, at: stack.now)
+      throttle.endCheck(nextCheck: end, at: stack.now)
       missed = missed ?? reason
       return setTimer(to: end)
     }
@@ -246,14 +246,14 @@ actor ScopeRefresher {
   private func plan(after status: RefreshStatus?, notBefore: Date?) {
     let now = stack.now
     if let notBefore {
-      watch.endCheck(quietUntil: notBefore, at: now)
+      throttle.endCheck(nextCheck: notBefore, at: now)
       dueDate = notBefore
     } else if status?.lastSyncStatus == .failed {
-      watch.endCheck(quietUntil: status?.nextAttemptTime, at: now)
+      throttle.endCheck(nextCheck: status?.nextAttemptTime, at: now)
       dueDate = status?.nextAttemptTime
     } else {
-      watch.endCheck(
-        quietUntil: status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) }, at: now)
+      throttle.endCheck(
+        nextCheck: status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) }, at: now)
       let last = min(status?.lastAttemptTime ?? now, now)
       dueDate = registration.schedule.flatMap { stack.nextDate(of: $0, after: last) }
     }

@@ -162,7 +162,7 @@ struct StatusTable: Sendable {
       let context = makeContext()
       do {
         return try await context.perform { try body(context) }
-      } catch let error as CoherenceError where error.isWorthAnAttempt(after: attempt, of: Self.attempts) {
+      } catch let error as CoherenceError where error.isRetriedAtOnce(after: attempt, of: Self.attempts) {
         attempt += 1
       }
     }
@@ -200,9 +200,10 @@ struct StatusTable: Sendable {
 extension CoherenceError {
   /// Whether a save of the refresher is tried again at once after a number of attempts.
   ///
-  /// A race lost to another writer is soon won. A broken connection is replaced by the next attempt, but a server that is
-  /// down stays down: the refresher's back-off waits for that server.
-  func isWorthAnAttempt(after attempts: Int, of limit: Int) -> Bool {
+  /// After a lost race to another writer, the next attempt usually succeeds. After a broken connection at most two more
+  /// attempts follow, because the next one replaces the connection. The refresher's back-off waits for a server that is
+  /// down.
+  func isRetriedAtOnce(after attempts: Int, of limit: Int) -> Bool {
     switch code {
     case .versionConflict, .uniquenessViolated, .storeBusy: attempts < limit
     default: isRetryable && attempts < min(3, limit)

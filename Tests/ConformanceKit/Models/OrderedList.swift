@@ -60,7 +60,7 @@ struct OrderedList: Sendable {
       return owner
     }
     try stack.write { try first(try list($0), $0) }
-    // A separate unit of reading: members read from here on have the state after the first save.
+    // Another lease: members read from here on have the state after the first save.
     try late.performAndWait {
       try second(owner[OrderedToManyKey<ManagedObject>(relationship)], late)
       try late.save()

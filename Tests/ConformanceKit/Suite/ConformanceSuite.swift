@@ -28,7 +28,7 @@ public enum ConformanceSuite {
     .refusedAggregates, .mergePolicies, .uniqueJoins, .saveParticipants, .recordedChanges, .smallUnits,
     .costFollowsTheChange,
     .unsavedValues, .batchRequests, .batchCalculations, .batchInserts, .batchUpserts, .batchReferences,
-    .unitsOfReading, .readValues, .snapshots, .recordStreams, .pinnedSnapshots, .objectLists, .explanations, .cursors,
+    .readers, .readValues, .snapshots, .recordStreams, .pinnedSnapshots, .objectLists, .explanations, .cursors,
     .temporaryIdentifiers,
     .deletedTargets, .danglingReferences, .neverSavedTargets, .revertedMembers, .lateReferences, .restoredRecords,
     .fetchedProperties,

@@ -45,18 +45,18 @@ struct GraphFaultTests {
     #expect(held?.current.text == "new")
   }
 
-  @Test func `fault 4: a refused aggregate leaves the links as they were`() {
+  @Test func `fault 4: a rejected aggregate leaves the links as they were`() {
     var root = Root(id: 1, leaf: Leaf(9), items: [Item(id: 1), Item(id: 2)])
     let held = store.store(entity: root, modifiedAt: 10)
     root.items = [Item(id: 3), Item(id: 4), Item(id: 5)]
     _ = store.store(entity: root, modifiedAt: 5)
-    #expect(store.find(Item.self, id: 3) == nil, "Nothing of a refused aggregate is stored.")
+    #expect(store.find(Item.self, id: 3) == nil, "Nothing of a rejected aggregate is stored.")
     let others = store.store(entities: [Item(id: 3, key: "x"), Item(id: 5, key: "x"), Item(id: 2, key: "y")])
     #expect(held.current.items == [Item(id: 1), Item(id: 2, key: "y")])
     withExtendedLifetime(others) {}
   }
 
-  @Test func `fault 5: an accepted aggregate shows a fresher child that the store has`() {
+  @Test func `fault 5: an accepted aggregate shows a newer child that the store has`() {
     let leaf = store.store(entity: Leaf(2, "fresh"), modifiedAt: 10)
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "stale")), modifiedAt: 5)
     #expect(held.value.leaf == Leaf(2, "fresh") && leaf.current == Leaf(2, "fresh"))

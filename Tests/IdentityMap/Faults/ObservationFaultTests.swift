@@ -142,12 +142,12 @@ struct ObservationFaultTests {
   }
 
   @Test(arguments: [Stamp.nan, -.nan])
-  func `fault 20a: a NaN stamp is refused and changes no stamp`(stamp: Stamp) {
+  func `fault 20a: a NaN stamp is rejected and changes no stamp`(stamp: Stamp) {
     let log = Log()
     let store = makeStore(logger: log)
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
     _ = store.store(entity: Leaf(1, "new"), modifiedAt: stamp)
-    #expect(held.current.text == "old" && log.lines.last == "refused Leaf 1: notANumber")
+    #expect(held.current.text == "old" && log.lines.last == "rejected Leaf 1: notANumber")
     _ = store.store(entity: Leaf(1, "new"), modifiedAt: 9)
     #expect(held.current.text == "old", "The check still works.")
   }

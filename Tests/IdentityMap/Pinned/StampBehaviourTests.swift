@@ -6,7 +6,7 @@ struct StampBehaviourTests {
   private let store = makeStore()
 
   @Test(arguments: [(10.0, false), (9, false), (11, true)])
-  func `a higher stamp is accepted and an equal or lower one refused`(stamp: Stamp, isAccepted: Bool) {
+  func `a higher stamp is accepted and an equal or lower one rejected`(stamp: Stamp, isAccepted: Bool) {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
     _ = store.store(entity: Leaf(1, "new"), modifiedAt: stamp)
     #expect(held.current.text == (isAccepted ? "new" : "old"))
@@ -20,7 +20,7 @@ struct StampBehaviourTests {
     #expect(held.current.text == "b")
     _ = store.store(entity: Leaf(1, "c"), modifiedAt: 9)
     #expect(held.current.text == "b")
-    #expect(log.lines.last == "refused Leaf 1: tooOld(current: 10.0, received: 9.0)")
+    #expect(log.lines.last == "rejected Leaf 1: tooOld(current: 10.0, received: 9.0)")
   }
 
   @Test func `zero is a stamp, unlike a missing stamp`() {
@@ -32,7 +32,7 @@ struct StampBehaviourTests {
     #expect(other.current.text == "b")
   }
 
-  @Test func `a refused store returns the stored value`() {
+  @Test func `a rejected store returns the stored value`() {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
     #expect(store.store(entity: Leaf(1, "new"), modifiedAt: 1).value == held.value)
   }

@@ -16,7 +16,7 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `a subscription alone keeps its entity`() {
+  @Test func `a subscription alone retains its entity`() {
     let subscription = store.store(entity: Leaf(1)).observe { _ in }
     #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
     subscription.unsubscribe()
@@ -64,7 +64,7 @@ struct StoreBehaviourTests {
 
   // MARK: Aliases
 
-  @Test func `an alias keeps the elements of its collection`() {
+  @Test func `an alias retains the elements of its collection`() {
     _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
     #expect(store.find(Leaf.self, id: 2) != nil)
   }

@@ -1,17 +1,16 @@
 package import CoherenceCore
 
 extension QueryPlanner {
-  /// Returns the statement of an aggregate query; `nil` when SQL cannot express its records, keys and aggregates exactly.
+  /// Returns the statement of an aggregate query; `nil` when SQL cannot express its records, keys and aggregates
+  /// exactly.
   ///
   /// A having predicate or an order without an exact translation is left out of the statement, which then returns all
   /// groups.
   ///
   /// - Throws: ``ErrorCode/noStore`` for an entity that the store does not hold.
   package func groups(_ query: AggregateQuery) throws -> GroupPlan? {
-    let table = try schema.requireTable(for: query.records.entity)
-    var scope = JoinScope(
-      table, entity: query.records.entity, schema: schema, maximumJoins: dialect.maximumJoins)
-    let filter = filter(query.records, in: table, scope: &scope)
+    let (_, filtered, filter) = try scopedFilter(of: query.records)
+    var scope = filtered
     guard filter.isExact, let terms = GroupTerms(query, in: &scope, of: self) else { return nil }
     var statement: SQLFragment = "SELECT \(terms.selection) FROM \(scope.tables)"
     statement += filter.clause
@@ -115,8 +114,8 @@ private struct GroupTerms {
       }
   }
 
-  /// The operands of the query's columns, to be repeated in a condition or an order; `nil` for a column that these cannot
-  /// repeat: to an engine, a group key with other parameters is another expression.
+  /// The operands of the query's columns, to be repeated in a condition or an order; `nil` for a column that these
+  /// cannot repeat: to an engine, a group key with other parameters is another expression.
   func columnOperands(_ query: AggregateQuery) -> [QueryOperand?] {
     query.columns.map { column in
       if case .key(let index) = column, keys[index].sql.bindingCount(bindsArrays: true) > 0 { return nil }

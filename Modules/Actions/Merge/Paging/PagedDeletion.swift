@@ -27,17 +27,17 @@ struct PagedDeletion {
     let pending = try PendingReconciliation(in: context, scope, layout: layout)
     let index = try makeIndex()
     let scan = RowScan(
-      layout.storedRows(in: context), index: index,
+      layout.storedRows(in: context), inputByKey: index,
       expected: MergeExpectation(input, layout: layout, targets: targets, pending: nil),
       options: scope.scanOptions(layout))
     try scan.readAll(where: scope.subsetFilter)
     let condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    let allowed = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let allowed = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
     let deletes = try pending?.remainder(ofDeletes: allowed) ?? allowed
     let matched = scan.matched
     let storedBefore = keys.inserted.count..<input.count
     try DeletionLimit(scope).check(
-      deletes.count, of: storedBefore.count { matched.contains($0) } + scan.surplus.count,
+      deletes.count, of: storedBefore.count { matched.contains($0) } + scan.superfluousRows.count,
       isInputEmpty: keys.all.isEmpty)
     let linked = keys.linkedIDs.intersection(deletes.map(\.id))
     if !linked.isEmpty { throw layout.deletedTargetsError(linked) }
@@ -49,10 +49,10 @@ struct PagedDeletion {
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     try pending?.carryOut(countingIn: &result)
     result.deleted = plan.deletes.count
-    result.skipped = scan.surplus.count - plan.deletes.count
+    result.skipped = scan.superfluousRows.count - plan.deletes.count
     let check = try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context,
-      respectsPendingEdits: pending != nil)
+      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: index, input: input,
+      context: context, respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }
 

@@ -4,13 +4,14 @@ import CoherenceCore
 ///
 /// A page may show the record of such an insert as a record with an unknown key. A merge leaves out an input record with
 /// the values of the insert, so that the user does not see the record twice. The record may be another one with equal
-/// values: the first merge after the server's answer inserts it then. Each insert keeps out one input record at most.
+/// values: the first merge after the server's reply then inserts it. Each insert keeps out one input record at most.
 struct UnansweredInserts {
   /// The attributes with a value of the user, each with all values that the insert may have been sent with. The server
   /// may have set the other attributes.
   private typealias Values = [Int: Set<AttributeValue>]
 
-  private struct Probe: Hashable {
+  /// A value of an attribute, by which inserts are found.
+  private struct AttributeMatch: Hashable {
     let slot: Int
     let value: AttributeValue
   }
@@ -18,17 +19,19 @@ struct UnansweredInserts {
   private var inserts: [Values] = []
   private var isMatched: [Bool] = []
   /// The inserts by the values of one of their attributes.
-  private var indexes: [Probe: [Int]] = [:]
+  private var indexes: [AttributeMatch: [Int]] = [:]
 
   /// - Parameters:
-  ///   - edits: The inserts, and the deletions of records whose inserts have no answer yet.
+  ///   - edits: The inserts, and the deletions of records whose inserts have no reply yet.
   ///   - rows: The present rows of the inserts.
   init(_ edits: some Sequence<PendingEdit>, _ rows: [ManagedObjectID: Row], layout: MergeLayout) {
     let excluded = Set(layout.keySlots).union(layout.ignoredSlots)
     for edit in edits {
       let values = Self.values(of: edit, rows[edit.recordID]).filter { !excluded.contains($0.key) }
       guard let slot = Self.mostDistinctive(values) else { continue }
-      for value in values[slot] ?? [] { indexes[Probe(slot: slot, value: value), default: []].append(inserts.count) }
+      for value in values[slot] ?? [] {
+        indexes[AttributeMatch(slot: slot, value: value), default: []].append(inserts.count)
+      }
       inserts.append(values)
       isMatched.append(false)
     }
@@ -60,7 +63,9 @@ struct UnansweredInserts {
   /// - Parameter value: The input's value of a slot; `nil` for an attribute that the input leaves out.
   mutating func match(slots: Range<Int>, _ value: (Int) -> AttributeValue?) -> Bool {
     for slot in slots {
-      guard let known = value(slot), let candidates = indexes[Probe(slot: slot, value: known)] else { continue }
+      guard let known = value(slot), let candidates = indexes[AttributeMatch(slot: slot, value: known)] else {
+        continue
+      }
       for index in candidates where !isMatched[index] {
         let isEqual = inserts[index].allSatisfy { slot, values in value(slot).map(values.contains) ?? true }
         if isEqual {

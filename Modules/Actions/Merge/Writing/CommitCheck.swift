@@ -20,7 +20,8 @@ final class CommitCheck: @unchecked Sendable {
   private let layout: MergeLayout
   private let input: any MergeInput
   private let context: ActionContext
-  private let index: InputIndex
+  /// The input records by their keys.
+  private let inputByKey: InputIndex
   private let plan: MergePlan
   /// Whether a change of another writer may be an edit that the server has to get. Such a change is never overwritten.
   private let respectsPendingEdits: Bool
@@ -34,13 +35,13 @@ final class CommitCheck: @unchecked Sendable {
   private(set) var protectedIDs: Set<ManagedObjectID> = []
 
   init(
-    of plan: MergePlan, scope: MergeScope, condition: MergeCondition, layout: MergeLayout, index: InputIndex,
-    input: any MergeInput, context: ActionContext, respectsPendingEdits: Bool
+    of plan: MergePlan, scope: MergeScope, condition: MergeCondition, layout: MergeLayout,
+    inputByKey: InputIndex, input: any MergeInput, context: ActionContext, respectsPendingEdits: Bool
   ) throws {
     self.respectsPendingEdits = respectsPendingEdits
     self.condition = condition
     self.layout = layout
-    self.index = index
+    self.inputByKey = inputByKey
     self.input = input
     self.context = context
     self.plan = plan
@@ -87,7 +88,7 @@ final class CommitCheck: @unchecked Sendable {
     let key = layout.keySlots.map { row[$0] }
     if key == layout.keySlots.map({ planned.row[$0] }) { return }
     // A deletion stays correct while the input has no record with the new key either.
-    if planned.index == nil, !key.isIncompleteKey, try index.index(of: key) == nil { return }
+    if planned.index == nil, !key.isIncompleteKey, try inputByKey.index(of: key) == nil { return }
     throw lostRaceError("the key \(layout.keyNames) of a record of '\(layout.entity.name)'")
   }
 

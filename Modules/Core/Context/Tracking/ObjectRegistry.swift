@@ -149,7 +149,7 @@ final class ObjectRegistry: @unchecked Sendable {
         }
       }
     }
-    for (object, row, place) in known { found(object, row, place) }
+    for (object, row, index) in known { found(object, row, index) }
   }
 
   /// The objects of identifiers; `nil` for an identifier without an object.

@@ -2,27 +2,27 @@
 struct OrderedIDs {
   /// The identifiers by position. A removal leaves a gap, so that the other identifiers keep their positions.
   private var slots: [ManagedObjectID?] = []
-  private var places: [ManagedObjectID: Int] = [:]
+  private var indices: [ManagedObjectID: Int] = [:]
 
   init() {}
 
   /// - Precondition: Each identifier is in the list once.
   init(_ ids: [ManagedObjectID]) {
     slots.reserveCapacity(ids.count)
-    places.reserveCapacity(ids.count)
+    indices.reserveCapacity(ids.count)
     for id in ids { append(id) }
   }
 
-  var isEmpty: Bool { places.isEmpty }
-  var count: Int { places.count }
+  var isEmpty: Bool { indices.isEmpty }
+  var count: Int { indices.count }
   var all: [ManagedObjectID] { slots.compactMap { $0 } }
 
-  func contains(_ id: ManagedObjectID) -> Bool { places[id] != nil }
+  func contains(_ id: ManagedObjectID) -> Bool { indices[id] != nil }
 
   /// Adds an identifier at the end. A second addition changes nothing.
   mutating func append(_ id: ManagedObjectID) {
-    guard places[id] == nil else { return }
-    places[id] = slots.count
+    guard indices[id] == nil else { return }
+    indices[id] = slots.count
     slots.append(id)
   }
 
@@ -30,15 +30,15 @@ struct OrderedIDs {
   ///
   /// - Returns: Whether the identifier was present.
   mutating func remove(_ id: ManagedObjectID) -> Bool {
-    guard let place = places.removeValue(forKey: id) else { return false }
-    slots[place] = nil
-    if slots.count > 32, slots.count > places.count * 2 { close() }
+    guard let index = indices.removeValue(forKey: id) else { return false }
+    slots[index] = nil
+    if slots.count > 32, slots.count > indices.count * 2 { close() }
     return true
   }
 
   /// Closes the gaps.
   private mutating func close() {
     slots = slots.filter { $0 != nil }
-    for (place, id) in slots.enumerated() { if let id { places[id] = place } }
+    for (index, id) in slots.enumerated() { if let id { indices[id] = index } }
   }
 }

@@ -86,15 +86,15 @@ public final class GroupTable {
       key.reserveCapacity(prepared.keys.count)
       for operand in prepared.keys { key.append(try operand.value(of: record, in: source)) }
     }
-    var place = group(of: key) * prepared.operations.count
+    var position = group(of: key) * prepared.operations.count
     for operation in prepared.operations {
       if let operand = operation.operand {
         let value = try operand.value(of: record, in: source)
-        if !value.isNull { accumulators[place].add(value) }
+        if !value.isNull { accumulators[position].add(value) }
       } else {
-        accumulators[place].add(.null)
+        accumulators[position].add(.null)
       }
-      place += 1
+      position += 1
     }
   }
 
@@ -106,8 +106,8 @@ public final class GroupTable {
     guard width > 0 else { return }
     for start in stride(from: 0, to: values.count, by: width) {
       let end = start + prepared.keys.count
-      let place = group(of: Array(values[start..<end])) * prepared.operations.count
-      for index in prepared.operations.indices { accumulators[place + index].add(part: values[end + index]) }
+      let position = group(of: Array(values[start..<end])) * prepared.operations.count
+      for index in prepared.operations.indices { accumulators[position + index].add(part: values[end + index]) }
     }
   }
 
@@ -134,12 +134,12 @@ public final class GroupTable {
   public var values: [AttributeValue] {
     var values: [AttributeValue] = []
     values.reserveCapacity(keys.count * (prepared.keys.count + prepared.operations.count))
-    var place = 0
+    var position = 0
     for key in keys {
       values += key
       for _ in prepared.operations {
-        values.append(accumulators[place].result)
-        place += 1
+        values.append(accumulators[position].result)
+        position += 1
       }
     }
     return values

@@ -7,30 +7,30 @@ protocol OperationLog: AnyObject, Sendable {
   func didUnregisterAlias<T>(_ alias: AliasKey<T>)
 }
 
-/// The log of operations and the history of changes of a store.
+/// The operation log and the change log of a store.
 @usableFromInline
 struct Instrumentation {
-  /// Whether neither a log nor a history exists, in one byte for the short path of leaves.
+  /// Whether neither log exists, in one byte for the short path of leaves.
   @usableFromInline var isOff = true
-  var log: (any OperationLog)?
-  var history = ChangeHistory() {
+  var operationLog: (any OperationLog)?
+  var changeLog = ChangeLog() {
     didSet { updateIsOff() }
   }
-  /// The origin that the running transactions were given, for the history.
+  /// The origin that the running transactions were given, for the change log.
   var origin: String?
 
   init(log: (any OperationLog)?) {
-    self.log = log
+    operationLog = log
     updateIsOff()
   }
 
   private mutating func updateIsOff() {
-    isOff = log == nil && !history.isKept
+    isOff = operationLog == nil && !changeLog.isKept
   }
 }
 
 extension StoreCore {
-  var isLogging: Bool { instrumentation.log != nil }
+  var isLogging: Bool { instrumentation.operationLog != nil }
 
   func reportStored<T: Identifiable>(_ type: T.Type, _ id: T.ID) {
     report { $0.didStore(type, id: id) }
@@ -53,7 +53,7 @@ extension StoreCore {
   }
 
   private func report(_ event: @escaping (any OperationLog) -> Void) {
-    guard let log = instrumentation.log else { return }
+    guard let log = instrumentation.operationLog else { return }
     pending.addEvent { event(log) }
   }
 }

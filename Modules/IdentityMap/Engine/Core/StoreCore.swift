@@ -1,7 +1,7 @@
 /// The state of a store and its operations, behind one lock.
 ///
 /// An operation takes the lock, changes the graph of nodes, and commits: nodes that nothing retains are evicted,
-/// queries are brought up to date, and observers are scheduled. Foreign code waits until the lock is free again:
+/// queries are brought up to date, and observers are scheduled. Code of the user waits until the lock is free again:
 /// callbacks, the logger, and the release of nodes and of values that a rollback discards.
 ///
 /// The replaced value of an entity is released at once: deferring it until the end of the operation would keep every
@@ -10,18 +10,19 @@
 /// aggregates are rebuilt, and released after the operation.
 ///
 /// The state is made of parts, each with its own invariants: ``GraphState``, ``UndoState``, ``PendingWork``,
-/// ``ObserverRegistry``, ``OptimisticLedger`` and ``Instrumentation``. The core owns them, and the nodes reach them
+/// ``ObserverRegistry``, ``OptimisticState`` and ``Instrumentation``. The core owns them, and the nodes reach them
 /// through the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the
 /// core and each facet of the engine know each other. A mutating method of a part calls no other part, because two
-/// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses. Properties
-/// that are read on short paths are settable: the compiler may read other properties from a copy of the whole part.
+/// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses.
+/// Properties that are read on short paths are settable: the compiler may read other properties from a copy of the
+/// whole part.
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 //
-// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access ends
-// before the next begins.
-// Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core keeps each node until the
-// node leaves the graph, which happens under the lock, and a handle outside of the store keeps the core.
+// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time for changes, shared reads
+// change nothing and end before a thread gets the lock, and each access ends before the next begins.
+// Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core retains each node until the
+// node leaves the graph, which happens under the lock, and a handle outside of the store retains the core.
 // Safety of `unsafeDowncast` and `unsafeBitCast` in this module: a table, an alias and a query have nodes of one type,
 // and other casts follow a comparison of the types.
 @usableFromInline
@@ -33,7 +34,7 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var instrumentation: Instrumentation
   @exclusivity(unchecked) @usableFromInline var pending = PendingWork()
   @exclusivity(unchecked) var graph = GraphState()
-  @exclusivity(unchecked) var optimistic = OptimisticLedger()
+  @exclusivity(unchecked) var optimistic = OptimisticState()
   @exclusivity(unchecked) var observers = ObserverRegistry()
   var aliases = AliasDirectory()
   /// The queues of observers; immutable, so that they can be read without the lock.

@@ -46,7 +46,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   func put(_ content: Content, stamp: Stamp?, mode: ChildCollector.Mode) {
     core.record(self)
     if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
-    if self.content == nil { pin() }
+    if self.content == nil { retainInternally() }
     setStamp(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
@@ -73,13 +73,8 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     guard content != nil else { return }
     content = nil
     setChildren([])
-    unpin()
+    releaseInternally()
     didChange()
-  }
-
-  func didChange() {
-    advanceVersion()
-    core.propagate(from: self)
   }
 
   override func remove(_ child: Node) -> Bool {
@@ -108,14 +103,12 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     return { [self] in
       core.releaseLater(setOverlay(overlay))
       if (self.content == nil) != (content == nil) {
-        if content == nil { unpin() } else { pin() }
+        if content == nil { releaseInternally() } else { retainInternally() }
       }
       core.releaseLater(self.content)
       self.content = content
       self.stamp = stamp
-      setChildren(children)
-      for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
-      if !children.isEmpty { flags.insert(.dirty) }
+      relink(to: children)
       didChange()
     }
   }

@@ -1,11 +1,11 @@
-/// Collects the children of an aggregate in the order of its value, and stores them.
+/// Collects the nodes of the entities in a value, in the order of the value. By its mode, it also stores the entities.
 @usableFromInline
 struct ChildCollector {
   @usableFromInline let core: StoreCore
   /// The treatment of existing entities.
   @usableFromInline let mode: Mode
-  /// Entities to leave as they are.
-  private let kept: [Node]
+  /// Entities that keep their values in every mode.
+  private let unchanged: [Node]
   /// Removed entities whose last values the aggregate keeps.
   private let retainedRemoved: [Node]
   /// Visits the entities instead of storing them.
@@ -17,6 +17,7 @@ struct ChildCollector {
   @usableFromInline var versions: [UInt32] = []
 
   @usableFromInline enum Mode {
+    /// Every entity gets the value that the aggregate has of it.
     case storing
     /// A closure made the aggregate from the stored one: entities that it left unchanged are not written.
     case updating
@@ -27,24 +28,24 @@ struct ChildCollector {
   }
 
   init(
-    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retainedRemoved: [Node] = []
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, unchanged: [Node] = [], retainedRemoved: [Node] = []
   ) {
     self.init(
-      core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, visitor: nil)
+      core: core, stamp: stamp, mode: mode, unchanged: unchanged, retainedRemoved: retainedRemoved, visitor: nil)
   }
 
   /// Shows the entities to a visitor, whose nodes become the children.
   init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
-    self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], visitor: visitor)
+    self.init(core: core, stamp: stamp, mode: .lookingUp, unchanged: [], retainedRemoved: [], visitor: visitor)
   }
 
   private init(
-    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retainedRemoved: [Node],
+    core: StoreCore, stamp: Stamp?, mode: Mode, unchanged: [Node], retainedRemoved: [Node],
     visitor: (any EntityVisitor)?
   ) {
     self.retainedRemoved = retainedRemoved
     self.visitor = visitor
-    self.kept = kept
+    self.unchanged = unchanged
     self.core = core
     self.mode = mode
     self.stamp = stamp
@@ -66,7 +67,7 @@ struct ChildCollector {
       children.append(node)
       return versions.append(node.version &- 1)
     }
-    if let node = known(entity, in: table) {
+    if let node = unchangedNode(of: entity, in: table) {
       children.append(node)
       versions.append(node.version &- 1)
       return
@@ -94,12 +95,12 @@ struct ChildCollector {
   }
 
   /// The node of an entity that keeps its value.
-  private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+  private func unchangedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .lookingUp { return table.nodeOrPlaceholder(for: entity) }
-    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else {
+    guard let node = table.knownNode(entity.id) else {
       return retainedNode(of: entity, in: table)
     }
-    return mode == .keepingExisting || kept.contains(where: { $0 === node }) ? node : nil
+    return mode == .keepingExisting || unchanged.contains(where: { $0 === node }) ? node : nil
   }
 
   /// The node of a removed entity whose last value stays in the aggregate. An update that changes the value stores the
@@ -115,7 +116,7 @@ struct ChildCollector {
 
   /// The node of an entity that a closure left unchanged. It keeps its value, its stamp, and its tentative changes.
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
+    guard let node = table.knownNode(entity.id) else { return nil }
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
@@ -124,16 +125,18 @@ struct ChildCollector {
 
   /// Records a change that a closure made. Of two different changes of one entity, the later counts.
   private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
-    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id),
+    guard let node = table.knownNode(entity.id),
       !node.flags.contains(.beingStored),
       let edits = core.edits
     else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
-    if !areIdentical(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
+    if !areIdentical(node.upToDateValue(), entity) {
+      core.reportRejected(T.self, entity.id, EntityError.differentChanges)
+    }
   }
 
   /// Links the aggregate to its children.
-  /// - Returns: Whether children have other values than the aggregate: fresher values were kept, or an entity occurs
+  /// - Returns: Whether children have other values than the aggregate: they kept newer values, or an entity occurs
   ///   twice with different values.
   func link(_ aggregate: Node) -> Bool {
     aggregate.setChildren(children)

@@ -1,10 +1,11 @@
-/// A node whose entity can be removed while handles keep the node.
+/// A node whose entity can be removed while handles retain the node.
 protocol RemovableNode {
+  /// Marks the entity as removed.
   func becomeAbsent()
 }
 
 extension EntityNode: RemovableNode {
-  /// Marks the entity as removed. Observers that keep the node follow it again when the entity is stored again.
+  /// Marks the entity as removed. Observers that retain the node follow the entity again when it is stored again.
   func becomeAbsent() {
     if flags.contains(.tentativelyRemoved) { return confirmRemoval() }
     guard !isAbsent else { return }
@@ -14,7 +15,7 @@ extension EntityNode: RemovableNode {
     table.didRemove(self, id: value.id)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
-    core.pending.addReleaseCandidate(self)
+    core.pending.addEvictionCandidate(self)
     core.discardFromChanges(self)
   }
 
@@ -33,24 +34,26 @@ extension EntityNode: RemovableNode {
     defer { withExtendedLifetime(former) {} }
     setTentativelyRemoved(false)
     core.table(of: T.self).retention?.release(self)
-    core.pending.addReleaseCandidate(self)
+    core.pending.addEvictionCandidate(self)
   }
 
-  /// Removes the entity from aggregates, collections and aliases, and then itself. Aggregates that need it are removed
-  /// with it.
+  /// Removes the entity from aggregates, collections and aliases, and then itself. Aggregates that require it are
+  /// removed with it.
   func removeEverywhere() {
     // Removing the entity from optimistic changes can remove further entities.
     StackSpace.forLevel {
-      var doomed: [any Node & RemovableNode] = [self]
-      while let node = doomed.popLast() {
-        node.detach(addingTo: &doomed)
+      var stack: [any Node & RemovableNode] = [self]
+      while let node = stack.popLast() {
+        node.detach(addingTo: &stack)
       }
     }
   }
 }
 
 extension Node {
-  fileprivate func detach(addingTo doomed: inout [any Node & RemovableNode]) {
+  /// Removes the entity from the values that contain it, and marks it as removed.
+  /// - Parameter stack: Receives the aggregates that require the entity, which have to be removed too.
+  fileprivate func detach(addingTo stack: inout [any Node & RemovableNode]) {
     core.record(self)
     var parents: [Node] = []
     for parent in relations?.parents.map(\.parent) ?? [] where !parent.flags.contains(.visited) {
@@ -59,7 +62,7 @@ extension Node {
     }
     for parent in parents { parent.flags.remove(.visited) }
     for parent in parents where parent.remove(self) {
-      if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
+      if let parent = parent as? any Node & RemovableNode { stack.append(parent) }
     }
     // Aggregates that keep the last value get the children's current values in it.
     if hasParents { core.bringUpToDate(self) }

@@ -32,12 +32,11 @@ extension EntityNode {
     restoreFlags(state.flags)
     restoreRelations(state)
     relink(to: state.children)
-    advanceVersion()
-    core.propagate(from: self)
-    core.pending.addReleaseCandidate(self)
+    didChange()
+    core.pending.addEvictionCandidate(self)
     let table = core.table(of: T.self)
     if isAbsent {
-      table.didRemove(self, id: value.id, forNow: flags.contains(.tentativelyRemoved))
+      table.didRemove(self, id: value.id, isTentative: flags.contains(.tentativelyRemoved))
     } else {
       table.didRestore(self)
     }
@@ -58,13 +57,6 @@ extension EntityNode {
     relations.writtenAt = state.writtenAt
   }
 
-  /// Links the node to the children of its value, and has their current values written into it.
-  func relink(to children: [Node]) {
-    setChildren(children)
-    for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
-    if !children.isEmpty { flags.insert(.dirty) }
-  }
-
   /// Restores a leaf after any later change, its removal included.
   /// - Returns: The value before the restoration. The caller retains it until the node is consistent.
   func restoreLeaf(_ value: T, _ stamp: Stamp) -> T {
@@ -72,8 +64,7 @@ extension EntityNode {
     self.stamp = stamp
     flags.remove([.stamped, .invalidated])
     core.releaseLater(setOverlay(nil))
-    advanceVersion()
-    core.propagate(from: self)
+    didChange()
     guard isAbsent else { return former }
     flags.remove(.absent)
     setTentativelyRemoved(false)
@@ -81,17 +72,6 @@ extension EntityNode {
     table.didRestore(self)
     // The type may have a lifetime since.
     if table.retention != nil { table.retain(self) }
-    return former
-  }
-}
-
-extension Node {
-  /// Sets the tentative changes over the confirmed value.
-  /// - Returns: The former changes. The caller retains them until the node is consistent.
-  func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
-    let former = relations?.overlay
-    if overlay != nil || former != nil { makeRelations().overlay = overlay }
-    if overlay == nil { flags.remove(.overlaid) } else { flags.insert(.overlaid) }
     return former
   }
 }

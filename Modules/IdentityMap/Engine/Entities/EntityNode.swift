@@ -21,7 +21,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !hasCycleLinks }
 
   /// The current value, except for entities that close a cycle.
-  func refreshed() -> T {
+  func upToDateValue() -> T {
     if flags.contains(.dirty) { core.bringUpToDate(self) }
     return value
   }
@@ -79,8 +79,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     defer { withExtendedLifetime(former) {} }
     // An entity that closed a cycle is in the value as it was stored, and may close none after the removal.
     if hasCycleLinks { relink(to: left) } else { setChildren(left) }
-    advanceVersion()
-    core.propagate(from: self)
+    didChange()
     return false
   }
 

@@ -4,7 +4,7 @@ extension EntityTable {
   /// Replaces the value of a deep aggregate.
   /// - Parameter isUpdate: Whether the value was made from the stored one.
   func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
-    let before = node.refreshed()
+    let before = node.upToDateValue()
     // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
@@ -12,9 +12,9 @@ extension EntityTable {
       return noteRepeatedWrite(node, stamp: nil)
     }
     let children = node.relations?.children.map(\.child) ?? []
-    let isReported = setAggregate(node, to: entity, stamp: stamp, isUpdate: isUpdate)
+    let isReported = setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
     excludeTentativelyRemoved(from: node)
-    // Kept fresher entities can make the value equal to the former one.
+    // Nested entities that kept newer values can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
     let isEqual = isRepeated || !isReported && isEqual(node, to: before, of: children)
     return finishReplacement(
@@ -24,14 +24,14 @@ extension EntityTable {
   /// Whether a node is equal to its former value, given that nested entities are equal to their former values: the
   /// nested values are replaced by the current ones, which share memory, so that the comparison is shallow.
   private func isEqual(_ node: EntityNode<T>, to former: T, of children: [Node]) -> Bool {
-    let refreshed = node.refreshed()
+    let current = node.upToDateValue()
     var former = former
     if let relations = node.relations, relations.children.map(\.child).elementsEqual(children, by: ===),
       let plan = node.plan
     {
       LinkCursor.walk(over: children) { plan.writeChildren(&former, along: &$0) }
     }
-    return areEqual(former, refreshed, of: node)
+    return areEqual(former, current, of: node)
   }
 
   /// Whether the policy or the type finds two values of a node equal, so that observers are not notified. One of them

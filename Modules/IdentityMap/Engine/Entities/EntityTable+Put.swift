@@ -4,16 +4,16 @@ extension EntityTable {
   func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
-    if node.flags.contains(.beingStored) { return StoreResult(node: node, outcome: .closesCycle) }
-    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: entity, stamp: stamp) }
-    if let error = refusal(of: stamp, by: node) {
+    if node.flags.contains(.beingStored) { return StoreResult(node: node, kind: .closesCycle) }
+    if node.isRemoved { return revive(node, with: entity, stamp: stamp) }
+    if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)
-      return StoreResult(node: node, outcome: .refused)
+      return StoreResult(node: node, kind: .rejected)
     }
     // The result of a closure contains the stored value already.
     let merged = isUpdate ? entity : merged(entity, into: node)
-    // The closure that merges may have removed it.
-    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: merged, stamp: stamp) }
+    // The closure that merges may have removed the entity.
+    if node.isRemoved { return revive(node, with: merged, stamp: stamp) }
     return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
   }
 
@@ -33,7 +33,7 @@ extension EntityTable {
     let node = EntityNode(entity, core: core)
     node.flags.insert(.absent)
     index.insert(node, hash: hash)
-    core.pending.addReleaseCandidate(node)
+    core.pending.addEvictionCandidate(node)
     return node
   }
 
@@ -56,7 +56,7 @@ extension EntityTable {
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
-    let before = node.refreshed()
+    let before = node.upToDateValue()
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
@@ -65,32 +65,34 @@ extension EntityTable {
     if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
-    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
+    setAggregate(
+      node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing,
+      unchanged: isUpdate ? node.cycleChildren : [])
     excludeTentativelyRemoved(from: node)
-    // Kept fresher entities can make the value equal to the former one.
+    // Nested entities that kept newer values can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
     return finishReplacement(
-      of: node, stamp: stamp, isEqual: isEqual || isAdjusted && areEqual(before, node.refreshed()),
+      of: node, stamp: stamp, isEqual: isEqual || isAdjusted && areEqual(before, node.upToDateValue()),
       isRepeated: isUnchanged, isAdjusted: isAdjusted)
   }
 
   /// Ends the replacement of an aggregate's value: observers are notified unless the new value is equal.
   /// - Parameters:
   ///   - isEqual: Whether the new value is equal to the former one.
-  ///   - isRepeated: Whether it is known to be identical in every field.
-  ///   - isAdjusted: Whether fresher nested entities of the store were kept in it.
+  ///   - isRepeated: Whether the new value is known to be identical in every field.
+  ///   - isAdjusted: Whether the new value differs from the given one; see ``StoreResult/Kind/adjusted``.
   func finishReplacement(
     of node: EntityNode<T>, stamp: Stamp?, isEqual: Bool, isRepeated: Bool, isAdjusted: Bool
   ) -> StoreResult<T> {
     guard isEqual else {
       node.setStamp(stamp)
       didWrite(node)
-      return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+      return StoreResult(node: node, kind: isAdjusted ? .adjusted : .changed)
     }
     if !isRepeated { core.propagateSilently(from: node) }
     if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
     let result = noteRepeatedWrite(node, stamp: stamp)
-    return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : result
+    return isAdjusted ? StoreResult(node: node, kind: .adjusted) : result
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
@@ -102,7 +104,7 @@ extension EntityTable {
     defer { withExtendedLifetime(former) {} }
     node.setStamp(stamp)
     didWrite(node)
-    return StoreResult(node: node, outcome: .changed)
+    return StoreResult(node: node, kind: .changed)
   }
 
   /// Stores an equal value in a leaf. The equality may ignore fields, so aggregates are rebuilt; observers are not
@@ -129,32 +131,31 @@ extension EntityTable {
     node.setStamp(stamp)
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
-    return StoreResult(node: node, outcome: .equal)
+    return StoreResult(node: node, kind: .equal)
   }
 
   /// Sets the value of an aggregate and stores its nested entities. The caller retains the former value until the node
   /// is consistent.
   /// - Parameters:
-  ///   - keepsExisting: Whether stored entities keep their values.
-  ///   - kept: Entities that keep their values in any case.
-  ///   - isUpdate: Whether the value was made from the stored one.
-  ///   - contents: Entities of the confirmed value, among them removed ones whose last values it keeps.
+  ///   - mode: The treatment of existing nested entities.
+  ///   - unchanged: Nested entities that keep their values in every mode.
+  ///   - confirmedContents: Entities of the confirmed value, among them removed ones whose last values it has.
   /// - Returns: Whether a change of a nested entity notifies the observers of the aggregate.
   @discardableResult
   func setAggregate(
-    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
-    isUpdate: Bool = false, with contents: [Handle] = []
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing, unchanged: [Node] = [],
+    confirmedContents: [Handle] = []
   ) -> Bool {
     // A stored value restores removed entities; an update or a tentative value leaves them removed.
-    let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
+    let retainedRemoved = mode == .storing ? [] : node.retainedRemoved(with: confirmedContents)
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
     guard let plan = plan(for: entity) else {
       node.setChildren([])
       return false
     }
-    let mode: ChildCollector.Mode = keepsExisting ? .keepingExisting : isUpdate ? .updating : .storing
-    var collector = ChildCollector(core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved)
+    var collector = ChildCollector(
+      core: core, stamp: stamp, mode: mode, unchanged: unchanged, retainedRemoved: retainedRemoved)
     node.flags.insert(.beingStored)
     core.whileInconsistent(node) { plan.collect(entity, into: &collector) }
     let isReported = node.flags.contains(.dirty) && !node.isSilentlyDirty
@@ -176,36 +177,37 @@ extension EntityTable {
       node.flags.insert(.absent)
       return revive(node, with: entity, stamp: stamp, mode: mode)
     }
-    // Unless the transaction adds a reason to keep the node, its end evicts it.
-    core.pending.addReleaseCandidate(node)
+    // The end of the transaction evicts the node unless the transaction adds a reason to retain it.
+    core.pending.addEvictionCandidate(node)
     if core.undo.log != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
-  /// Stores an entity whose removed node was kept by handles.
+  /// Stores an absent entity in its node, which handles or aggregates retain.
   private func revive(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing
   ) -> StoreResult<T> {
     let former = node.value
     defer { withExtendedLifetime(former) {} }
-    core.pending.addReleaseCandidate(node)
+    core.pending.addEvictionCandidate(node)
     if stampMemory == nil {
       node.stamp = .nan
-    } else if let error = refusal(of: stamp, by: node) {
+    } else if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)
-      return StoreResult(node: node, outcome: .refused)
+      return StoreResult(node: node, kind: .rejected)
     }
     if core.undo.log != nil { core.record(node) }
     node.flags.remove(.absent)
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
+  /// Sets the value of a node without an entity, and makes the entity present.
   private func fill(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
   ) -> StoreResult<T> {
     node.setStamp(stamp)
     if traits.isAggregate {
-      setAggregate(node, to: entity, stamp: stamp, keepsExisting: mode == .keepingExisting)
+      setAggregate(node, to: entity, stamp: stamp, mode: mode)
       excludeTentativelyRemoved(from: node)
     } else {
       node.value = entity
@@ -213,8 +215,10 @@ extension EntityTable {
     if !storesPlainLeaves && !queries.isEmpty { node.flags.insert(.queried) }
     didWrite(node)
     // Excluding a tentatively removed entity can have removed the aggregate.
-    if !storesPlainLeaves && !awaited.isEmpty && !node.isAbsent { awaited[entity.id]?.entity = node }
-    return StoreResult(node: node, outcome: .created)
+    if !storesPlainLeaves && !observedIdentifiers.isEmpty && !node.isAbsent {
+      observedIdentifiers[entity.id]?.entity = node
+    }
+    return StoreResult(node: node, kind: .created)
   }
 
   /// Propagates and records the write of another value.
@@ -228,15 +232,15 @@ extension EntityTable {
   func didChangeValue(of node: EntityNode<T>) {
     node.advanceVersion()
     if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }
-    if core.instrumentation.history.isKept {
-      core.instrumentation.history.note(.stored, T.self, node.value.id, origin: core.instrumentation.origin)
+    if core.instrumentation.changeLog.isKept {
+      core.instrumentation.changeLog.note(.stored, T.self, node.value.id, origin: core.instrumentation.origin)
     }
   }
 
   // MARK: Stamps
 
-  /// Returns the reason that forbids a value with a stamp.
-  func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
+  /// Returns the reason why a value with a stamp is rejected; `nil` if the value is accepted.
+  func rejection(of stamp: Stamp?, by node: Node) -> StampError? {
     guard let stamp else { return nil }
     if stamp.isNaN { return .notANumber }
     return node.rejects(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil

@@ -5,7 +5,7 @@ extension EntityTable {
     query.isNew = core.undo.log != nil
     index.forEach { $0.flags.insert(.queried) }
     query.update(presentNodes.map { .init(node: $0, isChanged: true) })
-    core.pending.addReleaseCandidate(query)
+    core.pending.addEvictionCandidate(query)
   }
 
   func unregister(_ query: QueryNode<T>) {
@@ -31,7 +31,7 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// Returns a new query. The caller keeps it.
+  /// Returns a new query. The caller retains the query.
   func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
   ) -> QueryNode<T> {

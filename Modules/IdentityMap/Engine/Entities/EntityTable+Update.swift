@@ -5,7 +5,7 @@ extension EntityTable {
   @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
-    if let error = refusal(of: stamp, by: node) {
+    if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, node.value.id, error)
       return false
     }
@@ -19,7 +19,7 @@ extension EntityTable {
       return false
     }
     // The closure may have removed or stored the entity.
-    guard !node.isAbsent, refusal(of: stamp, by: node) == nil else { return false }
+    guard !node.isAbsent, rejection(of: stamp, by: node) == nil else { return false }
     if node.isTentative {
       updateTentative(node, from: given, to: value, stamp: stamp)
     } else {
@@ -36,16 +36,16 @@ extension EntityTable {
   }
 
   /// The value of a nested entity in the value that a closure receives.
-  func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.refreshed() }
+  func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.upToDateValue() }
 
   /// The value that an update changes: the confirmed value with confirmed nested entities, because tentative changes
   /// lie on top of it.
   private func updateBase(of node: EntityNode<T>) -> T {
-    guard let confirmed = confirmedValue(of: node) else { return node.refreshed() }
+    guard let confirmed = confirmedValue(of: node) else { return node.upToDateValue() }
     guard !core.optimistic.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else {
       return confirmed
     }
-    return core.withConfirmedValues { node.refreshed() }
+    return core.withConfirmedValues { node.upToDateValue() }
   }
 }
 

@@ -10,7 +10,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
   /// The states of leaves before the running transaction.
   @usableFromInline let leafLog = LeafUndoLog<T>()
-  /// Whether the time of writes is kept.
+  /// Whether the time of writes is recorded.
   @exclusivity(unchecked) var tracksTime = false
   /// The key paths that most values of the type have.
   @exclusivity(unchecked) private var plan: NestingPlan<T>?
@@ -20,7 +20,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// The candidates that the queries evaluate at the end of the transaction.
   @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
   /// The observed identifiers, with and without entities.
-  var awaited: [T.ID: AwaitedNode<T>] = [:] {
+  var observedIdentifiers: [T.ID: ObservedIdentifierNode<T>] = [:] {
     didSet { updateStoresPlainLeaves() }
   }
   /// The stamps of evicted entities, when the policy remembers them.
@@ -44,7 +44,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   private func updateStoresPlainLeaves() {
     storesPlainLeaves =
       !traits.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
-      && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
+      && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && observedIdentifiers.isEmpty
   }
 
   /// Returns the node of an identifier, whether the entity exists or not. It is not retained: the table owns it.
@@ -64,6 +64,15 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     anyNode(id, hash: index.hash(id))
   }
 
+  /// Returns the node of a present entity. It is not retained: the table owns it.
+  @inlinable @inline(__always)
+  func unretainedPresentNode(_ id: T.ID) -> Unmanaged<EntityNode<T>>? {
+    guard let node = unretainedNode(id, hash: index.hash(id)),
+      !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
+    else { return nil }
+    return node
+  }
+
   /// Returns the node of a present entity.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
     guard let node = anyNode(id), !node.flags.contains(.absent) else { return nil }
@@ -81,23 +90,23 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   /// Notifies queries and observers of the identifier that the entity is absent.
-  /// - Parameter forNow: Whether the removal is tentative. Then a lifetime still retains the node.
-  func didRemove(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
+  /// - Parameter isTentative: Whether the removal is tentative. Then a lifetime still retains the node.
+  func didRemove(_ node: EntityNode<T>, id: T.ID, isTentative: Bool = false) {
     if !storesPlainLeaves {
       if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
-      if !awaited.isEmpty { awaited[id]?.entity = nil }
-      if !forNow { retention?.release(node) }
+      if !observedIdentifiers.isEmpty { observedIdentifiers[id]?.entity = nil }
+      if !isTentative { retention?.release(node) }
     }
-    if core.instrumentation.history.isKept {
-      core.instrumentation.history.note(.removed, T.self, id, origin: core.instrumentation.origin)
+    if core.instrumentation.changeLog.isKept {
+      core.instrumentation.changeLog.note(.removed, T.self, id, origin: core.instrumentation.origin)
     }
   }
 
-  /// Connects the node of a restored entity with the type's queries and with the observers of the identifier. Called by a
-  /// rollback.
+  /// Connects the node of a restored entity with the type's queries and with the observers of the identifier. Called
+  /// by a rollback.
   func didRestore(_ node: EntityNode<T>) {
     if !queries.isEmpty { node.flags.insert(.queried) }
-    if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
+    if !observedIdentifiers.isEmpty { observedIdentifiers[node.value.id]?.entity = node }
   }
 
   /// The key paths to the nested entities of a value; `nil` without any.
@@ -118,7 +127,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   // MARK: Operations on any type
 
-  @usableFromInline override func refreshQueries() {
+  @usableFromInline override func updateQueries() {
     guard !queryCandidates.isEmpty else { return }
     let noted = queryCandidates
     queryCandidates = []
@@ -148,8 +157,8 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
     // Tentatively removed entities become finally removed.
-    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
-    for node in nodes where !node.isAbsent || node.flags.contains(.tentativelyRemoved) { node.removeEverywhere() }
+    index.forEach { if !$0.isRemoved { nodes.append($0) } }
+    for node in nodes where !node.isRemoved { node.removeEverywhere() }
   }
 
   @usableFromInline override func clear() {

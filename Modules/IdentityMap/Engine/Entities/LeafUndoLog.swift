@@ -32,7 +32,7 @@ class AnyLeafUndoLog {
     entries.append(Entry(node))
   }
 
-  /// Removes the mark of recorded leaves.
+  /// Removes the flag `recorded` of leaves.
   final func unmark(_ range: Range<Int>) {
     entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
@@ -63,7 +63,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
   }
 
   override func restore(from start: Int) {
-    // Removed from the log before anything is restored, because a restoration may run foreign code.
+    // Removed from the log before anything is restored, because a restoration may run code of the user.
     var undone = removeEntries(from: start)
     for index in undone.indices {
       let entry = undone[index].entry
@@ -87,7 +87,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
     assert(values.count == entries.count, "The undo log has one former value for each entry.")
   }
 
-  /// The leaves from an index on, the last first.
+  /// Removes the leaves from an index on, and returns them, the last first.
   private func removeEntries(from start: Int) -> [(entry: Entry, value: T?)] {
     var taken: [(entry: Entry, value: T?)] = []
     while entries.count > start, let entry = entries.removeLast(), let value = values.removeLast() {

@@ -1,5 +1,5 @@
 /// A list of entities that observers follow as one value.
-final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
+final class ListNode<T: Identifiable & Sendable>: SelfRetainingNode<[T]> {
   override func read() -> [T] {
     core.bringUpToDate(self)
     guard let relations else { return [] }
@@ -24,8 +24,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     guard let relations else { return false }
     core.record(self)
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    advanceVersion()
-    core.propagate(from: self)
+    didChange()
     return false
   }
 
@@ -33,23 +32,16 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let children = relations?.children.map(\.child) ?? []
     return { [self] in
       setChildren(children)
-      advanceVersion()
-      core.propagate(from: self)
+      didChange()
     }
-  }
-
-  override func removeFromTable() {
-    Unmanaged.passUnretained(self).release()
   }
 
   override var label: String { "list of \(T.self)" }
 
-  /// Makes a node that retains itself until the store removes it, after the release of its last handle.
+  /// Makes the node of a list.
   static func make(_ children: [Node], core: StoreCore) -> ListNode {
     let node = ListNode(core: core)
-    _ = Unmanaged.passRetained(node)
-    node.setChildren(children)
-    core.pending.addReleaseCandidate(node)
+    node.retainUntilEviction(with: children)
     return node
   }
 }

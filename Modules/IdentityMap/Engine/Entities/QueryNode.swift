@@ -5,6 +5,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private let matches: @Sendable (T) -> Bool
   private let precedes: Order?
   private var members: [EntityNode<T>] = []
+  /// The identities of the members.
   private var identities: Set<ObjectIdentifier> = []
   /// Whether a rollback of the running transaction would discard the query.
   var isNew = false
@@ -31,27 +32,28 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override func read() -> [T] {
     // Within a transaction, the members do not include its changes yet.
     let candidates = core.table(of: T.self).pendingQueryCandidates
-    let members = candidates.isEmpty ? members : refreshed(candidates)?.members ?? members
+    let members = candidates.isEmpty ? members : evaluate(candidates)?.members ?? members
     return members.map { $0.read() }
   }
 
   /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
   /// type.
   func update(_ candidates: [Candidate]) {
-    guard let refreshed = refreshed(candidates), needsNotification(refreshed, of: candidates) else { return }
-    members = refreshed.members
-    identities.subtract(refreshed.met)
-    identities.formUnion(refreshed.belonging.map(ObjectIdentifier.init))
+    guard let evaluation = evaluate(candidates), needsNotification(evaluation, of: candidates) else { return }
+    members = evaluation.members
+    identities.subtract(evaluation.evaluated)
+    identities.formUnion(evaluation.matching.map(ObjectIdentifier.init))
     didChange()
   }
 
   /// Whether observers are notified: of a reported change, or of other members or another order.
-  private func needsNotification(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
+  private func needsNotification(_ evaluation: Evaluation, of candidates: [Candidate]) -> Bool {
     let isReportedChange: (Candidate) -> Bool = {
-      $0.isChanged && $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node))
+      $0.isChanged && $0.isReported && evaluation.evaluated.contains(ObjectIdentifier($0.node))
     }
     if candidates.contains(where: isReportedChange) { return true }
-    if refreshed.met.intersection(identities) != Set(refreshed.belonging.map(ObjectIdentifier.init)) { return true }
+    let matching = Set(evaluation.matching.map(ObjectIdentifier.init))
+    if evaluation.evaluated.intersection(identities) != matching { return true }
     guard let precedes else { return false }
     let values = members.map { $0.read() }
     return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
@@ -61,47 +63,52 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   func rerun(over nodes: [EntityNode<T>]) {
     let former = members
     (members, identities) = ([], [])
-    members = refreshed(nodes.map { Candidate(node: $0, isChanged: true) })?.members ?? []
+    members = evaluate(nodes.map { Candidate(node: $0, isChanged: true) })?.members ?? []
     identities = Set(members.map(ObjectIdentifier.init))
     if !members.elementsEqual(former, by: ===) { didChange() }
   }
 
-  private func didChange() {
-    advanceVersion()
-    core.propagate(from: self)
-  }
-
   /// The result of the query after an evaluation of candidates.
-  private struct Refreshed {
+  private struct Evaluation {
+    /// The members of the new result, in its order.
     let members: [EntityNode<T>]
-    /// The evaluated candidates.
-    let met: Set<ObjectIdentifier>
-    /// The candidates in the result.
-    let belonging: [EntityNode<T>]
+    /// The candidates that can change the result: their values have changed, or they enter or leave.
+    let evaluated: Set<ObjectIdentifier>
+    /// The evaluated candidates that satisfy the condition.
+    let matching: [EntityNode<T>]
   }
 
+  /// Evaluates the condition for candidates.
   /// - Returns: `nil` when the result is unchanged.
-  private func refreshed(_ candidates: [Candidate]) -> Refreshed? {
+  private func evaluate(_ candidates: [Candidate]) -> Evaluation? {
     var changed: [ObjectIdentifier: Bool] = [:]
-    for note in candidates { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
-    var (met, belonging): (Set<ObjectIdentifier>, [EntityNode<T>]) = ([], [])
+    for candidate in candidates {
+      changed.merge([ObjectIdentifier(candidate.node): candidate.isChanged]) { $0 || $1 }
+    }
+    var (evaluated, matching): (Set<ObjectIdentifier>, [EntityNode<T>]) = ([], [])
     for node in candidates.map(\.node) {
       let identity = ObjectIdentifier(node)
       guard let isChanged = changed.removeValue(forKey: identity) else { continue }
-      let belongs = !node.isAbsent && !node.flags.contains(.evicted) && matches(node.read())
-      guard isChanged || belongs != identities.contains(identity) else { continue }
-      met.insert(identity)
-      if belongs { belonging.append(node) }
+      let isMember = !node.isAbsent && !node.flags.contains(.evicted) && matches(node.read())
+      guard isChanged || isMember != identities.contains(identity) else { continue }
+      evaluated.insert(identity)
+      if isMember { matching.append(node) }
     }
-    guard !belonging.isEmpty || !identities.isDisjoint(with: met) else { return nil }
-    return Refreshed(members: merged(belonging, met), met: met, belonging: belonging)
+    guard !matching.isEmpty || !identities.isDisjoint(with: evaluated) else { return nil }
+    return Evaluation(
+      members: newMembers(matching, among: evaluated), evaluated: evaluated, matching: matching)
   }
 
-  private func merged(_ belonging: [EntityNode<T>], _ met: Set<ObjectIdentifier>) -> [EntityNode<T>] {
-    if let precedes { return insert(belonging, into: members.filter { !met.contains(ObjectIdentifier($0)) }, precedes) }
-    let staying = Set(belonging.map(ObjectIdentifier.init))
-    return members.filter { !met.contains(ObjectIdentifier($0)) || staying.contains(ObjectIdentifier($0)) }
-      + belonging.filter { !identities.contains(ObjectIdentifier($0)) }
+  /// Returns the members after an evaluation. Without an order, members keep their positions, and new ones come last.
+  private func newMembers(
+    _ matching: [EntityNode<T>], among evaluated: Set<ObjectIdentifier>
+  ) -> [EntityNode<T>] {
+    if let precedes {
+      return insert(matching, into: members.filter { !evaluated.contains(ObjectIdentifier($0)) }, precedes)
+    }
+    let staying = Set(matching.map(ObjectIdentifier.init))
+    return members.filter { !evaluated.contains(ObjectIdentifier($0)) || staying.contains(ObjectIdentifier($0)) }
+      + matching.filter { !identities.contains(ObjectIdentifier($0)) }
   }
 
   /// Inserts nodes in the order of the query, after equal ones.

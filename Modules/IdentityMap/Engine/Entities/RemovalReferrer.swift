@@ -1,9 +1,9 @@
 /// The effect of an entity's removal on a value that contains it.
 struct RemovalEffect {
   /// Whether the value cannot exist without the entity.
-  let isUseless: Bool
-  /// Whether every key path keeps the entity.
-  let isNone: Bool
+  let removesValue: Bool
+  /// Whether every key path to the entity keeps it in the value.
+  let keepsEveryOccurrence: Bool
   /// Whether a key path refuses the removal.
   let isRefused: Bool
 }
@@ -19,23 +19,26 @@ extension EntityNode: RemovalReferrer {
 
   func effect(ofRemoving other: Node) -> RemovalEffect {
     let table = core.table(of: T.self)
-    let visible = table.effect(ofRemoving: other, on: refreshed())
-    // The confirmed value is shown instead, if it does not need the entity.
-    guard visible.isUseless, let base = overlay?.base else { return visible }
+    let visible = table.effect(ofRemoving: other, on: upToDateValue())
+    // Otherwise the confirmed value becomes visible, if it does not require the entity.
+    guard visible.removesValue, let base = overlay?.base else { return visible }
     return table.effect(ofRemoving: other, on: base)
   }
 }
 
 extension EntityTable {
   func effect(ofRemoving other: Node, on value: T) -> RemovalEffect {
-    guard let plan = plan(for: value) else { return RemovalEffect(isUseless: false, isNone: true, isRefused: false) }
+    guard let plan = plan(for: value) else {
+      return RemovalEffect(removesValue: false, keepsEveryOccurrence: true, isRefused: false)
+    }
     var reduced = value
     let nodes = contents(of: value)
     return LinkCursor.walk(over: nodes, removing: other) { cursor in
-      let isUseless = plan.remove(from: &reduced, along: &cursor) || reduced.id != value.id
+      let removesValue = plan.remove(from: &reduced, along: &cursor) || reduced.id != value.id
       let count = nodes.count { $0 === other }
       return RemovalEffect(
-        isUseless: isUseless, isNone: !isUseless && cursor.kept == count, isRefused: cursor.refused > 0)
+        removesValue: removesValue, keepsEveryOccurrence: !removesValue && cursor.kept == count,
+        isRefused: cursor.refused > 0)
     }
   }
 
@@ -66,48 +69,27 @@ extension StoreCore {
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
     guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]
-    var met: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
+    var removedIdentities: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
     var refusing: [any RemovalReferrer] = []
     var next = 0
     while next < removed.count {
       let node = removed[next]
       next += 1
-      for parent in node.relations?.parents.map(\.parent) ?? [] where !met.contains(ObjectIdentifier(parent)) {
+      for parent in node.relations?.parents.map(\.parent) ?? []
+      where !removedIdentities.contains(ObjectIdentifier(parent)) {
         guard let referrer = parent as? any RemovalReferrer else { continue }
         let effect = referrer.effect(ofRemoving: node)
-        if effect.isUseless {
-          met.insert(ObjectIdentifier(parent))
+        if effect.removesValue {
+          removedIdentities.insert(ObjectIdentifier(parent))
           removed.append(parent)
         } else if effect.isRefused {
           refusing.append(referrer)
         }
       }
     }
-    let staying = Set(refusing.filter { !met.contains(ObjectIdentifier($0)) }.map(\.reference))
+    let staying = Set(refusing.filter { !removedIdentities.contains(ObjectIdentifier($0)) }.map(\.reference))
     guard !staying.isEmpty else { return nil }
     return RemovalRefusal(
       entity: entity.reference, referrers: staying.sorted { ($0.type, $0.id) < ($1.type, $1.id) })
-  }
-}
-
-extension EntityNode {
-  /// The removed entities whose last values the aggregate keeps.
-  /// - Parameter contents: The entities of its confirmed value.
-  func retainedRemoved(with contents: [Handle]) -> [Node] {
-    guard core.graph.keepsRemoved else { return [] }
-    return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
-  }
-
-  /// Whether the aggregate has the last value of a removed entity.
-  var keepsRemoved: Bool { core.graph.keepsRemoved && !retainedRemoved(with: []).isEmpty }
-}
-
-extension EntityTable {
-  /// The last value of a removed entity, if an aggregate keeps it.
-  func lastValue(of id: T.ID) -> T? {
-    guard core.graph.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
-      return nil
-    }
-    return node.value
   }
 }

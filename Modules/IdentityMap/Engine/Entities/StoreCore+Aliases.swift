@@ -6,7 +6,7 @@ extension StoreCore {
     if let node = aliases[key] { return node }
     let node = AliasNode(key, shape: shape(), core: self)
     aliases[key] = node
-    pending.addReleaseCandidate(node)
+    pending.addEvictionCandidate(node)
     return node
   }
 

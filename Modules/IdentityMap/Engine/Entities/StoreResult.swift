@@ -1,21 +1,30 @@
 /// The result of storing an entity: its node, and the effect on the store.
 struct StoreResult<T: Identifiable & Sendable> {
-  enum Outcome {
-    case created, changed, equal
-    /// Fresher nested entities of the store were kept in the value.
+  enum Kind {
+    /// The entity was absent before.
+    case created
+    /// The stored value was another one.
+    case changed
+    /// The stored value was equal already.
+    case equal
+    /// The stored value differs from the given one: nested entities have kept newer values, or occurred with
+    /// different values.
     case adjusted
-    case refused, closesCycle
+    /// The value was rejected because of its stamp.
+    case rejected
+    /// The entity is being stored already: it is nested in itself.
+    case closesCycle
   }
 
   let node: EntityNode<T>
-  let outcome: Outcome
+  let kind: Kind
 
   /// Whether the stored value is the given one.
   var isInputValue: Bool {
-    switch outcome {
+    switch kind {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
     case .equal: true
-    case .adjusted, .refused, .closesCycle: false
+    case .adjusted, .rejected, .closesCycle: false
     }
   }
 }

@@ -4,9 +4,9 @@ class AnyEntityTable {
   @usableFromInline init() {}
 
   /// Updates the results of the queries after their candidates.
-  @usableFromInline func refreshQueries() {}
+  @usableFromInline func updateQueries() {}
 
-  /// Keeps the new queries: no rollback can concern them any more.
+  /// Marks all queries as not new: no rollback can discard them any more.
   @usableFromInline func commitQueries() {}
 
   /// Evaluates the queries again that a rolled back transaction has made.
@@ -32,13 +32,14 @@ final class TableDirectory {
   @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
   /// Tables with queries.
   @exclusivity(unchecked) var withQueries: [AnyEntityTable] = []
-  /// Tables with candidates for eviction.
+  /// Tables in which the next commit evicts the entities over the limit of their lifetime.
   @exclusivity(unchecked) var overdue: [AnyEntityTable] = []
 
   var all: some Collection<AnyEntityTable> { tables.values }
 
   var hasOverdue: Bool { !overdue.isEmpty }
 
+  /// Evicts the entities over the limit of their lifetime.
   func evictOverdue() {
     guard hasOverdue else { return }
     let tables = overdue

@@ -1,4 +1,4 @@
-/// The entities of a type that its ``Lifetime`` retains, in the order of their eviction. Each entry pins its node.
+/// The entities of a type that its ``Lifetime`` retains, in the order of their eviction. Each entry retains its node.
 final class RetentionList {
   let lifetime: Lifetime
   private var entries = LRUList<Node>()
@@ -20,7 +20,7 @@ final class RetentionList {
     }
     let entry = LRUEntry(node, cost: cost, deadline: deadline(from: now))
     relations.lruEntry = entry
-    node.pin()
+    node.retainInternally()
     entries.append(entry)
   }
 
@@ -34,7 +34,7 @@ final class RetentionList {
     release(node)
     let entry = LRUEntry(node, cost: cost, deadline: deadline)
     node.makeRelations().lruEntry = entry
-    node.pin()
+    node.retainInternally()
     entries.insertByDeadline(entry)
   }
 
@@ -42,7 +42,7 @@ final class RetentionList {
     guard let entry = node.relations?.lruEntry else { return }
     entries.remove(entry)
     node.relations?.lruEntry = nil
-    node.unpin()
+    node.releaseInternally()
   }
 
   /// Whether the first entity is to be evicted.

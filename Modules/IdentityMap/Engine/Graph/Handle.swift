@@ -1,12 +1,13 @@
 import CoherenceRuntime
 
-/// A reference from outside of the store, which keeps a node and the store's core.
+/// A reference from outside of the store, which retains a node and the store's core.
 ///
-/// All owners of a node share one handle, so that finding a kept node costs a retain and no allocation. The node does
-/// not retain its handle. The last release of a handle happens without the lock: until the handle's `deinit` has taken
-/// the lock, the node still points to the handle. A search in that time makes a new handle, and the node counts both,
-/// because each handle needs the node until its own `deinit` has ended.
-// Sendable because its only property never changes, and the node is touched under the lock only.
+/// All owners of a node share one handle, so that finding a retained node costs a retain and no allocation. The node
+/// does not retain its handle. The last release of a handle happens without the lock: until the handle's `deinit` has
+/// taken the lock, the node still points to the handle. A search in that time makes a new handle, and the node counts
+/// both, because each handle needs the node until its own `deinit` has ended.
+// Sendable because its only property never changes, and the node is changed under the lock only, and read under the
+// lock or in a shared read.
 @usableFromInline
 final class Handle: @unchecked Sendable {
   /// The node, which exists as long as it has handles.
@@ -14,7 +15,7 @@ final class Handle: @unchecked Sendable {
 
   var node: Node { unretained.takeUnretainedValue() }
 
-  /// Under the lock.
+  /// Makes a handle that is not counted yet. Called under the lock.
   private init(_ unretained: Unmanaged<Node>) {
     self.unretained = unretained
   }
@@ -45,7 +46,7 @@ final class Handle: @unchecked Sendable {
     of(.passUnretained(node))
   }
 
-  /// The number of references that keep a node from outside. Under the lock.
+  /// The number of references to the handle of a node, which retain the node from outside. Under the lock.
   static func count(of node: Node) -> Int {
     // A handle in deallocation has no owner. The reference that this check takes does not count.
     guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return 0 }

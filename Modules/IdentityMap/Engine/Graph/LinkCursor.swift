@@ -53,9 +53,9 @@ struct LinkCursor {
 
   /// Skips the links of a key path whose policy keeps removed entities.
   mutating func keep(_ count: Int, isRefusing: Bool) {
-    let met = countOfRemoved(count)
-    kept += met
-    if isRefusing { refused += met }
+    let removedCount = countOfRemoved(count)
+    kept += removedCount
+    if isRefusing { refused += removedCount }
     skip(count)
   }
 

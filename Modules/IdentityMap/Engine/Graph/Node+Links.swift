@@ -1,6 +1,5 @@
 extension Node {
-  /// Links the node to the children of its value, in their order. The end of the transaction checks whether former
-  /// children are still needed.
+  /// Links the node to the children of its value, in their order. The former children become candidates for eviction.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
     requireNotRebuilding()
@@ -10,6 +9,13 @@ extension Node {
     relations.children.reserveCapacity(children.count)
     for child in children[common...] { link(to: child) }
     if relations.children.isEmpty { relations.height = 0 }
+  }
+
+  /// Links the node to the children of its value, and has their current values written into it.
+  final func relink(to children: [Node]) {
+    setChildren(children)
+    for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
+    if !children.isEmpty { flags.insert(.dirty) }
   }
 
   /// The number of links at the beginning of the list that can stay.
@@ -53,7 +59,7 @@ extension Node {
       others.parents[Int(link.parentIndex)] = last
       last.parent.relations?.children[Int(last.childIndex)].parentIndex = link.parentIndex
     }
-    core.pending.addReleaseCandidate(link.child)
+    core.pending.addEvictionCandidate(link.child)
   }
 
   // MARK: Cycles

@@ -1,18 +1,21 @@
 /// A vertex of the graph: an observable value, which may be composed of the values of other nodes.
 ///
-/// Nodes are touched under the store's lock only, and accesses never overlap; checking that at run time would cost more
-/// than the accesses, hence the unchecked properties. The store owns the nodes and the links do not retain them: a node
-/// without a reason to be kept is evicted and unlinked. So cycles of entities are no reference cycles.
+/// Nodes are changed under the store's lock only, and read under the lock or in a shared read, which ends before a
+/// thread gets the lock. So accesses never conflict. Checking that at run time would cost more than the accesses,
+/// hence the unchecked properties.
+///
+/// The store owns the nodes and the links do not retain them: a node without a reason to be retained is evicted and
+/// unlinked. So cycles of entities are no reference cycles.
 @usableFromInline
 class Node {
-  /// The core, which outlives its nodes: a ``Handle`` keeps the node from outside, and the core with it.
+  /// The core, which outlives its nodes: a ``Handle`` retains the node from outside, and the core with it.
   @usableFromInline unowned(unsafe) final let core: StoreCore
   /// The links and the rarer state; `nil` for a leaf without observers and aggregates.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
-  /// The freshness of the value; not a number without a stamp.
+  /// The stamp of the value; not a number for a value without a stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
   // Fields that every search reads come last, beside the value: one cache miss fetches both.
-  /// The handle that keeps the node from outside, possibly in deallocation; see ``Handle``.
+  /// The handle that retains the node from outside, possibly in deallocation; see ``Handle``.
   @exclusivity(unchecked) final var handle: Unmanaged<Handle>?
   /// Advanced by each change of the value, and when the value becomes dirty.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
@@ -31,7 +34,7 @@ class Node {
   @usableFromInline func removeFromTable() {}
 
   /// Removes a child from the value.
-  /// - Returns: Whether the node has to be removed too, because its value needs the child.
+  /// - Returns: Whether the node has to be removed too, because its value requires the child.
   @usableFromInline func remove(_ child: Node) -> Bool { false }
 
   /// Makes the node a candidate of the queries over its type.
@@ -79,13 +82,18 @@ extension Node {
     }
   }
 
+  /// Whether a handle, or a reason inside the store other than a parent, retains the node.
   final var isRetained: Bool {
     if handles > 0 { return true }
     guard let relations else { return false }
-    return relations.pins > 0
+    return relations.internalRetainCount > 0
   }
 
+  /// Whether the node has no visible entity: the entity was never stored, was removed, or is tentatively removed.
   final var isAbsent: Bool { flags.contains(.absent) }
+
+  /// Whether the entity is absent and no rollback of an optimistic change can restore it.
+  final var isRemoved: Bool { isAbsent && !flags.contains(.tentativelyRemoved) }
 
   final var hasParents: Bool {
     guard let relations else { return false }
@@ -93,7 +101,7 @@ extension Node {
   }
 
   /// Whether an observer or a query follows the value.
-  final var isWatched: Bool {
+  final var isObservedOrQueried: Bool {
     if flags.contains(.queried) { return true }
     guard let relations else { return false }
     return relations.hasObservers
@@ -113,14 +121,15 @@ extension Node {
     core.pending.addStamped(self)
   }
 
-  /// Keeps the node for a reason within the store.
-  final func pin() {
-    makeRelations().pins += 1
+  /// Counts a reason inside the store to retain the node: an alias with content, or the lifetime of the type.
+  final func retainInternally() {
+    makeRelations().internalRetainCount += 1
   }
 
-  final func unpin() {
+  /// Ends a reason inside the store to retain the node; see ``retainInternally()``.
+  final func releaseInternally() {
     guard let relations else { return }
-    relations.pins -= 1
-    core.pending.addReleaseCandidate(self)
+    relations.internalRetainCount -= 1
+    core.pending.addEvictionCandidate(self)
   }
 }

@@ -1,3 +1,4 @@
+/// The states of a node, one bit each.
 @usableFromInline
 struct NodeFlags: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt16
@@ -11,9 +12,9 @@ struct NodeFlags: OptionSet, Sendable {
   /// The node is in the list of nodes whose observers are notified.
   static let changed = NodeFlags(rawValue: 1 << 1)
   /// The node is in the list of nodes that the end of the transaction evicts if nothing retains them.
-  static let releaseCandidate = NodeFlags(rawValue: 1 << 2)
-  /// The node has no entity: the entity was removed or never stored. Handles may keep the node until the entity is stored
-  /// again.
+  static let evictionCandidate = NodeFlags(rawValue: 1 << 2)
+  /// The node has no entity: the entity was removed or never stored. Handles may retain the node until the entity is
+  /// stored again.
   @inlinable static var absent: NodeFlags { NodeFlags(rawValue: 1 << 3) }
   /// The entity is being stored. A nested occurrence closes a cycle.
   static let beingStored = NodeFlags(rawValue: 1 << 4)

@@ -7,8 +7,8 @@ final class Relations {
   @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
   /// The height of the node: greater than the heights of all children, except those that close a cycle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
-  /// The number of reasons inside of the store to keep the node: aliases and the lifetime.
-  @exclusivity(unchecked) var pins: Int32 = 0
+  /// The number of reasons inside the store to retain the node: an alias with content, and the lifetime of the type.
+  @exclusivity(unchecked) var internalRetainCount: Int32 = 0
   /// The number of children that close a cycle.
   @exclusivity(unchecked) var cycleLinks: Int32 = 0
   /// Whether the value is dirty without observers having been notified; see ``Node/isSilentlyDirty``.

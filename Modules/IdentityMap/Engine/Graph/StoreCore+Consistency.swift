@@ -14,7 +14,7 @@ extension StoreCore {
 
   /// Rebuilds a node while other nodes are inconsistent: values that contain such a node stay dirty.
   func bringConsistentUpToDate(_ node: Node) {
-    var met: Set<ObjectIdentifier> = []
+    var visited: Set<ObjectIdentifier> = []
     var stack = [(node: node, isReady: false)]
     while let (node, isReady) = stack.popLast() {
       if isReady {
@@ -23,7 +23,7 @@ extension StoreCore {
           node.flags.insert(.dirty)
         }
       } else if node.flags.contains(.dirty), !node.flags.contains(.inconsistent),
-        met.insert(ObjectIdentifier(node)).inserted
+        visited.insert(ObjectIdentifier(node)).inserted
       {
         stack.append((node, true))
         stack += node.parts.map { ($0, false) }

@@ -5,7 +5,7 @@ extension StoreCore {
     graph.handledNodes += 1
   }
 
-  /// Ends a handle without owners.
+  /// Ends a handle without owners, and evicts its node unless something else retains the node.
   ///
   /// No reference to the node outlives the operation: the release of its value can recurse, and the end of the
   /// operation has the stack for that.
@@ -15,7 +15,7 @@ extension StoreCore {
         if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
         node.handles -= 1
         guard node.handles == 0 else { return false }
-        pending.addReleaseCandidate(node)
+        pending.addEvictionCandidate(node)
         graph.handledNodes -= 1
         return graph.handledNodes == 0
       }
@@ -23,19 +23,20 @@ extension StoreCore {
     if isLast { Unmanaged.passUnretained(self).release() }
   }
 
+  /// Evicts the candidates that nothing retains, and the children that nothing retains after that.
   func evictUnreferenced() {
     tables.evictOverdue()
-    while let node = pending.nextReleaseCandidate() {
+    while let node = pending.nextEvictionCandidate() {
       guard !node.isRetained, !node.flags.contains(.evicted) else { continue }
       if node.relations.map({ $0.parents.isEmpty }) ?? true {
         evict(node)
-      } else if let cycle = unreferencedCycle(with: node) {
-        for member in cycle { evict(member) }
+      } else if let group = unreferencedGroup(with: node) {
+        for member in group { evict(member) }
       }
     }
   }
 
-  /// Removes a node from the store. Its children may then have no reason to be kept.
+  /// Removes a node from the store, and makes its children candidates for eviction.
   private func evict(_ node: Node) {
     node.flags.insert(.evicted)
     node.setChildren([])
@@ -43,10 +44,9 @@ extension StoreCore {
     pending.release(node)
   }
 
-  /// A node without a reason of its own is kept by its parents. They do not need it, unless they are its descendants
-  /// too.
-  /// - Returns: The node and its ancestors when none of them is retained.
-  private func unreferencedCycle(with node: Node) -> [Node]? {
+  /// Returns the node with all its ancestors if none of them is retained: then they only keep each other alive.
+  /// - Returns: `nil` if an ancestor is retained, or if no cycle can contain the node.
+  private func unreferencedGroup(with node: Node) -> [Node]? {
     guard graph.cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
     var found = [node]
     var isRetained = false

@@ -5,7 +5,7 @@ extension StoreCore {
       if node.flags.contains(.queried) { pending.addChanged(node) }
       return
     }
-    if node.isWatched { pending.addChanged(node) }
+    if node.isObservedOrQueried { pending.addChanged(node) }
     if !relations.parents.isEmpty { propagate(over: relations.parents) }
   }
 
@@ -32,7 +32,7 @@ extension StoreCore {
           parent.advanceVersion()
           if parent.hasParents { stack.append(.passUnretained(parent)) }
         }
-        if parent.isWatched { pending.addChanged(parent) }
+        if parent.isObservedOrQueried { pending.addChanged(parent) }
       }
     }
   }
@@ -66,10 +66,19 @@ extension StoreCore {
     }
   }
 
+  /// Writes the current values of the children into the value of a node.
   func rebuild(_ node: Node) {
     node.flags.remove(.dirty)
     node.flags.insert(.rebuilding)
     node.rebuild()
     node.flags.remove(.rebuilding)
+  }
+}
+
+extension Node {
+  /// Advances the version after a change of the value, marks all ancestors as dirty, and schedules observers.
+  final func didChange() {
+    advanceVersion()
+    core.propagate(from: self)
   }
 }

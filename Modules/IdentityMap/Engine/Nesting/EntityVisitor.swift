@@ -5,6 +5,10 @@ protocol EntityVisitor: AnyObject {
 }
 
 extension EntityTable {
+  /// Returns a node for a value that the store does not have. The node is in no table: a walk only reads its value,
+  /// to write the value into an aggregate.
+  func temporaryNode(_ entity: T) -> EntityNode<T> { EntityNode(entity, core: core) }
+
   /// Visits the entities directly in a value.
   /// - Returns: The nodes that the visitor returned.
   @discardableResult

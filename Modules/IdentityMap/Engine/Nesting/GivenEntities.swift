@@ -35,7 +35,7 @@ final class GivenEntities: EntityVisitor {
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
     // Present or removed since.
     guard let node = table.anyNode(entity.id) else {
-      return EntityNode(entity, core: table.core)
+      return table.temporaryNode(entity)
     }
     if node.isRemoved { hasRemoved = true }
     guard !path.contains(ObjectIdentifier(node)), !contains(entity, of: node) else { return node }

@@ -9,7 +9,7 @@ final class NestedAccessor<Root> {
   // Safety of `assumingMemoryBound`: an address is that of an initialised value, and the offset of a stored property,
   // which `MemoryLayout.offset(of:)` returns, leads to the property in every value. The offset is `nil` for any other
   // property, which is then read and written by its key path.
-  /// Stores the entities at the key path.
+  /// Passes each entity at the key path to a collector.
   @usableFromInline let collect: (Root, inout ChildCollector) -> Void
   /// The number of entities at the key path.
   @usableFromInline let count: (Root) -> Int
@@ -17,7 +17,8 @@ final class NestedAccessor<Root> {
   @usableFromInline let writeChildren: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
   @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Removes the removed entity; returns whether the key path needs it, so that the aggregate has to be removed too.
+  /// Removes the cursor's removed entity; returns whether the key path requires it, so that the aggregate has to be
+  /// removed too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
   /// The memory of the key path in a value; `nil` when a setter writes it.
   @usableFromInline let stored: StoredPropertyLayout?
@@ -81,10 +82,11 @@ final class NestedAccessor<Root> {
           return false
         }
         return write(&root) { shape.remove(&$0, &cursor) }
-      }, writeChildrenAtAddress: refreshingPart(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
+      }, writeChildrenAtAddress: childWriter(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
   }
 
-  @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)
+  /// Returns the closure that writes the changed children into the part at an offset of a value.
+  @inlinable static func childWriter<Part>(at offset: Int, _ shape: NestedShape<Part>)
     -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   {
     let writeChildren = shape.writeChildrenAtAddress

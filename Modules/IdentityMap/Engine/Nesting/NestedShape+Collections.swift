@@ -75,8 +75,8 @@ extension NestedShape {
 
   /// One element for each identifier.
   @inlinable static func distinct<T: Identifiable & Hashable>(_ part: Set<T>) -> [T] {
-    var met: Set<T.ID> = []
-    return part.filter { met.insert($0.id).inserted }.map { $0 }
+    var seen: Set<T.ID> = []
+    return part.filter { seen.insert($0.id).inserted }.map { $0 }
   }
 }
 

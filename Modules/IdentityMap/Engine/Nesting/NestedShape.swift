@@ -6,9 +6,9 @@
 /// cost an existential call for each nested entity.
 @usableFromInline
 final class NestedShape<Part> {
-  /// The number of entities, when every part has the same.
+  /// The number of entities, if it is the same for every part.
   @usableFromInline let fixedCount: Int?
-  /// Stores the entities in the part.
+  /// Passes each entity of the part to a collector, in the order of the part.
   @usableFromInline let collect: (Part, inout ChildCollector) -> Void
   /// The number of entities in the part.
   @usableFromInline let count: (Part) -> Int
@@ -16,7 +16,8 @@ final class NestedShape<Part> {
   @usableFromInline let writeChildren: (inout Part, inout LinkCursor) -> Void
   /// The same for a part at an address.
   @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Removes the removed entity; returns whether the part itself has to be removed, because it needs the entity.
+  /// Removes the cursor's removed entity; returns whether the part itself has to be removed, because it requires the
+  /// entity.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
   /// Whether two parts are known to be identical by their bytes and those of their elements.
   @usableFromInline let isRepetition: (Part, Part) -> Bool
@@ -83,7 +84,7 @@ extension NestedShape where Part: EntityWrapper {
   @usableFromInline static func wrapper() -> NestedShape {
     NestedShape(
       collect: { part, collector in
-        // A wrapper may contain others.
+        // A wrapper may contain other wrappers.
         StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
       },
       count: { part in count(in: part) },

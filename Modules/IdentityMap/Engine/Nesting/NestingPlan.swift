@@ -1,4 +1,4 @@
-/// The key paths to the nested entities of an aggregate, shared by all values with the same ones.
+/// The key paths to the nested entities of an aggregate, shared by all values with the same key paths.
 final class NestingPlan<T>: AnyNestingPlan {
   private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]
@@ -19,6 +19,7 @@ final class NestingPlan<T>: AnyNestingPlan {
     }
   }
 
+  /// Whether the plan is that of the given key paths.
   func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
     guard paths.count == self.paths.count else { return false }
     for index in paths.indices {
@@ -33,13 +34,14 @@ final class NestingPlan<T>: AnyNestingPlan {
   /// Whether a key path may refuse a removal. The key paths in wrappers depend on their values.
   var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind == .wrapper } }
 
-  private static func bytes(besides places: [Range<Int>?]) -> [Range<Int>]? {
-    let known = places.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
-    guard known.count == places.count else { return nil }
+  /// Returns the bytes of a value outside of the given ranges; `nil` when one of the ranges is unknown.
+  private static func bytes(besides ranges: [Range<Int>?]) -> [Range<Int>]? {
+    let known = ranges.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
+    guard known.count == ranges.count else { return nil }
     var (own, start): ([Range<Int>], Int) = ([], 0)
-    for keyPath in known {
-      if start < keyPath.lowerBound { own.append(start..<keyPath.lowerBound) }
-      start = max(start, keyPath.upperBound)
+    for range in known {
+      if start < range.lowerBound { own.append(start..<range.lowerBound) }
+      start = max(start, range.upperBound)
     }
     if start < MemoryLayout<T>.size { own.append(start..<MemoryLayout<T>.size) }
     return own
@@ -60,15 +62,18 @@ final class NestingPlan<T>: AnyNestingPlan {
     }
   }
 
+  /// Passes each nested entity of a value to a collector.
   func collect(_ value: T, into collector: inout ChildCollector) {
     StackSpace.forLevel { for accessor in accessors { accessor.collect(value, &collector) } }
   }
 
+  /// Writes the changed values of the children into a value.
   func writeChildren(_ value: inout T, along cursor: inout LinkCursor) {
     for accessor in accessors { accessor.writeChildren(&value, &cursor) }
   }
 
-  /// - Returns: Whether the value needs the removed entity.
+  /// Removes the cursor's removed entity from a value.
+  /// - Returns: Whether the value requires the entity.
   func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
     for accessor in accessors where accessor.remove(&value, &cursor) { return true }
     return false

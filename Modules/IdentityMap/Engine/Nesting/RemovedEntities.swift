@@ -12,7 +12,7 @@ final class RemovedEntities: EntityVisitor {
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
     guard let node = table.anyNode(entity.id), node.isRemoved,
       given.contains(node)
-    else { return EntityNode(entity, core: table.core) }
+    else { return table.temporaryNode(entity) }
     if given.contains(entity, of: node) { untouched.append(node) } else { changed.insert(ObjectIdentifier(node)) }
     return node
   }
@@ -21,29 +21,24 @@ final class RemovedEntities: EntityVisitor {
   /// - Parameters:
   ///   - nodes: The nodes that the visit of the value returned.
   ///   - gather: Returns the nodes of the entities in a value. A key path may keep removed entities.
-  ///   - remove: Removes a node's entity from a value; returns whether the value needs the entity.
-  /// - Returns: `nil` when the value needs the entities.
+  ///   - remove: Removes a node's entity from a value; returns whether the value requires the entity.
+  /// - Returns: `nil` when the value requires the entities.
   func reducedValue<Value>(
     of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
   ) -> Value? {
     var (reduced, left) = (value, nodes)
     for node in untouched where !changed.contains(ObjectIdentifier(node)) {
-      let isNeeded = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
-      if isNeeded { return nil }
+      let isRequired = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
+      if isRequired { return nil }
       left = gather(reduced)
     }
     return reduced
   }
 }
 
-extension Node {
-  /// Whether the entity is absent and no rollback of an optimistic change can restore it.
-  var isRemoved: Bool { isAbsent && !flags.contains(.tentativelyRemoved) }
-}
-
 extension EntityTable {
-  /// Returns the result of a closure without the entities that the closure removed from the store and left unchanged in
-  /// its value. An aggregate that needs them keeps them.
+  /// Returns the result of a closure without the entities that the closure removed from the store and left unchanged
+  /// in its value. An aggregate that requires them keeps them.
   func withoutRemoved(_ entity: T) -> T {
     guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
     let removed = RemovedEntities(given)
@@ -58,7 +53,7 @@ extension NestedShape {
   /// Returns the content of an alias without the entities that the closure removed from the store and left unchanged in
   /// the content.
   ///
-  /// - Returns: `nil` when the content needs the entities.
+  /// - Returns: `nil` when the content requires the entities.
   func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
     guard given.hasRemoved else { return content }
     let removed = RemovedEntities(given)

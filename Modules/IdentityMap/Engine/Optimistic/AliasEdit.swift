@@ -40,7 +40,7 @@ enum AliasEdit {
   }
 
   /// The entities that the edit inserts into the list.
-  var newcomers: [Handle] {
+  var inserted: [Handle] {
     switch self {
     case .insert(let new, _), .setEntries(let new): new
     case .replace(_, let substitute): [substitute]
@@ -81,7 +81,7 @@ enum AliasEdit {
     }
   }
 
-  /// Each entity once where two become the same.
+  /// Replaces the entities of a list. Where two become the same entity, the list has the entity once.
   private static func map(_ handles: [Handle], _ transform: (Handle) -> Handle?) -> [Handle] {
     handles.compactMap { handle in
       guard let new = transform(handle) else { return nil }

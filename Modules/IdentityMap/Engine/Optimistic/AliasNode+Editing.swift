@@ -1,13 +1,15 @@
 /// An alias with edits of optimistic changes, without the type of its content.
 protocol EditableAlias: Node {
+  /// Removes the open edits of a change.
   func revert(_ change: TentativeChange)
+  /// Confirms the open edits of a change.
   func confirm(_ change: TentativeChange)
   /// Removes the edits of a removed entity.
   func discard(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)
   /// The entities that a change inserts into the content.
-  func newcomers(by change: TentativeChange) -> [Node]
+  func insertedEntities(by change: TentativeChange) -> [Node]
 }
 
 extension AliasNode: EditableAlias {
@@ -48,8 +50,8 @@ extension AliasNode: EditableAlias {
     applyOverlay(overlay.substituting(transform))
   }
 
-  func newcomers(by change: TentativeChange) -> [Node] {
-    overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.newcomers).map(\.node) ?? []
+  func insertedEntities(by change: TentativeChange) -> [Node] {
+    overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.inserted).map(\.node) ?? []
   }
 
   /// Sets the confirmed entities of an alias with edits, and applies the edits to them.
@@ -62,8 +64,8 @@ extension AliasNode: EditableAlias {
   func append(_ nodes: [Node]) -> Int? {
     guard let overlay else { return nil }
     let confirmed = overlay.confirmed
-    var met = Set(confirmed?.map { ObjectIdentifier($0.node) } ?? [])
-    let new = nodes.filter { met.insert(ObjectIdentifier($0)).inserted }
+    var seen = Set(confirmed?.map { ObjectIdentifier($0.node) } ?? [])
+    let new = nodes.filter { seen.insert(ObjectIdentifier($0)).inserted }
     guard confirmed == nil || !new.isEmpty else { return 0 }
     core.record(self)
     applyOverlay(overlay.appending(new.map { Handle.of($0) }))

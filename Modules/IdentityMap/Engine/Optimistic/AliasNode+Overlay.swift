@@ -15,21 +15,18 @@ extension AliasNode {
 
   /// Sets the content to stored entities, or to `nil`.
   func setEntries(_ nodes: [Node]?, form: AliasForm<Content>) {
-    let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    let (former, formerEntries) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     defer { withExtendedLifetime(former) {} }
     content = nodes.flatMap(form.make)
-    if former == nil, content != nil { pin() }
-    setChildren(content == nil ? [] : nodes ?? [])
-    if let relations, !relations.children.isEmpty {
-      // The content may have older values of the children, so each child is written into it again.
-      for index in relations.children.indices {
-        relations.children[index].writtenVersion = relations.children[index].child.version &- 1
-      }
-      flags.insert(.dirty)
-      isSilentlyDirty = true
+    if former == nil, content != nil { retainInternally() }
+    let children: [Node] = content == nil ? [] : nodes ?? []
+    // The content may have older values of the children, so each child is written into it again.
+    relink(to: children)
+    if !children.isEmpty { isSilentlyDirty = true }
+    if former != nil, content == nil { releaseInternally() }
+    guard (former == nil) != (content == nil) || formerEntries != nodes?.map({ ObjectIdentifier($0) }) ?? [] else {
+      return
     }
-    if former != nil, content == nil { unpin() }
-    guard (former == nil) != (content == nil) || children != nodes?.map({ ObjectIdentifier($0) }) ?? [] else { return }
     didChange()
     if content == nil { core.reportUnregistered(key) } else { core.reportRegistered(key) }
   }

@@ -5,7 +5,7 @@
 final class AliasOverlay<Content> {
   /// The confirmed entities below all edits; `nil` for an alias without content.
   let base: [Handle]?
-  /// In the order in which they were made.
+  /// The edits, in the order in which they were made.
   let patches: [Patch]
   let form: AliasForm<Content>
 
@@ -96,8 +96,8 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// The overlay without a removed entity. An open edit that needs the entity is dropped. A confirmed edit still removes
-  /// the entries that it has replaced.
+  /// The overlay without a removed entity. An open edit that requires the entity is dropped. A confirmed edit still
+  /// removes the entries that it has replaced.
   func without(_ node: Node) -> AliasOverlay {
     func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
     var left = base?.compactMap(unlessRemoved)

@@ -3,8 +3,9 @@ protocol TentativelyRemovable: Node {
   func patch(removing other: Node?, for change: TentativeChange)
   /// The unconfirmed changes with a removal of the entity.
   var removals: [TentativeChange] { get }
-  /// Whether the policy of an aggregate keeps the last value of a removed entity.
-  func keeps(_ other: Node) -> Bool
+  /// Whether the policy of every key path to a removed entity keeps its last value in the aggregate. If so, this also
+  /// notes in the graph that such values exist; see ``GraphState/keepsRemoved``.
+  func keepsLastValue(of other: Node) -> Bool
 }
 
 extension EntityNode: TentativelyRemovable {
@@ -19,8 +20,10 @@ extension EntityNode: TentativelyRemovable {
     overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
   }
 
-  func keeps(_ other: Node) -> Bool {
-    guard core.table(of: T.self).effect(ofRemoving: other, on: refreshed()).isNone else { return false }
+  func keepsLastValue(of other: Node) -> Bool {
+    guard core.table(of: T.self).effect(ofRemoving: other, on: upToDateValue()).keepsEveryOccurrence else {
+      return false
+    }
     core.graph.keepsRemoved = true
     return true
   }
@@ -28,7 +31,9 @@ extension EntityNode: TentativelyRemovable {
   /// Removes another entity, which was finally removed, from the confirmed value and from the tentative removals.
   func discard(_ other: Node) {
     guard let overlay else { return }
-    let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
+    let patches = overlay.patches.filter {
+      if case .without(let removed) = $0.effect { removed !== other } else { true }
+    }
     var contents = overlay.contents.filter { $0.node !== other }
     guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
     core.record(self)
@@ -63,9 +68,9 @@ extension Node {
 
   /// The aggregates that contain the entity, each once.
   var containers: [any Node & TentativelyRemovable] {
-    var met: Set<ObjectIdentifier> = []
+    var seen: Set<ObjectIdentifier> = []
     return (relations?.parents.map(\.parent) ?? []).compactMap { parent in
-      guard !parent.isAbsent, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
+      guard !parent.isAbsent, seen.insert(ObjectIdentifier(parent)).inserted else { return nil }
       return parent as? any Node & TentativelyRemovable
     }
   }

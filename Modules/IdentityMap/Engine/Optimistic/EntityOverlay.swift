@@ -2,9 +2,9 @@
 final class EntityOverlay<T> {
   /// The confirmed value; `nil` when the entity exists by the changes alone.
   let base: T?
-  /// In the order in which they were made.
+  /// The changes, in the order in which they were made.
   let patches: [Patch]
-  /// The nested entities of the confirmed value, kept so that they exist when it becomes visible again.
+  /// Handles that retain the nested entities of the confirmed value for the time when it becomes visible again.
   let contents: [Handle]
   /// The last value of a removed entity, while a tentative change stores it again.
   let last: T?
@@ -23,7 +23,7 @@ final class EntityOverlay<T> {
   }
 
   enum Effect {
-    /// Other fields.
+    /// Changes the value by a closure, which is applied again to each confirmed value.
     case change((inout T) -> Void)
     /// Replaces the value, or stores an absent entity.
     case value(T)
@@ -65,8 +65,19 @@ extension EntityNode {
     return overlay.base == nil
   }
 
-  /// Handles of the nested entities, which keep these entities.
+  /// Handles that retain the nested entities.
   var contents: [Handle] {
     relations?.children.map { Handle.of($0.child) } ?? []
+  }
+}
+
+extension Node {
+  /// Sets the tentative changes over the confirmed value.
+  /// - Returns: The former changes. The caller retains them until the node is consistent.
+  func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
+    let former = relations?.overlay
+    if overlay != nil || former != nil { makeRelations().overlay = overlay }
+    if overlay == nil { flags.remove(.overlaid) } else { flags.insert(.overlaid) }
+    return former
   }
 }

@@ -12,7 +12,7 @@ extension EntityTable {
   /// Adds a tentative change of an entity and of its nested entities.
   func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ tentative: TentativeChange) {
     // Determined before any change.
-    let given = node.refreshed()
+    let given = node.upToDateValue()
     let edits = nestedEdits(change, in: given, of: node)
     patch(node, .init(change: tentative, effect: .change(change)))
     tentative.add(node, self)
@@ -33,9 +33,9 @@ extension EntityTable {
 
   /// Stores an entity tentatively.
   func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
-    if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
+    if knownNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
     // The nested entities may include the entity itself.
-    if let node = node(entity.id) ?? tentativelyRemovedNode(entity.id) {
+    if let node = knownNode(entity.id) {
       self.patch(node, patch)
       return node
     }
@@ -49,7 +49,7 @@ extension EntityTable {
   /// - Parameter contents: The entities of the confirmed value.
   func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
     guard traits.isAggregate, !change.isEnding else { return }
-    let retainedRemoved = (node(value.id) ?? tentativelyRemovedNode(value.id))?.retainedRemoved(with: contents) ?? []
+    let retainedRemoved = knownNode(value.id)?.retainedRemoved(with: contents) ?? []
     visit(value, NestedEntityInsertion(by: change, keepingRemoved: retainedRemoved))
   }
 
@@ -63,7 +63,7 @@ extension EntityTable {
     guard node.isTentative, let overlay = node.overlay, !overlay.hasPatches(of: change) else {
       return
     }
-    patch(node, .init(change: change, effect: .nested(node.refreshed())))
+    patch(node, .init(change: change, effect: .nested(node.upToDateValue())))
     change.add(node, self)
   }
 
@@ -72,20 +72,21 @@ extension EntityTable {
     node.setStamp(stamp)
     // A value that replaces a change contains its effect already.
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
-    let visible = node.refreshed()
+    let visible = node.upToDateValue()
     if traits.isAggregate {
       setAggregate(
-        node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
+        node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing,
+        unchanged: isUpdate ? node.cycleChildren : [])
     }
-    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, instead: visible)
+    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, replacing: visible)
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
-    return StoreResult(node: node, outcome: .changed)
+    return StoreResult(node: node, kind: .changed)
   }
 
   /// The value without the tentative changes; `nil` when the entity exists by them alone.
   func confirmedValue(of node: EntityNode<T>) -> T? {
-    guard let overlay = node.overlay else { return node.refreshed() }
+    guard let overlay = node.overlay else { return node.upToDateValue() }
     guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
     // The nested entities may have changed since.
     LinkCursor.walk(over: contents(of: base)) { plan.writeChildren(&base, along: &$0) }

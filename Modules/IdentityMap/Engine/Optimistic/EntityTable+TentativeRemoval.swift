@@ -8,24 +8,22 @@ extension EntityTable {
   }
 
   /// Marks an entity as tentatively removed.
-  /// - Parameter value: The value after a restoration. The caller retains the former value.
+  /// - Parameter value: The value that a restoration makes visible. The caller retains the former value.
   func markTentativelyRemoved(_ node: EntityNode<T>, as value: T) {
-    let wasThere = !node.isAbsent
+    let wasPresent = !node.isAbsent
     _ = node.exchange(for: value)
     if let plan = plan(for: value) { node.makeRelations().plan = plan }
     node.relink(to: contents(of: value))
     node.setTentativelyRemoved(true)
     node.flags.insert(.absent)
-    guard wasThere else {
+    guard wasPresent else {
       guard core.graph.keepsRemoved else { return }
       // Aggregates that keep the last value get the new one.
-      node.advanceVersion()
-      return core.propagate(from: node)
+      return node.didChange()
     }
-    didRemove(node, id: value.id, forNow: true)
-    node.advanceVersion()
-    core.propagate(from: node)
-    core.pending.addReleaseCandidate(node)
+    didRemove(node, id: value.id, isTentative: true)
+    node.didChange()
+    core.pending.addEvictionCandidate(node)
   }
 
   /// Makes a tentatively removed entity present again. Its value is set afterwards.
@@ -38,27 +36,18 @@ extension EntityTable {
   /// Removes the tentatively removed entities from an aggregate after a write of the aggregate with them.
   func excludeTentativelyRemoved(from node: EntityNode<T>) {
     guard core.optimistic.tentativelyRemovedCount > 0, let relations = node.relations else { return }
-    var met: Set<ObjectIdentifier> = []
+    var seen: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.tentativelyRemoved) {
-      guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
+      guard seen.insert(ObjectIdentifier(child)).inserted, !node.keepsLastValue(of: child) else { continue }
       for change in (child as? any Node & TentativelyRemovable)?.removals ?? [] where !change.isEnding {
         change.exclude(child, from: node)
       }
     }
   }
 
-  /// Removes another entity from a value.
-  /// - Returns: Whether the value remains usable: it does not need the entity, and its identifier is unchanged.
-  func remove(_ other: Node, from value: inout T) -> Bool {
-    guard let plan = plan(for: value) else { return true }
-    let id = value.id
-    return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
-      && value.id == id
-  }
-
-  /// Shows the confirmed value when the visible value needs a removed entity and the confirmed one does not: the
-  /// tentative changes are obsolete then.
-  /// - Returns: Whether such a value exists.
+  /// Makes the confirmed value visible when the visible value requires a removed entity and the confirmed one does
+  /// not: then the tentative changes are obsolete.
+  /// - Returns: Whether such a confirmed value exists.
   func fallBackToConfirmed(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
     guard remove(other, from: &base) else { return false }
@@ -66,13 +55,5 @@ extension EntityTable {
     let patches = overlay.patches.filter { !$0.mayAddEntities }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
-  }
-
-  /// Returns the nodes of the entities in a value, in their order, present or absent.
-  func contents(of value: T) -> [Node] {
-    guard let plan = plan(for: value) else { return [] }
-    var collector = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
-    plan.collect(value, into: &collector)
-    return collector.children
   }
 }

@@ -1,22 +1,23 @@
 /// The visible value of an entity: the confirmed value with the tentative changes applied.
 extension EntityTable {
-  /// - Parameter former: The visible value until now; by default the node's value.
-  func setOverlay(_ overlay: EntityOverlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
+  /// Sets the tentative changes of an entity, and makes the value with them visible.
+  /// - Parameter former: The visible value before the call; by default the node's value.
+  func setOverlay(_ overlay: EntityOverlay<T>, of node: EntityNode<T>, replacing former: T? = nil) {
     let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
     defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
     // When the visible value differs from the node's value, the node has the confirmed one, which must not be read.
     let (visible, exists) =
-      former == nil ? outcome(of: overlay) : core.whileInconsistent(node) { outcome(of: overlay) }
+      former == nil ? visibleValue(of: overlay) : core.whileInconsistent(node) { visibleValue(of: overlay) }
     guard let visible else { return removeTentativeEntity(node, leaving: overlay.last) }
     if exists {
-      display(visible, of: node, instead: former, with: overlay.contents)
+      show(visible, of: node, replacing: former, with: overlay.contents)
     } else {
       removeTentatively(node, leaving: visible)
     }
   }
 
   /// Returns the confirmed value with the changes applied, and whether the entity exists then.
-  private func outcome(of overlay: EntityOverlay<T>) -> (value: T?, exists: Bool) {
+  private func visibleValue(of overlay: EntityOverlay<T>) -> (value: T?, exists: Bool) {
     var (visible, exists) = (overlay.base, true)
     for patch in overlay.patches {
       exists = apply(patch.effect, to: &visible)
@@ -38,25 +39,29 @@ extension EntityTable {
     node.removeEverywhere()
   }
 
-  private func display(_ value: T, of node: EntityNode<T>, instead former: T?, with contents: [Handle]) {
+  /// Makes a value the visible one of a present or tentatively removed entity.
+  /// - Parameters:
+  ///   - former: The visible value before the call; by default the node's value.
+  ///   - contents: The entities of the confirmed value.
+  private func show(_ value: T, of node: EntityNode<T>, replacing former: T?, with contents: [Handle]) {
     let wasRemoved = node.flags.contains(.tentativelyRemoved)
     if wasRemoved { restorePresence(node) } else if former == nil, isVisible(value, by: node) { return }
-    let before = former ?? node.refreshed()
+    let before = former ?? node.upToDateValue()
     if traits.isAggregate {
-      setAggregate(node, to: value, stamp: nil, keepsExisting: true, with: contents)
+      setAggregate(node, to: value, stamp: nil, mode: .keepingExisting, confirmedContents: contents)
       excludeTentativelyRemoved(from: node)
     } else {
       _ = node.exchange(for: value)
     }
-    guard wasRemoved || !areEqual(before, node.refreshed(), of: node) else {
-      if !areIdentical(before, node.refreshed()) { core.propagateSilently(from: node) }
+    guard wasRemoved || !areEqual(before, node.upToDateValue(), of: node) else {
+      if !areIdentical(before, node.upToDateValue()) { core.propagateSilently(from: node) }
       return
     }
     didChangeValue(of: node)
     if former == nil, core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
-  /// Whether a value is the visible one in every field.
+  /// Whether a value is identical to the visible value of a node.
   private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
     let visible = node.read()
     return areEqual(visible, value, of: node) && areIdentical(visible, value)

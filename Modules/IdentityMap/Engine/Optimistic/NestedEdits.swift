@@ -32,7 +32,7 @@ final class NestedEdits: EntityVisitor {
     guard let node = table.node(entity.id) else {
       // A new entity may contain others.
       table.visit(entity, self)
-      return EntityNode(entity, core: table.core)
+      return table.temporaryNode(entity)
     }
     guard !path.contains(ObjectIdentifier(node)) else { return node }
     if given.contains(node), !given.contains(entity, of: node) { note(entity, of: node, table) }

@@ -13,6 +13,6 @@ final class NestedEntityInsertion: EntityVisitor {
     let node = table.anyNode(entity.id)
     if let node, node.isRemoved, retainedRemoved.contains(where: { $0 === node }) { return node }
     table.storeNestedTentatively(entity, change)
-    return table.knownNode(entity.id) ?? EntityNode(entity, core: table.core)
+    return table.knownNode(entity.id) ?? table.temporaryNode(entity)
   }
 }

@@ -30,10 +30,10 @@ private final class Substitution<C: Identifiable & Sendable>: EntityVisitor {
   init(_ part: C) { self.part = part }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
-    if T.self == C.self, let part = part as? T, part.id == entity.id { return EntityNode(part, core: table.core) }
+    if T.self == C.self, let part = part as? T, part.id == entity.id { return table.temporaryNode(part) }
     var entity = entity
     table.rewrite(&entity, self)
-    return EntityNode(entity, core: table.core)
+    return table.temporaryNode(entity)
   }
 }
 
@@ -50,6 +50,6 @@ private final class ChangedPart<C: Identifiable & Sendable>: EntityVisitor {
     } else {
       table.visit(entity, self)
     }
-    return EntityNode(entity, core: table.core)
+    return table.temporaryNode(entity)
   }
 }

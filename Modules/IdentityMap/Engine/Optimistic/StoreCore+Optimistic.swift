@@ -1,5 +1,5 @@
 extension StoreCore {
-  /// After a rollback.
+  /// Reverts the changes whose end the rollback has undone after the release of the program's object.
   func revertAbandonedChanges() {
     for change in optimistic.takeAbandoned() { change.revert() }
   }
@@ -29,10 +29,10 @@ extension StoreCore {
   /// Whether nodes, or nodes nested in them, have tentative changes.
   func hasTentativeChanges(in nodes: [Node]) -> Bool {
     guard !optimistic.openChanges.isEmpty else { return false }
-    var met: Set<ObjectIdentifier> = []
+    var visited: Set<ObjectIdentifier> = []
     var stack = nodes
     while let node = stack.popLast() {
-      guard met.insert(ObjectIdentifier(node)).inserted else { continue }
+      guard visited.insert(ObjectIdentifier(node)).inserted else { continue }
       if node.flags.contains(.overlaid) { return true }
       stack += node.relations?.children.map(\.child) ?? []
     }

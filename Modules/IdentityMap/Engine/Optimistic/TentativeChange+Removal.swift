@@ -1,7 +1,7 @@
 extension TentativeChange {
-  /// Tentatively removes an entity from an aggregate, and the aggregate too if it needs the entity.
+  /// Tentatively removes an entity from an aggregate, and the aggregate too if it requires the entity.
   func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {
-    guard !aggregate.keeps(entity) else { return }
+    guard !aggregate.keepsLastValue(of: entity) else { return }
     StackSpace.forLevel {
       aggregate.patch(removing: entity, for: self)
       guard aggregate.isAbsent else { return }
@@ -9,19 +9,19 @@ extension TentativeChange {
     }
   }
 
-  /// Removes an entity tentatively: from its aggregates first. Aggregates that need the entity are removed with it.
+  /// Removes an entity tentatively: from its aggregates first. Aggregates that require the entity are removed with it.
   func remove(_ entity: some Node & TentativelyRemovable) {
-    var doomed: [any Node & TentativelyRemovable] = [entity]
+    var removed: [any Node & TentativelyRemovable] = [entity]
     var next = 0
-    while next < doomed.count {
-      let node = doomed[next]
+    while next < removed.count {
+      let node = removed[next]
       next += 1
-      for parent in node.containers where !parent.keeps(node) {
+      for parent in node.containers where !parent.keepsLastValue(of: node) {
         parent.patch(removing: node, for: self)
-        if parent.isAbsent { doomed.append(parent) }
+        if parent.isAbsent { removed.append(parent) }
       }
     }
     // Aggregates first, so that a reversion, which runs backwards, restores the entities before them.
-    for node in doomed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
+    for node in removed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
   }
 }

@@ -8,17 +8,17 @@ extension TentativeChange {
     let table = core.table(of: T.self)
     let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: values)
     let stored = store(values, stamp: stamp)
-    // Storing a value may evict nodes that nothing keeps.
-    let kept = stored.map { Handle.of($0) }
+    // Storing a value may evict nodes that nothing retains.
+    let handles = stored.map { Handle.of($0) }
     var substitutes: [ObjectIdentifier: Handle?] = [:]
-    for (node, value) in zip(replaced, kept) {
+    for (node, value) in zip(replaced, handles) {
       guard let node, node !== value.node else { continue }
       substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
     }
     substitute(substitutes)
     confirmAliasEdits()
     revert()
-    return withExtendedLifetime(kept) { stored }
+    return withExtendedLifetime(handles) { stored }
   }
 
   private func store<T: Identifiable & Sendable>(_ values: [T], stamp: Stamp?) -> [EntityNode<T>] {
@@ -31,9 +31,10 @@ extension TentativeChange {
   /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
   private func temporaryNodes<T: Identifiable & Sendable>(for values: [T]) -> [EntityNode<T>?] {
     let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
-    var met = Set(values.map(\.id))
-    let temporaries = participants.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
-      .filter { $0.isTentative && met.insert($0.value.id).inserted }
+    var seen = Set(values.map(\.id))
+    let inserted = participants.flatMap { $0.alias?.insertedEntities(by: self) ?? [] }
+    let temporaries = inserted.compactMap { $0 as? EntityNode<T> }
+      .filter { $0.isTentative && seen.insert($0.value.id).inserted }
     guard values.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
     var next = temporaries.makeIterator()
     return values.map { touched.contains($0.id) ? nil : next.next() }
@@ -42,8 +43,8 @@ extension TentativeChange {
   /// Has the edits of aliases name the stored entities. Edits of other changes may name the temporary entities too.
   private func substitute(_ substitutes: [ObjectIdentifier: Handle?]) {
     guard !substitutes.isEmpty else { return }
-    for entry in core.optimistic.openChanges.flatMap(\.participants) {
-      entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
+    for participant in core.optimistic.openChanges.flatMap(\.participants) {
+      participant.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
     }
   }
 }

@@ -1,7 +1,8 @@
-/// The engine's side of an optimistic change: the nodes that the change has touched, kept until it is confirmed or
-/// reverted.
-// Sendable because it is touched under the store's lock only.
+/// The engine's side of an optimistic change: the nodes with effects of the change, retained until the change is
+/// confirmed or reverted.
+// Sendable because it is used under the store's lock only.
 final class TentativeChange: @unchecked Sendable {
+  /// A node with effects of the change, with closures in the place of its type.
   struct Participant {
     let handle: Handle
     let revert: () -> Void
@@ -11,14 +12,14 @@ final class TentativeChange: @unchecked Sendable {
     var alias: (any EditableAlias)?
   }
 
-  /// Unowned: the user's change retains the core, and so do the handles of the participants.
+  /// Unowned: the program's object retains the core, and so do the handles of the participants.
   unowned let core: StoreCore
   private(set) var participants: [Participant] = [] {
     didSet { noteOpenness(wasOpen: !oldValue.isEmpty) }
   }
   /// Whether the change is being reverted or confirmed. Then it excludes no entities.
   private(set) var isEnding = false
-  /// Whether the user's change was released, so that only the store can revert this one.
+  /// Whether the program's object was released, so that only the store can revert the change.
   private var isAbandoned = false
 
   init(core: StoreCore) {
@@ -39,15 +40,16 @@ final class TentativeChange: @unchecked Sendable {
         confirm: { [unowned self] in table.confirm(self, of: node) }, discard: { node.discard($0) }))
   }
 
-  func add(_ entry: Participant) {
-    guard !participants.contains(where: { $0.handle.node === entry.handle.node }) else { return }
+  /// Adds a participant, unless the change has its node already.
+  func add(_ participant: Participant) {
+    guard !participants.contains(where: { $0.handle.node === participant.handle.node }) else { return }
     core.record { [self, participants] in self.participants = participants }
-    participants.append(entry)
+    participants.append(participant)
   }
 
   /// Removes an entity from the effects of the change.
   func discard(_ entity: Node) {
-    for entry in participants where entry.handle.node !== entity { entry.discard(entity) }
+    for participant in participants where participant.handle.node !== entity { participant.discard(entity) }
   }
 
   // MARK: The end
@@ -61,23 +63,24 @@ final class TentativeChange: @unchecked Sendable {
   /// Reverts all effects, in a transaction with a rollback at its end.
   func revertTemporarily() {
     isEnding = true
-    for entry in participants.reversed() { entry.revert() }
+    for participant in participants.reversed() { participant.revert() }
     isEnding = false
   }
 
-  /// Confirms all effects and ends the change. Aliases are confirmed first: the removal of an entity drops the open edits
-  /// of an alias that need the entity.
+  /// Confirms all effects and ends the change. Aliases are confirmed first: the removal of an entity drops the open
+  /// edits of an alias that require the entity.
   func confirm() {
     isEnding = true
     confirmAliasEdits()
-    for entry in participants where entry.alias == nil { entry.confirm() }
+    for participant in participants where participant.alias == nil { participant.confirm() }
     isEnding = false
     releaseParticipants()
   }
 
-  func confirmAliasEdits() { for entry in participants where entry.alias != nil { entry.confirm() } }
+  /// Confirms the edits of aliases alone.
+  func confirmAliasEdits() { for participant in participants where participant.alias != nil { participant.confirm() } }
 
-  /// Reverts the change after the release of the user's object; again when a rollback undoes the reversion.
+  /// Reverts the change after the release of the program's object; again when a rollback undoes the reversion.
   func abandon() {
     isAbandoned = true
     revert()

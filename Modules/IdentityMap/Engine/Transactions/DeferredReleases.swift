@@ -34,23 +34,14 @@ final class DeferredReleases<Value> {
   func hasSameBytesAsLast(_ value: Value) -> Bool {
     withUnsafeBytes(of: value) { bytes in
       withUnsafeBytes(of: &last) { lastBytes in
-        var offset = 0
-        while offset + 8 <= bytes.count {
-          let (word, lastWord) = (
-            bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
-            lastBytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-          )
-          if word != lastWord { return false }
-          offset += 8
-        }
-        return bytes[offset...].elementsEqual(lastBytes[offset...])
+        haveEqualBytes(bytes, lastBytes)
       }
     }
   }
 }
 
 extension StoreCore {
-  /// Releases a value when the lock is free: its `deinit` can run foreign code.
+  /// Releases a value when the lock is free: its `deinit` can run code of the user.
   @inlinable func releaseLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
     if let last = pending.lastDeferredReleases, last.type == type {

@@ -9,8 +9,8 @@ struct PendingWork {
   var changed: [Node] = []
   /// Nodes whose stamp the transaction has set; flag `stamped`.
   private var stamped: [Node] = []
-  /// Nodes to check for a remaining owner, and to release without an owner; flag `releaseCandidate`.
-  var releaseCandidates: [Node] = []
+  /// Nodes that the commit evicts unless they are retained; flag `evictionCandidate`.
+  var evictionCandidates: [Node] = []
   /// The work that waits until the lock is free.
   var deferred = DeferredWork()
   /// The latest list of deferred releases, with its type: successive releases are mostly of one type.
@@ -35,10 +35,10 @@ struct PendingWork {
     hasWork = true
   }
 
-  mutating func addReleaseCandidate(_ node: Node) {
-    guard !node.flags.contains(.releaseCandidate) else { return }
-    node.flags.insert(.releaseCandidate)
-    releaseCandidates.append(node)
+  mutating func addEvictionCandidate(_ node: Node) {
+    guard !node.flags.contains(.evictionCandidate) else { return }
+    node.flags.insert(.evictionCandidate)
+    evictionCandidates.append(node)
     hasWork = true
   }
 
@@ -62,9 +62,10 @@ struct PendingWork {
 
   // MARK: Commit
 
-  mutating func nextReleaseCandidate() -> Node? {
-    guard let node = releaseCandidates.popLast() else { return nil }
-    node.flags.remove(.releaseCandidate)
+  /// Removes a candidate from the list and returns it; `nil` when none is left.
+  mutating func nextEvictionCandidate() -> Node? {
+    guard let node = evictionCandidates.popLast() else { return nil }
+    node.flags.remove(.evictionCandidate)
     return node
   }
 
@@ -73,8 +74,8 @@ struct PendingWork {
     changed.removeAll(keepingCapacity: changed.count < 1024)
   }
 
-  /// Removes the flag `stamped` from all nodes at the end of a transaction: later, another value with an equal stamp is too
-  /// old.
+  /// Removes the flag `stamped` from all nodes at the end of a transaction: later values with an equal stamp are
+  /// rejected.
   mutating func clearStamped() {
     guard !stamped.isEmpty else { return }
     for node in stamped { node.flags.remove(.stamped) }
@@ -109,7 +110,7 @@ struct PendingWork {
   }
 }
 
-/// Work that waits until the lock is free, because it runs foreign code.
+/// Work that waits until the lock is free, because it runs code of the user.
 struct DeferredWork {
   /// Calls of the logger and of closures that end observations.
   var events: [() -> Void] = []

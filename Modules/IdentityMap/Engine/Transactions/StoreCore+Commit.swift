@@ -5,7 +5,7 @@ extension StoreCore {
     endScheduledObservations()
     // An eviction can change other nodes, and an expiry can make nodes candidates for eviction.
     while hasEvictions { evictUnreferenced() }
-    refreshQueries()
+    updateQueries()
     sortChanges()
     // After the queries, whose results have changed with their entities.
     for node in pending.changed { notifyObservers(of: node) }
@@ -14,7 +14,7 @@ extension StoreCore {
     return pending.finishCommit(isIncomplete: hasEvictions)
   }
 
-  private var hasEvictions: Bool { !pending.releaseCandidates.isEmpty || tables.hasOverdue }
+  private var hasEvictions: Bool { !pending.evictionCandidates.isEmpty || tables.hasOverdue }
 
   private func notifyObservers(of node: Node) {
     node.flags.remove(.changed)
@@ -40,9 +40,9 @@ extension StoreCore {
     }
   }
 
-  private func refreshQueries() {
+  private func updateQueries() {
     guard !tables.withQueries.isEmpty else { return }
     for node in pending.changed where node.flags.contains(.queried) { node.notifyQueries(isReported: true) }
-    for table in tables.withQueries { table.refreshQueries() }
+    for table in tables.withQueries { table.updateQueries() }
   }
 }

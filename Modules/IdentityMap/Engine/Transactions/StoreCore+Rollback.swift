@@ -29,19 +29,19 @@ extension StoreCore {
   /// The lengths of all lists that a rollback truncates.
   private struct Savepoint {
     let entries: Int
-    let newlyObserved: Int
+    let notifiedAfterRollback: Int
     let versions: Int
     let changed: Int
     let events: Int
-    let history: ChangeHistory
+    let changeLog: ChangeLog
     let records: Int
   }
 
   private var savepoint: Savepoint {
     Savepoint(
-      entries: undo.log?.entries.count ?? 0, newlyObserved: undo.log?.newlyObserved.count ?? 0,
+      entries: undo.log?.entries.count ?? 0, notifiedAfterRollback: undo.log?.notifiedAfterRollback.count ?? 0,
       versions: undo.log?.versions.count ?? 0, changed: pending.changed.count, events: pending.deferred.events.count,
-      history: instrumentation.history, records: instrumentation.history.count)
+      changeLog: instrumentation.changeLog, records: instrumentation.changeLog.count)
   }
 
   /// Lets nodes be recorded again, for an inner transaction with a rollback of its own.
@@ -72,26 +72,26 @@ extension StoreCore {
     revertAbandonedChanges()
   }
 
-  /// Discards the notifications, log events and history of rolled back changes.
+  /// Discards the notifications, the calls of the logger and the change records of rolled back changes.
   private func discardNotifications(since start: Savepoint) {
     let discarded = pending.removeChanged(from: start.changed)
     // A dirty node notifies its ancestors no more, because they count as notified. The discarded notifications must be
     // possible again, so the nodes are brought up to date.
     for node in discarded { bringUpToDate(node) }
     pending.removeEvents(from: start.events)
-    if instrumentation.history === start.history { instrumentation.history.truncate(to: start.records) }
+    if instrumentation.changeLog === start.changeLog { instrumentation.changeLog.truncate(to: start.records) }
   }
 
   /// Notifies observers of the restored value when they have received a value of the transaction. Observers that know
   /// the restored value are not notified.
   private func notifyNewObservers(since start: Savepoint, _ log: UndoLog) {
-    var met: Set<ObjectIdentifier> = []
-    for (node, version) in log.versions[start.versions...] where met.insert(ObjectIdentifier(node)).inserted {
+    var seen: Set<ObjectIdentifier> = []
+    for (node, version) in log.versions[start.versions...] where seen.insert(ObjectIdentifier(node)).inserted {
       for group in node.relations?.observerGroups ?? [] { group.skip(from: version, to: node.version) }
     }
     log.versions.removeSubrange(start.versions...)
     // The nodes stay in the log: a rollback of an outer transaction discards this notification, and has to repeat it.
-    for node in log.newlyObserved[start.newlyObserved...] { pending.addChanged(node) }
+    for node in log.notifiedAfterRollback[start.notifiedAfterRollback...] { pending.addChanged(node) }
   }
 
   /// Records the version of an observed node before a change.

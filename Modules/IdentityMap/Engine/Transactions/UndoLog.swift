@@ -3,9 +3,10 @@ final class UndoLog {
   var entries: [Entry] = []
   /// The entries before this index are not marked as recorded any more.
   var marked = 0
-  /// Nodes whose observation began in the transaction, and nodes whose observers wait for its end.
-  var newlyObserved: [Node] = []
-  /// Changed nodes with observers, each with its version before.
+  /// Nodes whose observers are notified after a rollback: of observations that began in the transaction, and of
+  /// deliveries that wait for its end.
+  var notifiedAfterRollback: [Node] = []
+  /// Changed nodes with observers, each with its version before the change.
   var versions: [(node: Node, version: UInt32)] = []
 
   enum Entry {

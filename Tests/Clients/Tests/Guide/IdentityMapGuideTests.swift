@@ -104,7 +104,7 @@ struct IdentityMapGuideTests {
   @Test func `a stamp refuses older values`() {
     let store = EntityStore(delivery: .immediate)
     let author = store.store(entity: Author(id: 7, name: "Ada Lovelace"), modifiedAt: 2)
-    store.store(Author(id: 7, name: "Ada"), modifiedAt: 1)  // older, and refused
+    store.store(Author(id: 7, name: "Ada"), modifiedAt: 1)  // older, and rejected
     #expect(author.current.name == "Ada Lovelace")
   }
 }

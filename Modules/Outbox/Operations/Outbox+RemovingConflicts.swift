@@ -26,11 +26,11 @@ extension Outbox {
       .path(PropertyPath(names: [OutboxConflictRecord.Properties.table.recordKey.name])),
       in: entriesByKey.keys.map(AttributeValue.int))
     for conflict in try context.fetch(FetchRequest(OutboxConflictRecord.self).filter(keys)) {
-      let isOver = entriesByKey[conflict.recordKey, default: []].contains { entry in
+      let concernsEntry = entriesByKey[conflict.recordKey, default: []].contains { entry in
         entry.storeIdentifier == conflict.objectID.storeIdentifier
           && model.recordedNames(ofRoot: entry.rootName).contains(conflict.rootName)
       }
-      if isOver { context.delete(conflict) }
+      if concernsEntry { context.delete(conflict) }
     }
   }
 }

@@ -3,16 +3,16 @@ import CoherenceReconciliation
 import Testing
 
 @Suite("Planning changes again")
-struct PlannedChangesTests {
+struct PlanningRetryTests {
   private let lostRace = CoherenceError(.versionConflict, "Another writer changed the item.")
 
   @Test func `changes that lose races are planned until they are saved`() throws {
     let stack = try ItemStack()
     try stack.context.performAndWait {
-      let changes = PlannedChanges(in: stack.context, savesParents: true)
+      let retry = PlanningRetry(in: stack.context, savesParents: true)
       var attempts = 0
-      try changes.planningAgain(afterRacesOver: stack.entity) {
-        try changes.rollingBackOnError {
+      try retry.planningAgain(afterRacesOver: stack.entity) {
+        try retry.rollingBackOnError {
           attempts += 1
           try stack.context.insertNewObject(forEntityName: "Item").setValue("item", for: "name")
           if attempts < 3 { throw lostRace }
@@ -28,11 +28,11 @@ struct PlannedChangesTests {
     let stack = try ItemStack()
     try stack.context.performAndWait {
       try stack.context.insertNewObject(forEntityName: "Item").setValue("other", for: "name")
-      let changes = PlannedChanges(in: stack.context, savesParents: true)
+      let retry = PlanningRetry(in: stack.context, savesParents: true)
       var attempts = 0
       #expect(throws: CoherenceError.self) {
-        try changes.planningAgain(afterRacesOver: stack.entity) {
-          try changes.rollingBackOnError {
+        try retry.planningAgain(afterRacesOver: stack.entity) {
+          try retry.rollingBackOnError {
             attempts += 1
             throw lostRace
           }

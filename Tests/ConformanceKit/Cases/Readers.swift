@@ -1,14 +1,14 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  static let unitsOfReading = ConformanceSubject("Units of reading") {
-    Case("a save after a fetch and a delete asks for nothing while a unit of reading is open") { stack in
+  static let readers = ConformanceSubject("Readers") {
+    Case("a save after a fetch and a delete asks for nothing while a reader is open") { stack in
       try expectNoOverlap(stack) { context in
         for album in try context.all("Album") { context.delete(album) }
         try context.save()
       }
     }
-    Case("a save that links and reorders members asks for nothing while a unit of reading is open") { stack in
+    Case("a save that links and reorders members asks for nothing while a reader is open") { stack in
       try expectNoOverlap(stack) { context in
         let albums = try context.all("Album")
         try context.make("Genre", ["name": "fresh"]).setObjects(albums, for: "albums")
@@ -17,14 +17,14 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("permanent identifiers are set aside while no unit of reading is open") { stack in
+    Case("permanent identifiers are set aside while no reader is open") { stack in
       try expectNoOverlap(stack) { context in
         _ = try context.all("Album")
         // More keys than any block allocated before.
         try context.obtainPermanentIDs(for: try (0..<5000).map { try context.make("Track", ["title": "\($0)"]) })
       }
     }
-    Case("a save into a parent context is read by the parent while no unit of reading of the child is open") { stack in
+    Case("a save into a parent context is read by the parent while no reader of the child is open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       let parent = stack.context()
@@ -36,7 +36,7 @@ extension ConformanceSubject {
       try parent.performAndWait { try parent.save() }
       try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
     }
-    Case("a save through the parents asks for nothing while a unit of reading is open") { stack in
+    Case("a save through the parents asks for nothing while a reader is open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       let parent = stack.context()
@@ -49,7 +49,7 @@ extension ConformanceSubject {
       }
       try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
     }
-    Case("a batch request asks for nothing while a unit of reading is open") { stack in
+    Case("a batch request asks for nothing while a reader is open") { stack in
       try expectNoOverlap(stack) { context in
         _ = try context.all("Album")
         try context.execute(BatchDeleteRequest(entityName: "Album", predicate: equal("title", "Debut")))
@@ -57,7 +57,7 @@ extension ConformanceSubject {
         try context.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 2000]))
       }
     }
-    Case("a failed save leaves no unit of reading open") { stack in
+    Case("a failed save leaves no reader open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw CoherenceError(.inputOutput, "The disk is full.") }

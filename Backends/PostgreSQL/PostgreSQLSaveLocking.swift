@@ -2,12 +2,12 @@ import CoherenceCore
 import CoherenceSQL
 import Synchronization
 
-/// Whether the saves of a store lock the rows that they change before they change them, in one order.
+/// Whether the saves of a store lock all rows that they change before the first change, in one order.
 ///
 /// A save changes rows group by group, one group for each set of changed properties. Two saves of the same rows may
 /// therefore wait for each other, and the server ends one of them after a second. The locks would cost every save a
 /// statement, so that a store has them only after its first such failure, and then for the rest of its life.
-final class PostgreSQLRowOrder: Sendable {
+final class PostgreSQLSaveLocking: Sendable {
   private let flag = Atomic<Bool>(false)
 
   /// Whether a save of the store has met a deadlock.
@@ -16,8 +16,8 @@ final class PostgreSQLRowOrder: Sendable {
   /// Has later saves lock their rows first.
   func require() { flag.store(true, ordering: .relaxed) }
 
-  /// The statements that lock the rows of a save: one for each table, in the order of the tables' names. A statement locks
-  /// in ascending order of keys. One row needs no lock.
+  /// The statements that lock the rows of a save: one for each table, in the order of the tables' names. A statement
+  /// locks in ascending order of keys. One row needs no lock.
   func locks(of request: StoreSaveRequest, in schema: SQLSchema) throws -> [SQLFragment] {
     let keys = request.changedKeys
     guard keys.values.reduce(0, { $0 + $1.count }) > 1 else { return [] }

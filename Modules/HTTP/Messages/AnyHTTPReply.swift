@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// A reply, whole or with its body still coming in. Redirects and retries treat both alike.
-protocol HTTPAnswer: Sendable {
+/// A reply with a complete body, or with a body that still arrives. Redirects and retries treat both alike.
+protocol AnyHTTPReply: Sendable {
   var request: HTTPRequest { get set }
   var response: HTTPResponse { get }
   var url: URL? { get set }
@@ -10,17 +10,17 @@ protocol HTTPAnswer: Sendable {
   func discard()
 }
 
-extension HTTPReply: HTTPAnswer {
+extension HTTPReply: AnyHTTPReply {
   func discard() {}
 }
 
-extension HTTPStream: HTTPAnswer {
+extension HTTPStream: AnyHTTPReply {
   func discard() { body.buffer.cancel(CancellationError()) }
 }
 
 extension HTTPFailure {
   /// The failure that the status of a reply means.
-  init(status reply: some HTTPAnswer) {
+  init(status reply: some AnyHTTPReply) {
     self.init(to: reply.request, status: reply.response.status.code)
     retryAfter = reply.response.headerFields[.retryAfter]
   }

@@ -1,24 +1,25 @@
 package import CoherenceCore
 
-/// Plans changes from stored rows and saves them. After a lost race to another writer, the changes are planned again from
-/// the newer rows.
-package struct PlannedChanges {
+/// Runs work that plans changes from stored rows and saves them, and repeats the work from the newer rows after a lost
+/// race to another writer.
+package struct PlanningRetry {
   /// The contexts that the save passes through: the context of the changes first, then its parents.
   private let contexts: [ManagedObjectContext]
 
   /// - Parameter savesParents: Whether the work saves the context's parents too, up to the stores.
   package init(in context: ManagedObjectContext, savesParents: Bool) {
-    contexts = savesParents ? context.savedLineage : [context]
+    contexts = savesParents ? context.savedContexts : [context]
   }
 
-  /// Runs work that plans and saves changes, and repeats it after a lost race. With other changes in the contexts the work
-  /// runs once: other changes cannot be planned again, and a rollback would lose them.
+  /// Runs work that plans and saves changes, and repeats it after a lost race. With other changes in the contexts the
+  /// work runs once: other changes cannot be planned again, and a rollback would lose them.
   ///
   /// - Parameters:
   ///   - entity: The entity of the rows. Its stores keep other writers out during the last attempt.
   ///   - startsExcluding: Whether the stores keep other writers out from the first attempt on.
   ///   - work: Leaves the contexts without changes when it throws; see ``rollingBackOnError(_:)``.
-  /// - Throws: The error of the work; ``ErrorCode/versionConflict`` with `isRetryable` set when the work lost every race.
+  /// - Throws: The error of the work; ``ErrorCode/versionConflict`` with `isRetryable` set when the work lost every
+  ///   race.
   package func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: @autoclosure () throws -> Bool = false,
     _ work: () throws -> T
@@ -47,7 +48,7 @@ package struct PlannedChanges {
 
 extension ManagedObjectContext {
   /// The context and the parents that a save up to the stores passes through.
-  package var savedLineage: [ManagedObjectContext] {
-    [self] + (savesThroughParent ? [] : parent?.savedLineage ?? [])
+  package var savedContexts: [ManagedObjectContext] {
+    [self] + (savesThroughParent ? [] : parent?.savedContexts ?? [])
   }
 }

@@ -1,4 +1,6 @@
+/// The policy of the type, and the entities that its lifetime retains.
 extension EntityTable {
+  /// Sets the policy of the type, for stored entities too.
   func apply(_ policy: TypePolicy<T>) {
     let isOther = policy.lifetime != self.policy.lifetime
     self.policy = policy
@@ -8,12 +10,13 @@ extension EntityTable {
     if isOther { change(to: policy.lifetime) }
   }
 
+  /// Releases the entities that the former lifetime retains, and has the new one retain all known entities.
   private func change(to lifetime: Lifetime) {
     index.forEach { retention?.release($0) }
     retention = lifetime == .whileUsed ? nil : RetentionList(lifetime)
     guard retention != nil else { return }
     var nodes: [EntityNode<T>] = []
-    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
+    index.forEach { if !$0.isRemoved { nodes.append($0) } }
     for node in nodes { retain(node) }
   }
 
@@ -28,7 +31,7 @@ extension EntityTable {
   func prepareSearch() {
     guard let retention, case .timeToLive = retention.lifetime, retention.isOverLimit(now: core.now) else { return }
     evictExpired()
-    // Within another operation, new nodes may have no reason to be kept yet.
+    // Within another operation, new nodes may have no reason to be retained yet.
     if core.lock.depth == 1 { core.evictUnreferenced() }
   }
 
@@ -59,11 +62,11 @@ extension EntityTable {
     retain(node)
   }
 
+  /// Has the lifetime retain an entity as the most recently used.
   func retain(_ node: EntityNode<T>) {
     let cost = if case .memory = retention?.lifetime { cost(of: node.value) } else { 0 }
     // The closure of the policy may have used the store.
-    guard let retention, !node.isAbsent || node.flags.contains(.tentativelyRemoved), !node.flags.contains(.evicted)
-    else { return }
+    guard let retention, !node.isRemoved, !node.flags.contains(.evicted) else { return }
     retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
     guard retention.isOverLimit(now: core.now) else { return }
     core.tables.overdue.append(self)
@@ -75,23 +78,11 @@ extension EntityTable {
     min(max(0, policy.cost(value)), 1 << 40)
   }
 
-  /// Restores the position of an entity in the order of eviction, unless the type has another lifetime since.
+  /// Restores the position of an entity in the order of eviction, unless the type has another lifetime now.
   func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, deadline: Duration?)?, in list: RetentionList?) {
     guard let retention else { return }
     guard retention === list else { return retain(node) }
     guard let former else { return retention.release(node) }
     retention.restore(node, cost: former.cost, deadline: former.deadline)
-  }
-
-  // MARK: Staleness
-
-  func age(of node: EntityNode<T>) -> Duration? {
-    node.relations?.writtenAt.map { core.now() - $0 }
-  }
-
-  func isStale(_ node: EntityNode<T>, after time: Duration?) -> Bool {
-    if node.flags.contains(.invalidated) { return true }
-    guard let time = time ?? policy.staleAfter, let age = age(of: node) else { return false }
-    return age >= time
   }
 }

@@ -1,8 +1,8 @@
 /// The optimistic changes that are neither confirmed nor reverted.
-struct OptimisticLedger {
-  /// In the order in which they were made. A change is open exactly while it has participants.
+struct OptimisticState {
+  /// The open changes, in the order in which they were made. A change is open exactly while it has participants.
   var openChanges: [TentativeChange] = []
-  /// Changes whose end was rolled back after their user's object was released.
+  /// Changes whose end was rolled back after the release of the program's object.
   private var abandonedChanges: [TentativeChange] = []
   /// The number of nodes with the flag `tentativelyRemoved`.
   var tentativelyRemovedCount = 0

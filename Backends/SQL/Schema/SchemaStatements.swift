@@ -1,7 +1,7 @@
 import CoherenceCore
 
 /// The statements that make, change and remove tables, columns and indexes.
-struct SchemaDefinition {
+struct SchemaStatements {
   let dialect: any SQLDialect
 
   // MARK: Tables

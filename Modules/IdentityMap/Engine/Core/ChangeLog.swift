@@ -1,5 +1,5 @@
-/// The last changes of a store, for debugging. By default it keeps none.
-final class ChangeHistory {
+/// The latest changes of a store; see ``EntityStore/changeLog``. By default the log has no records.
+final class ChangeLog {
   private let limit: Int
   /// The number of changes so far, overwritten ones included.
   private(set) var count = 0
@@ -9,13 +9,14 @@ final class ChangeHistory {
 
   var isKept: Bool { limit > 0 }
 
-  /// In the order of the changes.
+  /// The records, in the order of the changes.
   var all: [ChangeRecord] { Array(records[start...] + records[..<start]) }
 
   init(keeping limit: Int = 0) {
     self.limit = max(0, limit)
   }
 
+  /// Adds the record of a change.
   func note<T: Identifiable>(_ kind: ChangeRecord.Kind, _ type: T.Type, _ id: T.ID, origin: String?) {
     guard isKept else { return }
     let record = ChangeRecord(number: count + 1, kind: kind, type: "\(type)", id: "\(id)", origin: origin)
@@ -25,7 +26,7 @@ final class ChangeHistory {
     start = (start + 1) % limit
   }
 
-  /// Keeps a number of changes and discards the later ones, which were rolled back. Records that they overwrote are
+  /// Discards the records after a number of changes, which were rolled back. Records that these have overwritten are
   /// lost.
   func truncate(to count: Int) {
     guard count < self.count else { return }

@@ -1,5 +1,5 @@
 /// The node of an observed identifier, which may or may not have an entity.
-final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
+final class ObservedIdentifierNode<T: Identifiable & Sendable>: ValueNode<T?> {
   private let id: T.ID
 
   init(_ id: T.ID, core: StoreCore) {
@@ -7,13 +7,12 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     super.init(core: core)
   }
 
-  /// The entity of the identifier.
+  /// The entity of the identifier, if it exists.
   var entity: EntityNode<T>? {
     didSet {
       guard entity !== oldValue else { return }
       setChildren(entity.map { [$0] } ?? [])
-      advanceVersion()
-      core.propagate(from: self)
+      didChange()
     }
   }
 
@@ -30,19 +29,19 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
   }
 
   override func removeFromTable() {
-    core.table(of: T.self).awaited[id] = nil
+    core.table(of: T.self).observedIdentifiers[id] = nil
   }
 
   override var label: String { "observed identifier \(T.self) \(id)" }
 }
 
 extension StoreCore {
-  /// Returns the node of an observed identifier, and makes it if necessary. The caller keeps it.
-  func awaited<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> AwaitedNode<T> {
+  /// Returns the node of an observed identifier, and makes it if necessary. The caller retains the node.
+  func observedIdentifier<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> ObservedIdentifierNode<T> {
     let table = table(of: type)
-    if let node = table.awaited[id] { return node }
-    let node = AwaitedNode<T>(id, core: self)
-    table.awaited[id] = node
+    if let node = table.observedIdentifiers[id] { return node }
+    let node = ObservedIdentifierNode<T>(id, core: self)
+    table.observedIdentifiers[id] = node
     node.entity = table.search(id)
     return node
   }

@@ -1,0 +1,54 @@
+import CLibPQ
+import CoherenceCore
+
+/// The server's error for a failed statement. Never contains a value of a record.
+public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
+  /// The five characters of the code.
+  public let sqlState: String
+  /// The server's sentence; `nil` if it could contain a value of a record.
+  public let message: String?
+  /// The name of the violated constraint.
+  public let constraint: String?
+  /// The name of the table concerned.
+  public let table: String?
+  /// Whether the server ended the connection with the failure.
+  public let isFatal: Bool
+
+  public var description: String { "PostgreSQL \(sqlState)" + (message.map { ": \($0)" } ?? "") }
+
+  /// Reads the fields of a failed result, except for the detail, which contains values of records.
+  init(_ result: OpaquePointer, isFatal: Bool) {
+    func field(_ name: Character) -> String? {
+      PQresultErrorField(result, Int32(name.asciiValue!)).map { String(cString: $0) }
+    }
+    // The severity in English, in every language of the server.
+    let severity = field("V")
+    self.init(
+      sqlState: field("C") ?? "", message: field("M"), constraint: field("n"), table: field("t"),
+      isFatal: isFatal || severity == "FATAL" || severity == "PANIC")
+  }
+
+  init(
+    sqlState: String, message: String? = nil, constraint: String? = nil, table: String? = nil, isFatal: Bool = false
+  ) {
+    self.sqlState = sqlState
+    self.message = Self.classesWithoutValues.contains(String(sqlState.prefix(2))) ? message : nil
+    self.constraint = constraint
+    self.table = table
+    self.isFatal = isFatal
+  }
+
+  /// The classes of errors whose sentences contain no values. Sentences of data exceptions, and of errors that triggers
+  /// raise, contain values.
+  private static let classesWithoutValues: Set = [
+    "08", "0A", "23", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
+  ]
+
+  /// Whether the transaction conflicted with another one, and may succeed when it is repeated.
+  var isSerializationFailure: Bool { sqlState == "40001" || sqlState == "40P01" }
+  /// Whether a constraint of the schema was violated.
+  var isConstraintViolation: Bool { sqlState == "23505" || sqlState == "23503" }
+  /// Whether the failure ended the connection.
+  var isDisconnection: Bool { isFatal || sqlState.hasPrefix("08") || Self.shutdowns.contains(sqlState) }
+  private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "40003"]
+}

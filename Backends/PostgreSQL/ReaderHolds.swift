@@ -1,0 +1,31 @@
+import CoherenceCore
+
+/// The holds of the readers of all pools, with the threads that read.
+///
+/// Two threads that each keep a state of one store and then read the other store could wait for each other. Neither
+/// pool alone can detect this deadlock.
+final class ReaderHolds: Sendable {
+  static let all = ReaderHolds()
+
+  private struct Entry {
+    let thread: UInt
+    let hold: StateHold
+  }
+  private let entries = Locked<[ObjectIdentifier: Entry]>([:])
+
+  /// Adds the hold of a reader that the calling thread uses. A reader without a hold is left out.
+  func insert(_ reader: PostgreSQLReader) {
+    guard let hold = reader.hold else { return }
+    let entry = Entry(thread: callingThread, hold: hold)
+    entries.withLock { $0[ObjectIdentifier(reader)] = entry }
+  }
+
+  /// Removes the hold of a reader that has no connection any more.
+  func remove(_ reader: ObjectIdentifier) { entries.withLock { $0[reader] = nil } }
+
+  /// Whether a reader of the calling thread keeps a state of any store that it cannot release.
+  var isAnyTakenByCaller: Bool {
+    let caller = callingThread
+    return entries.withLock { $0.values.contains { $0.thread == caller && !$0.hold.isFree } }
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Synchronization
+
+/// Decides whether a fetch has to check the status of the scope. The decision reads no store, because each fetch makes
+/// it on its own thread.
+final class ScopeCheckThrottle: Sendable {
+  private struct State {
+    /// The date before which fetches need no check.
+    var nextCheck: Date?
+    /// The time of the last check. If the present time is earlier, the clock was set back, and ``nextCheck`` is not
+    /// valid.
+    var checked: Date?
+    var isChecking = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Begins a check if it is due and no other check runs. Returns whether the caller has to check the status.
+  func beginCheck(at now: Date) -> Bool {
+    state.withLock { state in
+      guard !state.isChecking else { return false }
+      if let nextCheck = state.nextCheck, now < nextCheck, state.checked.map({ $0 <= now }) ?? true { return false }
+      state.isChecking = true
+      return true
+    }
+  }
+
+  /// Ends a check.
+  ///
+  /// - Parameter nextCheck: The date before which fetches need no check; `nil` if the next fetch needs a check.
+  func endCheck(nextCheck: Date?, at now: Date) {
+    state.withLock { $0 = State(nextCheck: nextCheck, checked: now) }
+  }
+}
