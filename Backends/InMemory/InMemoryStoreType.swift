@@ -36,7 +36,8 @@ struct InMemoryStoreFactory: StoreFactory {
   }
 
   private func sharedName(_ environment: StoreEnvironment) throws -> String? {
-    try environment.text(InMemoryOption.sharedName, "a text, and not empty") { !$0.isEmpty }
+    try environment.checkOptionNames(besides: [InMemoryOption.sharedName])
+    return try environment.text(InMemoryOption.sharedName, "a text, and not empty") { !$0.isEmpty }
   }
 }
 

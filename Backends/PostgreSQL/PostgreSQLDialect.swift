@@ -68,6 +68,15 @@ struct PostgreSQLDialect: SQLDialect {
     "pg_catalog.right(\(text), \(number: needle.unicodeScalars.count)) = \(text: needle)"
   }
 
+  func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? {
+    let text = "\(text) LIKE " as SQLFragment
+    return
+      "\(text)\(text: pattern.text(one: "_", any: "%") { "%_\\".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" })"
+  }
+  func folded(_ text: SQLFragment, _ options: StringOptions, comparing constants: FoldedConstants) -> SQLFragment? {
+    PostgreSQLFolding.by(options).text(text, comparing: constants)
+  }
+
   // Infinities of both signs have no sum; "not a number" would be the greatest of all numbers to the server.
   func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment {
     guard storage.isBinaryFloat else { return "pg_catalog.sum(\(value))" }

@@ -45,6 +45,11 @@ struct PostgreSQLOptions: Sendable {
   let connectionString: String
 
   init(_ environment: StoreEnvironment) throws {
+    try environment.checkOptionNames(
+      besides: [
+        PostgreSQLOption.schema, PostgreSQLOption.poolSize, PostgreSQLOption.poolTimeout,
+        PostgreSQLOption.statementTimeout, PostgreSQLOption.connectionString,
+      ])
     isReadOnly = environment.isReadOnly
     connectionString = try Self.connectionString(environment)
     schema =

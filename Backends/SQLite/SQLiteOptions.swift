@@ -35,6 +35,8 @@ struct SQLiteOptions: Sendable {
   var isReadOnly: Bool
 
   init(_ environment: StoreEnvironment) throws {
+    try environment.checkOptionNames(
+      besides: [SQLiteOption.synchronous, SQLiteOption.busyTimeout, SQLiteOption.readers])
     isReadOnly = environment.isReadOnly
     let modes: [String: Synchronous] = ["full": .full, "normal": .normal, "off": .off]
     let mode = try environment.text(SQLiteOption.synchronous, "\"full\", \"normal\" or \"off\"") { modes[$0] != nil }

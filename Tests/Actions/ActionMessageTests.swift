@@ -67,6 +67,27 @@ struct ActionMessageTests {
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
   }
 
+  @Test func `the log of a canceled action says so and is no error`() async throws {
+    let script = MockScript()
+    let canceled = try await finish { completion in
+      let handle = try connect.execute(
+        TaskAction<Void> {
+          try script.run()
+          while true {
+            try Task.checkCancellation()
+            await Task.yield()
+          }
+        }, completionBlock: completion)
+      Task {
+        await script.untilBegun()
+        handle.cancel()
+      }
+    }
+    #expect(canceled.completionStatus == .canceled && canceled.error is CancellationError)
+    #expect(log.texts(.error).isEmpty)
+    #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") } == 1)
+  }
+
   @Test func `a failed action is logged as an error`() async throws {
     let action = MockGenericAction(script: MockScript(fails: true))
     _ = try await finish { _ = try connect.execute(action, completionBlock: $0) }

@@ -34,7 +34,7 @@ struct EntityActionTests {
     let stack = try ConnectStack.started()
     #expect { try stack.connect.execute(MockEntityAction<ConnectEntity3Unmanaged>()) } throws: { error in
       ErrorCode.unmanagedEntity ~= error
-        && "\(error)".contains("Entity 'ConnectEntity3Unmanaged' not managed by Connect")
+        && "\(error)".contains("Entity 'ConnectEntity3Unmanaged' not managed by Connect: no attribute identifies")
     }
   }
 
@@ -50,11 +50,14 @@ struct EntityActionTests {
     try stack.connect.attachPersistentStore(for: StoreConfiguration(name: "Here", type: .inMemory))
     try stack.connect.start()
     try stack.connect.execute(NamedAction(entityName: "Thing", script: MockScript()))
-    for name in ["Idea", "Elsewhere", "Wrong", "Nobody"] {
+    for (name, reason) in [
+      ("Idea", "abstract"), ("Elsewhere", "no attached store"), ("Wrong", "missing"), ("Nobody", "no such entity"),
+    ] {
       #expect {
         try stack.connect.execute(NamedAction(entityName: name, script: MockScript()))
       } throws: { error in
         ErrorCode.unmanagedEntity ~= error && "\(error)".contains("Entity '\(name)' not managed by Connect")
+          && "\(error)".contains(reason)
       }
     }
   }
@@ -63,13 +66,13 @@ struct EntityActionTests {
     let stack = try ConnectStack()
     try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     #expect { try stack.connect.execute(MockEntityAction<ConnectEntity1>()) } throws: {
-      ErrorCode.unmanagedEntity ~= $0
+      ErrorCode.unmanagedEntity ~= $0 && "\($0)".contains("is not started")
     }
     try stack.connect.start()
     try stack.connect.execute(MockEntityAction<ConnectEntity1>())
     try stack.connect.stop()
     #expect { try stack.connect.execute(MockEntityAction<ConnectEntity1>()) } throws: {
-      ErrorCode.unmanagedEntity ~= $0
+      ErrorCode.unmanagedEntity ~= $0 && "\($0)".contains("is not started")
     }
   }
 

@@ -81,6 +81,15 @@ struct TransferTests {
   }
 
   @Test(arguments: ClientKind.allCases)
+  func `a decoding error says that the outermost value is of another type`(kind: ClientKind) async throws {
+    let client = kind.makeClient()
+    let server = try LoopbackServer(replies: [ScriptedReply(body: #"{"title":"secret"}"#)])
+    let reply = try await client.send(.get(server.url))
+    let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
+    #expect(error.message.contains("its outermost value is of another type") && !error.message.contains("''"))
+  }
+
+  @Test(arguments: ClientKind.allCases)
   func `a decoding error names properties of types and no keys of dictionaries`(kind: ClientKind) async throws {
     let client = kind.makeClient()
     struct Shelf: Codable { var copies: [String: Int] }

@@ -94,8 +94,9 @@ struct LiveResultEndTests {
     #expect(view.performAndWait { view.liveWork.evaluatedRows } == before)
   }
 
-  @Test func `a controller may be released by its delegate`() throws {
-    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+  @Test(arguments: Backend.available)
+  func `a controller may be released by its delegate`(backend: Backend) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
     let owner = ReleasingOwner()
     let controller = FetchedResultsController(fetchRequest: LiveLibrary.tracks, managedObjectContext: stack.view)
     try controller.performFetch()
@@ -145,8 +146,11 @@ private final class ReleasingOwner: FetchedResultsControllerDelegate {
 @MainActor
 @Suite("Notifications of everything that changed", .timeLimit(.minutes(15)))
 struct EverythingIsToldTests {
-  @Test func `an update that enters a live result is named as a record shown for the first time`() async throws {
-    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+  @Test(arguments: Backend.available)
+  func `an update that enters a live result is named as a record shown for the first time`(
+    backend: Backend
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
     let id = try #require(try stack.add("a", genre: "x")["a"])
     stack.view.reset()
     let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "genre == 'y'"))
@@ -160,8 +164,9 @@ struct EverythingIsToldTests {
     #expect(controller.fetchedObjects.map(\.objectID) == [id])
   }
 
-  @Test func `a rollback names inserted objects as deleted, and changed ones as refreshed`() async throws {
-    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+  @Test(arguments: Backend.available)
+  func `a rollback names inserted objects as deleted, and changed ones as refreshed`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
     let id = try #require(try stack.add("a")["a"])
     let view = stack.view
     let track = try #require(try view.objects(for: [id]).first)
@@ -175,8 +180,9 @@ struct EverythingIsToldTests {
     #expect(changes?.deleted == [fresh] && changes?.refreshed == [id])
   }
 
-  @Test func `a reset reports that everything may have changed`() async throws {
-    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+  @Test(arguments: Backend.available)
+  func `a reset reports that everything may have changed`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
     var told = stack.view.objectsDidChange.makeAsyncIterator()
     stack.view.reset()
     #expect(await told.next()?.isEverything == true)

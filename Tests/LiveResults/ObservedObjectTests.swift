@@ -76,6 +76,18 @@ struct ObservedObjectTests {
     }
   }
 
+  /// The only owner of an observed result or object.
+  @MainActor private final class Owner {
+    var result: ObservedResult<Track>?
+    var object: ObservedObject<Track>?
+    private(set) var releases = 0
+
+    func release() {
+      releases += 1
+      (result, object) = (nil, nil)
+    }
+  }
+
   @Test(arguments: Backend.available)
   func `a reader of a property is notified of its change by another context, and not of changes of others`(
     backend: Backend
@@ -237,6 +249,53 @@ struct ObservedObjectTests {
     stack.view.performAndWait { first.title = "d" }
     #expect(reader.notifications == 2)
     #expect(tracks.objects.map(\.title) == ["c", "d"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an observed result may be released by its reader in the middle of its delivery`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let owner = Owner()
+    owner.result = try stack.view.observed(Track.all.sort("title"))
+    weak let released = owner.result
+    withObservationTracking {
+      _ = owner.result?.objects
+    } onChange: {
+      MainActor.assumeIsolated { owner.release() }
+    }
+    for title in ["a", "b"] {
+      try stack.write { try Track(context: $0).title = title }
+      stack.view.performAndWait {}
+    }
+    #expect(owner.releases == 1)
+    #expect(released == nil)
+    #expect(try stack.view.fetch(Track.all.sort("title")).map(\.title) == ["a", "b"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an observed object may be released by its reader in the middle of its delivery`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let owner = Owner()
+    owner.object = try stack.view.observed(stack.savedTrack("a"))
+    let other = try stack.view.observed(Track.all)
+    let reader = Reader()
+    reader.follow { _ = other.objects }
+    weak let released = owner.object
+    withObservationTracking {
+      _ = (owner.object?.title, owner.object?.genre)
+    } onChange: {
+      MainActor.assumeIsolated { owner.release() }
+    }
+    for title in ["b", "c"] {
+      try stack.write { context in
+        let track = try #require(try context.fetch(Track.all).first)
+        (track.title, track.genre) = (title, title)
+      }
+      stack.view.performAndWait {}
+    }
+    #expect(owner.releases == 1)
+    #expect(released == nil)
+    // The other results of the context receive the change.
+    #expect(reader.notifications == 1 && other.objects.map(\.title) == ["c"])
   }
 
   @Test func `a section key path other than the first sort key is refused`() throws {

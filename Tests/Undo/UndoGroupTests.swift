@@ -5,96 +5,98 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct UndoGroupTests {
-  private let stack: UndoLibrary.Stack
-
-  init() throws { stack = try UndoLibrary.Stack(.inMemory) }
-
-  private func insert(_ key: Int) throws {
-    try stack.change { context in try UndoLibrary.insert("Tag", key, in: context) }
-  }
-  private var count: Int { get throws { try stack.graph().lines.count } }
-  private func inHistory<T>(_ body: (UndoHistory) throws -> T) throws -> T {
-    try stack.change { context in try body(try #require(context.undoHistory)) }
-  }
-
-  @Test func `blocks in one group are undone together`() throws {
-    try insert(1)
-    try inHistory { $0.beginGroup(named: "Add Tags") }
-    try insert(2)
-    try inHistory { $0.beginGroup(named: "Inner") }
-    try insert(3)
-    try inHistory { $0.endGroup() }
+  @Test(arguments: Backend.available)
+  func `blocks in one group are undone together`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.insert(1)
+    try stack.inHistory { $0.beginGroup(named: "Add Tags") }
+    try stack.insert(2)
+    try stack.inHistory { $0.beginGroup(named: "Inner") }
+    try stack.insert(3)
+    try stack.inHistory { $0.endGroup() }
     expectIllegalState { try stack.undo() }
-    try inHistory { $0.endGroup() }
-    try inHistory { history in
+    try stack.inHistory { $0.endGroup() }
+    try stack.inHistory { history in
       #expect(history.undoName == "Add Tags")
       #expect(history.redoName == nil)
     }
     try stack.undo()
-    #expect(try count == 1)
-    try inHistory { history in
+    #expect(try stack.count == 1)
+    try stack.inHistory { history in
       #expect(history.undoName == nil && history.canUndo)
       #expect(history.redoName == "Add Tags" && history.canRedo)
     }
   }
 
-  @Test func `a group named in its block keeps its name after undo and redo`() throws {
+  @Test(arguments: Backend.available)
+  func `a group named in its block keeps its name after undo and redo`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
     try stack.change { context in
       try UndoLibrary.insert("Tag", 1, in: context)
       context.undoHistory?.nameGroup("Add Tag")
     }
     try stack.undo()
     try stack.redo()
-    #expect(try inHistory(\.undoName) == "Add Tag")
+    #expect(try stack.inHistory(\.undoName) == "Add Tag")
   }
 
-  @Test func `an empty group is no group, and an end without a beginning does nothing`() throws {
-    try insert(1)
-    try inHistory { history in
+  @Test(arguments: Backend.available)
+  func `an empty group is no group, and an end without a beginning does nothing`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.insert(1)
+    try stack.inHistory { history in
       history.beginGroup(named: "Nothing")
       history.endGroup()
       history.endGroup()
       #expect(history.undoName == nil)
     }
     try stack.undo()
-    #expect(try count == 0)
+    #expect(try stack.count == 0)
   }
 
-  @Test func `a new change removes the changes to redo`() throws {
-    try insert(1)
+  @Test(arguments: Backend.available)
+  func `a new change removes the changes to redo`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.insert(1)
     try stack.undo()
-    try insert(2)
-    #expect(try !inHistory(\.canRedo))
+    try stack.insert(2)
+    #expect(try !stack.inHistory(\.canRedo))
     try stack.redo()
-    #expect(try count == 1)
+    #expect(try stack.count == 1)
   }
 
-  @Test func `the earliest groups beyond the limit are removed`() throws {
-    try inHistory { $0.groupLimit = 2 }
-    for key in 1...4 { try insert(key) }
+  @Test(arguments: Backend.available)
+  func `the earliest groups beyond the limit are removed`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.inHistory { $0.groupLimit = 2 }
+    for key in 1...4 { try stack.insert(key) }
     for _ in 1...4 { try stack.undo() }
-    #expect(try count == 2)
+    #expect(try stack.count == 2)
     for _ in 1...4 { try stack.redo() }
-    #expect(try count == 4)
-    try inHistory { history in
+    #expect(try stack.count == 4)
+    try stack.inHistory { history in
       history.removeAll()
       #expect(!history.canUndo && !history.canRedo)
     }
   }
 
-  @Test func `changes without recording are not undone`() throws {
-    try inHistory { history in
+  @Test(arguments: Backend.available)
+  func `changes without recording are not undone`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.inHistory { history in
       _ = try history.withoutRecording {
         try stack.change { context in try UndoLibrary.insert("Tag", 1, in: context) }
       }
     }
-    try insert(2)
+    try stack.insert(2)
     try stack.undo()
     #expect(try stack.graph().lines == ["Tag 1 '' related: [] tracks: []"])
   }
 
-  @Test func `changes by hooks of a save are not undone`() throws {
-    try insert(1)
+  @Test(arguments: Backend.available)
+  func `changes by hooks of a save are not undone`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.insert(1)
     try stack.save()
     try stack.change { context in
       try UndoLibrary.object("Tag", 1, in: context)?.setValue("shout", for: "title")
@@ -106,7 +108,9 @@ import Testing
     #expect(try stack.storedGraph().lines == ["Tag 1 '' related: [] tracks: []"])
   }
 
-  @Test func `the save of a child context is one group of the parent`() throws {
+  @Test(arguments: Backend.available)
+  func `the save of a child context is one group of the parent`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
     try stack.change { context in
       let album = try UndoLibrary.insert("Album", 1, in: context)
       try album.setObjects((2...4).map { try UndoLibrary.insert("Track", $0, in: context) }, for: "tracks")
@@ -138,8 +142,11 @@ import Testing
     #expect(try stack.storedGraph() == before)
   }
 
-  @Test(arguments: [false, true])
-  func `an undo of a delete by a child context gives the object its members again`(isSaved: Bool) throws {
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo of a delete by a child context gives the object its members again`(
+    _ backend: Backend, isSaved: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
     try stack.change { context in
       let album = try UndoLibrary.insert("Album", 1, in: context)
       let tracks = try (2...3).map { try UndoLibrary.insert("Track", $0, in: context) }
@@ -166,7 +173,9 @@ import Testing
     #expect(try stack.storedGraph() == before)
   }
 
-  @Test @MainActor func `the changes of a turn of the main queue are one group`() async throws {
+  @Test(arguments: Backend.available) @MainActor
+  func `the changes of a turn of the main queue are one group`(_ backend: Backend) async throws {
+    let stack = try UndoLibrary.Stack(backend)
     let view = stack.container.viewContext
     let history = UndoHistory()
     view.undoHistory = history
@@ -180,7 +189,9 @@ import Testing
     #expect(try Graph(of: view).lines.isEmpty)
   }
 
-  @Test func `observers are notified of the objects that an undo changes`() async throws {
+  @Test(arguments: Backend.available)
+  func `observers are notified of the objects that an undo changes`(_ backend: Backend) async throws {
+    let stack = try UndoLibrary.Stack(backend)
     let tag = try stack.change { context in try UndoLibrary.insert("Tag", 1, in: context) }
     try stack.save()
     let id = stack.change { _ in tag.objectID }
@@ -192,5 +203,20 @@ import Testing
     #expect(await changes.next()?.deleted == [id])
     try stack.undo()
     #expect(await changes.next()?.deleted == [])
+  }
+}
+
+extension UndoLibrary.Stack {
+  /// Inserts a tag in a block of the context.
+  fileprivate func insert(_ key: Int) throws {
+    try change { context in try UndoLibrary.insert("Tag", key, in: context) }
+  }
+
+  /// The number of records that the context shows.
+  fileprivate var count: Int { get throws { try graph().lines.count } }
+
+  /// Runs a block with the history of the context.
+  fileprivate func inHistory<T>(_ body: (UndoHistory) throws -> T) throws -> T {
+    try change { context in try body(try #require(context.undoHistory)) }
   }
 }

@@ -165,6 +165,41 @@ import Testing
     }
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo and a redo after a reset do nothing, with saved groups and with objects in use`(
+    _ backend: Backend, isSaved: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let artist = try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.save()
+    for title in ["Nina", "Billie"] {
+      try stack.change { _ in try artist.setValue(title, for: "title") }
+      if isSaved { try stack.save() }
+    }
+    // One group to redo, and the others to undo.
+    try stack.undo()
+    let stored = try stack.storedGraph()
+    try stack.change { context in
+      context.reset()
+      let history = try #require(context.undoHistory)
+      #expect(!history.canUndo && !history.canRedo)
+      #expect(history.undoName == nil && history.redoName == nil)
+    }
+    for _ in 0..<2 {
+      try stack.undo()
+      try stack.redo()
+    }
+    #expect(!stack.hasChanges)
+    #expect(try stack.graph() == stored)
+    try stack.save()
+    #expect(try stack.storedGraph() == stored)
+    stack.change { _ in #expect(artist.managedObjectContext == nil) }
+    // The history records the changes after the reset.
+    try stack.change { context in try UndoLibrary.insert("Artist", 2, in: context) }
+    try stack.undo()
+    #expect(try stack.graph() == stored)
+  }
+
   @Test func `the objects of a context with a history are released with the context`() throws {
     weak var released: ManagedObject?
     weak var context: ManagedObjectContext?

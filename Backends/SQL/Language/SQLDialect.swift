@@ -66,6 +66,10 @@ package protocol SQLDialect: Sendable {
   /// The text without the differences that the options ignore, exactly as Core's `folded` returns it; `nil` if only the
   /// evaluator can remove them.
   func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment?
+
+  /// A text that compares with folded constants as the folded text does: by equality, and by searches for a constant in
+  /// the text. `nil` if only the program can compare exactly.
+  func folded(_ text: SQLFragment, _ options: StringOptions, comparing constants: FoldedConstants) -> SQLFragment?
   /// Whether the whole text fits a pattern; `nil` to leave it to the evaluator.
   func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment?
 
@@ -118,6 +122,11 @@ extension SQLDialect {
   }
   package func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment { value }
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
+  package func folded(
+    _ text: SQLFragment, _ options: StringOptions, comparing constants: FoldedConstants
+  ) -> SQLFragment? {
+    folded(text, options)
+  }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
   package var nestingRoom: Int { .max }
   package var maximumJoins: Int { .max }

@@ -25,6 +25,9 @@ package struct SQLTextPattern: Sendable {
     if isEscaped { parts.append(.character("\\")) }
   }
 
+  /// Whether a part stands for any one character.
+  var countsLetters: Bool { parts.contains { if case .one = $0 { true } else { false } } }
+
   /// The pattern in another notation.
   package func text(one: String, any: String, character: (Unicode.Scalar) -> String) -> String {
     parts.reduce(into: "") { text, part in

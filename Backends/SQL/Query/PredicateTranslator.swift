@@ -223,17 +223,30 @@ struct PredicateTranslator {
     _ operand: QueryOperand, _ value: AttributeValue, _ comparison: ComparisonOperator, _ options: StringOptions
   ) -> (QueryOperand, AttributeValue)? {
     guard !options.isEmpty, case .string(let text) = value else { return (operand, value) }
-    guard comparison != .matches, let operand = folded(operand, options) else { return nil }
-    return (operand, .string(text.folded(options)))
+    guard comparison != .matches else { return nil }
+    let constant = text.folded(options)
+    let constants = FoldedConstants(
+      [constant], countsLetters: comparison == .like && SQLTextPattern(constant).countsLetters)
+    // An order of texts depends on all their letters.
+    let sql =
+      comparison.symbol == nil
+      ? dialect.folded(operand.sql, options, comparing: constants) : dialect.folded(operand.sql, options)
+    return operand.replacing(sql).map { ($0, .string(constant)) }
   }
 
   /// A text without the differences that the options ignore; any other operand as it is.
   func folded(_ operand: QueryOperand, _ options: StringOptions) -> QueryOperand? {
     guard !options.isEmpty, operand.storage == .string else { return operand }
-    guard let sql = dialect.folded(operand.sql, options) else { return nil }
-    var folded = operand
-    folded.sql = sql
-    return folded
+    return operand.replacing(dialect.folded(operand.sql, options))
+  }
+
+  /// A text that compares with folded constants as the folded text does; any other operand as it is.
+  private func folded(
+    _ operand: QueryOperand, _ options: StringOptions, comparing constants: [AttributeValue]
+  ) -> QueryOperand? {
+    guard !options.isEmpty, operand.storage == .string else { return operand }
+    let texts = constants.compactMap { if case .string(let text) = $0 { text } else { nil } }
+    return operand.replacing(dialect.folded(operand.sql, options, comparing: FoldedConstants(texts)))
   }
 
   private func compareWithNull(_ operand: QueryOperand, _ comparison: ComparisonOperator) -> Comparison {
@@ -288,17 +301,16 @@ struct PredicateTranslator {
   private func membership(
     _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout JoinScope
   ) -> Comparison? {
-    guard case .operand(let plain)? = side(expression, in: &scope), let operand = folded(plain, options) else {
-      return nil
-    }
+    guard case .operand(let plain)? = side(expression, in: &scope) else { return nil }
     var list: [AttributeValue] = []
-    var storage = operand.storage
-    for value in values where !value.isNull && IntegerBound(value, for: operand) == nil {
-      guard let constant = operand.constant(value, spaces: spaces) else { return nil }
+    var storage = plain.storage
+    for value in values where !value.isNull && IntegerBound(value, for: plain) == nil {
+      guard let constant = plain.constant(value, spaces: spaces) else { return nil }
       guard case .value(let bound, let type) = constant else { continue }
       if case .string(let text) = bound { list.append(.string(text.folded(options))) } else { list.append(bound) }
       storage = type
     }
+    guard let operand = folded(plain, options, comparing: list) else { return nil }
     guard dialect.bindsArrays || list.count <= dialect.maximumBindings else { return nil }
     let isNull: SQLFragment = "\(operand.sql) IS NULL"
     let hasNull = values.contains(where: \.isNull)

@@ -13,6 +13,14 @@ struct QueryOperand {
 }
 
 extension QueryOperand {
+  /// The operand with another value of the same type; `nil` without one.
+  func replacing(_ sql: SQLFragment?) -> QueryOperand? {
+    guard let sql else { return nil }
+    var operand = self
+    operand.sql = sql
+    return operand
+  }
+
   /// A constant in the type in which the engine compares it with the operand.
   enum Constant {
     case value(AttributeValue, StorageType)

@@ -21,7 +21,8 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// The times and counts so far. They grow while the action runs, and failed and canceled actions have them too.
   var statistics: ActionStatistics { get }
 
-  /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``.
+  /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``. Both
+  /// are optional: `context.progress?.completedUnitCount += 1`.
   /// Canceling the progress cancels the action.
   ///
   /// The counts may be read and written from any thread. Foundation reads the other properties without a lock on Linux:

@@ -49,8 +49,7 @@ struct ActionRegistry {
     guard managed.contains(entity), let queue = queues[entity.root.name] else {
       throw CoherenceError(
         .unmanagedEntity,
-        "Entity '\(entity.name)' not managed by Connect; start the Connect, attach a store with the entity, and give "
-          + "the entity a key or a uniqueness constraint.")
+        "Entity '\(entity.name)' not managed by Connect: \(entity.reasonOfNoManagement(isStarted: isOpen))")
     }
     return queue
   }

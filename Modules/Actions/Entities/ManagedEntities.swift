@@ -52,3 +52,22 @@ struct ManagedEntities: Sendable {
     }
   }
 }
+
+extension EntityDescription {
+  /// The reason why a Connect does not manage the entity, with the way out, as the end of an error's sentence.
+  func reasonOfNoManagement(isStarted: Bool) -> String {
+    if isAbstract { return "the entity is abstract; use one of its concrete subentities." }
+    let uniqueness = EntityUniqueness(entity: self)
+    if uniqueness.validAttributes == nil {
+      let missing = uniqueness.invalidAttributes.joined(separator: ", ")
+      return missing.isEmpty
+        ? "no attribute identifies its records; make one unique, or name attributes in '\(EntityDescription.keySetting)' "
+          + "of its user info."
+        : "'\(EntityDescription.keySetting)' of its user info names attributes that the entity does not have: "
+          + "\(missing); correct the names."
+    }
+    return isStarted
+      ? "no attached store has the entity; attach a store whose configuration has it."
+      : "the Connect is not started; call `start` first."
+  }
+}

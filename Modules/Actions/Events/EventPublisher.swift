@@ -85,13 +85,18 @@ final class EventPublisher: Sendable {
 
   private func log(_ handle: AnyActionHandle) {
     let name = "\(type(of: handle.action))"
-    // A replacement is the wish of a submitter and no failure.
-    if let error = handle.error, !(ErrorCode.actionReplaced ~= error) {
+    if let error = handle.error, !isWish(error, of: handle) {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
     logger.debug(
       "Action \(handle.completionStatus).",
       metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
+  }
+
+  /// Whether an action ended as a submitter wished, by a replacement or a cancellation, and did not fail.
+  private func isWish(_ error: any Error, of handle: AnyActionHandle) -> Bool {
+    if ErrorCode.actionReplaced ~= error { return true }
+    return handle.completionStatus == .canceled && (error is CancellationError || ErrorCode.cancelled ~= error)
   }
 
   // MARK: Delivery

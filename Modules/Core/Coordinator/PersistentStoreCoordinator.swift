@@ -121,10 +121,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Checks the types of the options common to all stores. A store checks its own options.
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
-    for name in [
-      StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
-      StoreOption.allowsDuplicateKeys, StoreOption.refusesSuspectedRenames, StoreOption.partialModel,
-    ] {
+    for name in StoreOption.all {
       switch options[name] {
       case nil, .bool: continue
       default: throw CoherenceError(.invalidOption, "The store option '\(name)' must be true or false.")
@@ -205,7 +202,10 @@ public final class PersistentStoreCoordinator: Sendable {
   func openStores() throws(CoherenceError) -> [any PersistentStore] {
     let stores = persistentStores
     guard !stores.isEmpty else {
-      throw CoherenceError(.contextWithoutStore, "No store is attached; attach one before fetching or saving.")
+      throw CoherenceError(
+        .contextWithoutStore,
+        "No store is attached. Attach a store before fetching or saving, and keep the container in a property or "
+          + "variable: its release closes its stores.")
     }
     return stores
   }

@@ -112,12 +112,16 @@ public final class ManagedObjectModel: Sendable {
 
   /// The entity with a class of objects.
   ///
-  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, has the class.
+  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, has the class, listing names of entities.
   public func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
     let matches = entitiesByClass[ObjectIdentifier(objectClass)] ?? []
     guard matches.count == 1 else {
-      let reason = matches.isEmpty ? "No entity has" : "Several entities have"
-      throw CoherenceError(.unknownEntity, "\(reason) the class '\(objectClass)'; name the entity instead.")
+      let names = (matches.isEmpty ? entities : matches).map(\.name).joined(separator: ", ")
+      throw CoherenceError(
+        .unknownEntity,
+        matches.isEmpty
+          ? "No entity has the class '\(objectClass)'; add the class to the model, or name one of its entities: \(names)."
+          : "Several entities have the class '\(objectClass)'; name one of them instead: \(names).")
     }
     return matches[0]
   }

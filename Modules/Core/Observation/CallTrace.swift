@@ -26,25 +26,46 @@ struct CallTrace: Sendable {
     /// The number of outer frames that a trace leaves out, because a capture reads beyond its limit.
     private static let margin = 3
 
-    /// The file and line of the innermost call outside of the framework; the function where the line is not known.
+    /// The file and line of the innermost call outside of the framework; the function where no line is known.
+    ///
+    /// Accessors and thunks that the compiler or a macro made have no line of a file of the program. The line of their
+    /// caller says more than their name.
     var location: String? {
       guard let frames = trace.symbolicated(with: Self.images)?.frames else { return nil }
-      for frame in frames {
-        guard let symbol = frame.symbol, !Self.isOfFramework(symbol.rawName) else { continue }
-        // Accessors made by the compiler or a macro have no line. Their name is the best location.
-        if let source = symbol.sourceLocation, source.line > 0 { return "\(source.path):\(source.line)" }
-        return symbol.name
+      let symbols = frames.lazy.compactMap(\.symbol).filter { !Self.isOfFramework($0.rawName) }
+      for symbol in symbols {
+        guard let source = symbol.sourceLocation, source.line > 0 else { continue }
+        if !source.path.contains("@__swiftmacro_") { return "\(source.path):\(source.line)" }
       }
-      return nil
+      return symbols.first?.name
     }
 
-    /// Whether a mangled name is of a module of the framework, or of the Swift runtime.
-    private static func isOfFramework(_ name: String) -> Bool {
-      modules.contains { name.hasPrefix("$s\($0.utf8.count)\($0)") } || name.hasPrefix("$ss")
-        || name.hasPrefix("swift_")
+    /// Whether a mangled name is of a module of the framework, of the standard library, or of the Swift runtime.
+    static func isOfFramework(_ name: String) -> Bool {
+      guard name.hasPrefix("$s") else { return name.hasPrefix("swift_") }
+      guard let module = moduleName(name.dropFirst(2)) else { return true }
+      return modules.contains(module)
     }
 
-    private static let modules = [
+    /// The module of a mangled name after its prefix; `nil` for the standard library. A member of a type of the standard
+    /// library is of another module if the name has that module's name and the mark of an extension.
+    private static func moduleName(_ name: Substring) -> String? {
+      if name.first?.isNumber == true { return identifier(name)?.text }
+      guard name.first == "S", let module = identifier(name.drop(while: \.isLetter)), module.rest.first == "E" else {
+        return nil
+      }
+      return module.text
+    }
+
+    /// The identifier at the start of a part of a mangled name: its length and its text.
+    private static func identifier(_ name: Substring) -> (text: String, rest: Substring)? {
+      let digits = name.prefix(while: \.isNumber)
+      guard let length = Int(digits) else { return nil }
+      let rest = name.dropFirst(digits.count)
+      return (String(rest.prefix(length)), rest.dropFirst(length))
+    }
+
+    private static let modules: Set = [
       "CoherenceCore", "CoherenceStrategies", "CoherenceReconciliation", "CoherenceActions", "CoherenceMapping",
     ]
   #else

@@ -61,6 +61,10 @@ struct ContextRecords: PreloadingSource {
     }
   }
 
+  func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws {
+    // Members are read through the objects of their owners, because lists may have unsaved changes.
+  }
+
   /// The state of a record; `nil` when it is deleted or missing.
   func state(of id: ManagedObjectID) throws -> RecordState? {
     if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     var rows: [Row] = []
     try forEachBatch(of: fetch.cursor, while: { !fetch.isOrderExact || rows.count < limit }) { batch in
       guard !fetch.isPredicateExact, let predicate else { return rows += batch }
-      rows += try batch.filter { try predicate.matches(RecordState($0), in: source) }
+      rows += try source.matching(batch, predicate, of: query.entity)
     }
     if !fetch.isOrderExact {
       let decorated = try rows.map { (values: try order.sortValues(of: RecordState($0), in: source), row: $0) }

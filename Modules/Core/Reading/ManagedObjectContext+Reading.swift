@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     guard !fetch.isPredicateExact, let prepared else { return try forEachBatch(of: fetch.cursor, body) }
     let source = StoredRecords(context: self)
     try forEachBatch(of: fetch.cursor) { rows in
-      try body(rows.filter { try prepared.matches(RecordState($0), in: source) })
+      try body(try source.matching(rows, prepared, of: query.entity))
     }
   }
 

@@ -2,6 +2,22 @@
 protocol PreloadingSource: RecordSource where Record == RecordState {
   /// Reads the records at the end of a path together, so that ``RecordSource/target(of:from:)`` knows them.
   func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws
+  /// Reads the members of owners together, so that ``RecordSource/members(of:from:)`` knows them.
+  func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws
+}
+
+extension PreloadingSource {
+  /// Returns the rows that satisfy a predicate. Reads the related records of all rows together.
+  ///
+  /// - Parameter entity: The entity of the predicate.
+  func matching(_ rows: [Row], _ predicate: PreparedPredicate, of entity: EntityDescription) throws -> [Row] {
+    let records = rows.map { RecordState($0) }
+    for path in predicate.predicate.preloadedPaths(from: entity) { try preload(path, of: records) }
+    for relationship in predicate.predicate.preloadedMembers(of: entity) {
+      try preload(members: relationship, of: records.filter { $0.entity.isKind(of: relationship.entity) })
+    }
+    return try zip(rows, records).filter { try predicate.matches($0.1, in: self) }.map(\.0)
+  }
 }
 
 extension FetchPredicate {
@@ -9,6 +25,27 @@ extension FetchPredicate {
   /// conditions on members.
   func preloadedPaths(from entity: EntityDescription) -> Set<[RelationshipDescription]> {
     Set(paths.compactMap { try? ResolvedPath($0, from: entity).steps }).filter { !$0.isEmpty }
+  }
+
+  /// The relationships of the fetched record whose members have conditions.
+  func preloadedMembers(of entity: EntityDescription) -> Set<RelationshipDescription> {
+    Set(
+      memberPaths.compactMap { path in
+        guard let resolved = try? ResolvedPath(path, from: entity), resolved.steps.isEmpty,
+          case .toMany(let relationship) = resolved.target
+        else { return nil }
+        return relationship
+      })
+  }
+
+  /// The paths to members with conditions.
+  private var memberPaths: [PropertyPath] {
+    switch self {
+    case .and(let parts), .or(let parts): parts.flatMap(\.memberPaths)
+    case .not(let part): part.memberPaths
+    case .quantified(_, let path, _): [path]
+    case .constant, .comparison, .membership, .list, .between: []
+    }
   }
 
   /// The paths that the predicate reads from the fetched record.

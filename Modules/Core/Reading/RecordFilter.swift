@@ -7,23 +7,18 @@ struct RecordFilter<Source: PreloadingSource> {
   let source: Source
   /// The unsaved records of the plan's hierarchy; empty for a plan without an overlay.
   let unsaved: UnsavedStates
-  /// The paths of a predicate that Core evaluates for every record, because unsaved changes of other records matter.
-  private let predicatePaths: Set<[RelationshipDescription]>
 
   init(_ plan: FetchPlan, _ source: Source, unsaved: UnsavedStates) {
     self.plan = plan
     self.source = source
     self.unsaved = unsaved
-    let predicate = plan.dependsOnUnsaved ? plan.predicate?.predicate : nil
-    predicatePaths = predicate?.preloadedPaths(from: plan.query.entity) ?? []
   }
 
   /// Returns the rows that satisfy a predicate, without rows replaced by unsaved records.
   func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
     let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.hides($0.id) }
     guard let predicate else { return rows }
-    for path in predicatePaths { try source.preload(path, of: rows.lazy.map { RecordState($0) }) }
-    return try rows.filter { try predicate.matches(RecordState($0), in: source) }
+    return try source.matching(rows, predicate, of: plan.query.entity)
   }
 
   /// Returns the unsaved records that satisfy the request, in any order.

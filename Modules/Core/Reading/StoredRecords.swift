@@ -37,6 +37,21 @@ final class StoredRecords: PreloadingSource {
     }
   }
 
+  func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws {
+    let unknown = owners.map(\.id).filter { members[MembersKey(relationship: relationship, owner: $0)] == nil }
+    guard unknown.count > 1 else { return }
+    let ids = try context.committedMembers(of: relationship, owners: unknown) { known in
+      for row in known { rows[row.id] = row }
+    }
+    for row in try context.committedRows(Set(ids.values.joined()).filter { rows[$0] == nil }.map(\.self)) {
+      rows[row.id] = row
+    }
+    for owner in unknown {
+      members[MembersKey(relationship: relationship, owner: owner)] =
+        (ids[owner] ?? []).compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+    }
+  }
+
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let known = members[key] { return known }

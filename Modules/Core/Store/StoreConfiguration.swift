@@ -5,7 +5,8 @@ public struct StoreConfiguration: Sendable, Hashable {
   /// The name of the store's file; `nil` for a name composed of the names of the container, the configuration and the
   /// type.
   public var fileName: String?
-  /// The name of the *model configuration* whose entities the store holds; `nil` for all entities.
+  /// The name of the *model configuration* whose entities the store holds; `nil` for all entities. For a name that the
+  /// model does not have, the store holds no entities, and the log has a warning.
   public var name: String?
   /// The type of the store, `SQLite` by default.
   public var type: StoreType
@@ -164,6 +165,12 @@ public enum StoreOption {
   public static let partialModel = "partialModel"
   /// Whether the store is opened for reading only. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
+
+  /// The names of all options common to all stores.
+  static let all = [
+    migrateAutomatically, inferMapping, allowsDataLoss, allowsDuplicateKeys, refusesSuspectedRenames, partialModel,
+    readOnly,
+  ]
 }
 
 /// The value of a store option, which can be written as a literal.

@@ -58,8 +58,7 @@ struct PatternAutomaton: Sendable {
   /// - Parameter base: Memory for five integers per instruction, all of them 0.
   private func run(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeMutablePointer<Int>) -> Bool {
     let size = program.count
-    var current = base
-    var next = base + size
+    var (current, next) = (base, base + size)
     // The last step in which a thread came to each instruction.
     let visits = base + 2 * size
     let stack = base + 3 * size

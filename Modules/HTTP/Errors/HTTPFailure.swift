@@ -119,10 +119,14 @@ extension HTTPFailure {
       let keys = context.codingPath + (last.map { [$0] } ?? [])
       return keys.map { name(of: $0) }.joined(separator: ".")
     }
+    // The path of the outermost value is empty.
+    func value(_ context: DecodingError.Context) -> String {
+      context.codingPath.isEmpty ? "its outermost value" : "'\(path(context))'"
+    }
     switch error {
     case .keyNotFound(let key, let context): return "'\(path(context, key))' is missing"
-    case .valueNotFound(_, let context): return "'\(path(context))' is null"
-    case .typeMismatch(_, let context): return "'\(path(context))' is of another type"
+    case .valueNotFound(_, let context): return "\(value(context)) is null"
+    case .typeMismatch(_, let context): return "\(value(context)) is of another type"
     case .dataCorrupted(let context):
       return context.codingPath.isEmpty ? "it is not JSON" : "'\(path(context))' has no valid value"
     @unknown default: return "it cannot be decoded"

@@ -9,7 +9,7 @@ import Synchronization
 /// ```swift
 /// let manager = PersistenceManager(modelName: "MyModel")
 /// try manager.load()
-/// try manager.save(entity: PersonRecord.self, models: people, shouldOverwrite: true)
+/// try manager.save(entity: PersonRecord.self, models: people, shouldOverwrite: false)
 /// let everybody = try manager.fetchModels(entity: PersonRecord.self)
 /// ```
 ///

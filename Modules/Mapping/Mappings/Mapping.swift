@@ -15,7 +15,7 @@ import Foundation
 /// let model = try ManagedObjectModel { people }
 /// let manager = PersistenceManager(name: "People", model: model)
 /// try manager.load()
-/// try manager.save(people, models: everybody, shouldOverwrite: true)
+/// try manager.save(people, models: everybody, shouldOverwrite: false)
 /// let adults = try manager.fetchModels(people, where: people[\.age] >= 18, sort: [people.order(\.name)])
 /// ```
 ///

@@ -46,7 +46,8 @@ public struct OutboxEntry: Sendable, Identifiable {
   public let attempts: Int
   /// The earliest time of the next attempt; `nil` when the next attempt may begin at any time.
   public let nextAttemptDate: Date?
-  /// The error of the last attempt, without values.
+  /// The error of the last attempt, without values: the `logDescription` of a `LoggableError`, or else the name of the
+  /// error's type.
   public let lastError: String?
   /// Whether the server refused the entry. The server has certainly not applied a refused change.
   public let isRejected: Bool

@@ -10,7 +10,9 @@ public struct ForwardOptions: Sendable {
   /// after an error that another attempt cannot remove, see `RetryPolicy`. An error with the trait ``RetryAdvising``
   /// sets the shortest delay.
   ///
-  /// Attempts that fail while the ``connectivity`` is offline do not count.
+  /// Attempts that fail while the ``connectivity`` is offline do not count. An edit is not parked because the server is
+  /// unavailable, see `RetryPolicy.isServiceUnavailable(_:)`: further attempts follow the last one, with its delay. A
+  /// connectivity such as `ProbeConnectivity` avoids them, and sends as soon as the server is back.
   public var retry: RetryPolicy
   /// The longest delay that a server can ask for. An entry whose next attempt is further in the future is due at once,
   /// because the system's clock was set back.

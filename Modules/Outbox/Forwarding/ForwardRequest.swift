@@ -55,7 +55,7 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
 
 extension ForwardRequest where Object: DeclaredEntity {
   /// The new value of an attribute; `nil` when the edit does not change the attribute, or when the value has another
-  /// type.
+  /// type. For an optional attribute the result has two levels: the inner `nil` is a value that the edit has removed.
   public subscript<Value: AttributeConvertible>(
     attribute: KeyPath<Object.Properties, AttributeKey<Value>>
   ) -> Value? {
@@ -69,7 +69,16 @@ extension ForwardRequest where Object: DeclaredEntity {
     content.keys[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
   }
 
-  /// The value of an attribute before the edit; `nil` when the edit does not change the attribute.
+  /// The present value of an optional identifying attribute; `nil` for other attributes, and for a record that has no
+  /// key yet.
+  public func key<Value: AttributeConvertible>(
+    _ attribute: KeyPath<Object.Properties, AttributeKey<Value?>>
+  ) -> Value? {
+    content.keys[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
+  }
+
+  /// The value of an attribute before the edit; `nil` when the edit does not change the attribute. For an optional
+  /// attribute the result has two levels: the inner `nil` is an attribute that had no value.
   public func base<Value: AttributeConvertible>(
     _ attribute: KeyPath<Object.Properties, AttributeKey<Value>>
   ) -> Value? {

@@ -39,6 +39,9 @@ actor ForwardRunner {
   var failureCount = 0
   /// Whether the loop waits for the end of the delay after a failure of the store.
   var isDelayed = false
+  /// Whether the latest attempt that decided about its edit found the server unavailable, after the last attempt of the
+  /// policy. Flushes do not wait for the server then.
+  var isServerUnavailable = false
   /// Whether the numbers of entries may have changed since the last report of them.
   var needsMeasurement = true
   /// The number of transactions of settlements until the next one that deletes expired confirmations first.
@@ -125,7 +128,7 @@ actor ForwardRunner {
     }
     if isPaused, unread.needsSearch { needsMeasurement = true }
     await measureIfDue()
-    guard flights.isEmpty, isPaused || rest.nextAttempt == nil else {
+    guard flights.isEmpty, isPaused || isServerUnavailable || rest.nextAttempt == nil else {
       isIdle = false
       return false
     }
@@ -133,8 +136,9 @@ actor ForwardRunner {
     if messages.endFlushes(isPaused: isPaused, othersSend: rest.nextLeaseEnd != nil, left: left, { isHeldBack }),
       !isPaused
     {
-      if !isIdle { forwarding.send(.idle) }
-      isIdle = true
+      let isIdle = rest.nextAttempt == nil
+      if isIdle, !self.isIdle { forwarding.send(.idle) }
+      self.isIdle = isIdle
     }
     setWatchTimer()
     return false

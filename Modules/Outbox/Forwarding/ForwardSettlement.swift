@@ -23,6 +23,8 @@ struct ForwardSettlement: Sendable {
   var consequence: Consequence
   var event: OutboxEvent?
   var count: @Sendable (inout ForwardStatistics) -> Void
+  /// Whether the edit waits for an unavailable server after its last attempt.
+  private(set) var outlastsAttempts = false
   /// The server's values, if the edit is sent again after a conflict: the bases of the next request.
   var serverValues: [String: AttributeValue]?
 
@@ -37,11 +39,14 @@ struct ForwardSettlement: Sendable {
     case .failure(let error):
       if isCanceling || !outcome.isOnline {
         self = Self.again(flight, after: error, delay: .zero, counts: false, options, now)
-      } else if flight.content.attempt < options.retry.attempts, options.retry.isRetryable(error) {
+      } else if options.retry.allowsAttempt(after: error, flight.content.attempt) {
         var generator = SystemRandomNumberGenerator()
         let delay = options.retry.delay(afterAttempt: flight.content.attempt, using: &generator)
         let advised = RetryPolicy.advisedDelay(of: error, at: now) ?? .zero
-        self = Self.again(flight, after: error, delay: max(delay, advised), counts: true, options, now)
+        // The attempts of an unavailable server stop at the limit, so that the delay stays as it is.
+        let counts = flight.content.attempt < options.retry.attempts
+        self = Self.again(flight, after: error, delay: max(delay, advised), counts: counts, options, now)
+        outlastsAttempts = !counts
       } else {
         self = Self.park(flight, error, isRefused: false)
       }
@@ -116,5 +121,12 @@ struct ForwardSettlement: Sendable {
       .forwardConflict,
       "The server's record of '\(flight.content.entityName)' differs from the base of the edit; resolve the "
         + "conflict of the outbox, or retry, edit or drop the entry.")
+  }
+}
+
+extension RetryPolicy {
+  /// Whether another attempt follows a failed attempt. An edit is not given up because the server is unavailable.
+  fileprivate func allowsAttempt(after error: any Error, _ attempt: Int) -> Bool {
+    isRetryable(error) && (attempt < attempts || RetryPolicy.isServiceUnavailable(error))
   }
 }

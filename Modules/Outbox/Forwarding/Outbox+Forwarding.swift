@@ -109,7 +109,8 @@ extension Outbox {
   public func resume() { isPaused = false }
 
   /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
-  /// attempt. While the server is down, the call lasts until all attempts are used up.
+  /// attempt. While the server is unavailable, the call lasts until the attempts of ``ForwardOptions/retry`` are used up:
+  /// later attempts follow in the background.
   ///
   /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
   /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.
@@ -123,7 +124,7 @@ extension Outbox {
   ///   outbox then searches again after 50 milliseconds, and later once a second. At the end of a lease it takes over
   ///   the edit of a crashed process.
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
-  ///   for such entries, and during a pause all unsent entries.
+  ///   for such entries, and during a pause or while the server is unavailable all unsent entries.
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {

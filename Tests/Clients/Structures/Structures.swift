@@ -21,7 +21,7 @@ struct Author: Codable, Equatable, Identifiable {
     }
     let manager = PersistenceManager(name: "Library", model: try ManagedObjectModel { authors })
     try await manager.load()
-    try await manager.save(authors, models: [Author(id: 7, name: "Ursula Le Guin")], shouldOverwrite: true)
+    try await manager.save(authors, models: [Author(id: 7, name: "Ursula Le Guin")], shouldOverwrite: false)
 
     let store = EntityStore()
     var books: [Book] = []

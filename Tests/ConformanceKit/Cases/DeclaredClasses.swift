@@ -4,6 +4,7 @@ import Foundation
 extension ConformanceSubject {
   static let declaredClasses = ConformanceSubject("Declared classes") {
     requests
+    groups
     changes
   }
 
@@ -53,6 +54,47 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(weeklies).count, 1)
       }
     }
+  }
+
+  @CasesBuilder private static var groups: [Case] {
+    [false, true].map { isComputed in
+      let name = "records are counted by the values of a property"
+      return Case(isComputed ? name + ", computed from records" : name) { stack in
+        try fill(stack)
+        try stack.write { context in
+          let alone = try Article(context: context)
+          (alone.headline, alone.pages) = ("Alone", 3)
+        }
+        // The store in between has no aggregates.
+        if isComputed { _ = try stack.interpose() }
+        try stack.read { context in try expectCounts(in: context) }
+      }
+    }
+  }
+
+  /// Fails unless the articles are counted by their properties, with unsaved articles too.
+  private static func expectCounts(in context: ManagedObjectContext) throws {
+    let articles = FetchRequest(Article.self)
+    try expectEqual(
+      try context.count(for: articles, groupedBy: \.issue.title), [nil: 1, "Annual": 1, "Weekly": 1],
+      "the numbers by a path")
+    try expectEqual(
+      try context.count(for: articles, groupedBy: \.pages), [nil: 1, 3: 2], "the numbers by an attribute")
+    let weekly = try unwrap(try context.fetch(FetchRequest(Weekly.self)).first)
+    let byIssue = try context.count(for: articles, groupedBy: \.issue)
+    try expectEqual(byIssue.count, 3, "the number of issues and of none")
+    try expectEqual(byIssue[weekly.objectID], 1, "the number by a relationship")
+    let long = articles.filter { $0.pages > 2 }
+    try expectEqual(
+      try context.count(for: long, groupedBy: \.issue.title), [nil: 1, "Weekly": 1], "the numbers of a condition")
+    let unsaved = try Article(context: context)
+    (unsaved.headline, unsaved.pages, unsaved.issue) = ("Unsaved", 4, weekly)
+    try expectEqual(
+      try context.count(for: articles, groupedBy: \.issue.title), [nil: 1, "Annual": 1, "Weekly": 2],
+      "the numbers with an unsaved record")
+    try expectEqual(try context.count(for: articles, groupedBy: \.pages), [nil: 1, 3: 2, 4: 1])
+    try expectEqual(
+      try context.count(for: articles.filter { $0.headline == "none" }, groupedBy: \.pages), [:], "no records")
   }
 
   @CasesBuilder private static var changes: [Case] {

@@ -5,6 +5,7 @@ import Foundation
 extension ConformanceSubject {
   static let largeRequests = ConformanceSubject("Large requests") {
     lists
+    longLists
     nesting
     paths
     patterns
@@ -56,6 +57,55 @@ extension ConformanceSubject {
     findsKindOfBlue("4,000 filters that are added one by one") {
       (0..<4_000).reduce(equal("year", 1959)) { predicate, index in
         .and([predicate, compare("title", .notEqual, "no \(index)")])
+      }
+    }
+  }
+
+  /// The titles of the albums besides "Kind of Blue".
+  private static let others = [
+    "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
+  ]
+
+  /// The number of values in a long list.
+  private static let manyValues = 100_000
+
+  private static func texts(and titles: [String]) -> FetchPredicate {
+    let unknown = (titles.count..<manyValues).map { "no \($0)" }
+    return among("title", unknown + titles)
+  }
+
+  private static func years(and year: Int) -> FetchPredicate {
+    let unknown: [Int] = Array(10_000..<(10_000 + manyValues - 1))
+    return among("year", unknown + [year])
+  }
+
+  /// A condition that a reference is one of many, of which the store has some.
+  private static func references(_ path: String, to ids: [ManagedObjectID]) throws -> FetchPredicate {
+    let space = try unwrap(ids.first, "an identifier").space
+    let unknown = (ids.count..<manyValues).map { ManagedObjectID(space: space, key: 1_000_000 + Int64($0)) }
+    return .membership(.path(PropertyPath(path)), in: (unknown + ids).map(AttributeValue.reference))
+  }
+
+  @CasesBuilder private static var longLists: [Case] {
+    findsKindOfBlue("100,000 texts in a list") { texts(and: ["Kind of Blue"]) }
+    findsKindOfBlue("100,000 texts in the list of a negation") { .not(texts(and: others)) }
+    findsKindOfBlue("100,000 numbers in a list") { years(and: 1959) }
+    Case("100,000 identifiers in a list, and in the list of a negation, find the right records") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        let albums = try context.all("Album", where: among("title", others)).map(\.objectID)
+        let miles = try context.one("Artist", where: equal("name", "Miles")).objectID
+        let own = try references("self", to: albums)
+        let artist = try references("artist", to: [miles])
+        let ofMiles = ["Bitches Brew", "Kind of Blue"]
+        let all = (others + ["Kind of Blue"]).sorted()
+        try expectEqual(try context.names("Album", where: own), others, "the records of the list")
+        try expectEqual(try context.names("Album", where: .not(own)), ["Kind of Blue"], "the records outside")
+        try expectEqual(try context.number(of: "Album", where: .not(own)), 1, "the number outside")
+        try expectEqual(try context.names("Album", where: artist), ofMiles, "the records by their references")
+        try expectEqual(
+          try context.names("Album", where: .not(artist)), all.filter { !ofMiles.contains($0) },
+          "the records with other references and without one")
       }
     }
   }

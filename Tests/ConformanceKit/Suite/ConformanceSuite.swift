@@ -23,7 +23,7 @@ public enum ConformanceSuite {
     .declaredClasses,
     .deleteRules, .cascades,
     .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
-    .quantifiers, .expressions, .order,
+    .quantifiers, .expressions, .residualConditions, .order,
     .ranges, .fetchRequests, .aggregates, .aggregatesOfValues, .aggregatesInContexts, .aggregatesOfMembers,
     .refusedAggregates, .mergePolicies, .uniqueJoins, .saveParticipants, .recordedChanges, .smallUnits,
     .costFollowsTheChange,

@@ -62,6 +62,54 @@ struct ForwardingFailureTests {
     #expect(entry.lastError == "LostAnswer" && entry.attempts == 2 && !entry.isRejected)
   }
 
+  @Test(arguments: Backend.available)
+  func `an edit is not parked while the server is unavailable, and is sent when the server is back`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let down = CoherenceError(.serverUnreachable, "The service is down.", isRetryable: true)
+    await stack.server.script(.fail(down), .fail(down), .fail(down), .fail(down))
+    try stack.insertNote("A")
+    let retry = RetryPolicy(attempts: 2, initialDelay: .seconds(10), maximumDelay: .seconds(20), jitter: 0)
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(retry: retry))
+    for (number, delay) in [10, 20, 20, 20].enumerated() {
+      while let event = await events.next() { if case .willRetry = event { break } }
+      let entry = try #require(try await stack.outbox.entries().first)
+      #expect(entry.state == .pending && entry.attempts == 1)
+      // The flush does not wait for the server beyond the attempts of the policy.
+      if number > 0 { #expect(try await stack.outbox.flush() == 1) }
+      await stack.time.untilSleeping(for: .seconds(delay))
+      stack.time.advance(by: .seconds(delay))
+    }
+    while let event = await events.next() { if case .accepted = event { break } }
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let calls = await stack.server.calls
+    #expect(calls.map(\.attempt) == [1, 2, 2, 2, 2])
+    #expect(Set(calls.map(\.key)).count == 1)
+  }
+
+  @Test func `an edit is parked after the last attempt, if a later error is not of the server's availability`()
+    async throws
+  {
+    let stack = try NoteStack()
+    let down = CoherenceError(.serverUnreachable, "The service is down.", isRetryable: true)
+    await stack.server.script(.fail(down), .fail(down), .fail(LostAnswer()))
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(
+      stack.options(retry: RetryPolicy(attempts: 2, initialDelay: .seconds(1), maximumDelay: .seconds(1), jitter: 0)))
+    for _ in 0..<2 {
+      while let event = await events.next() { if case .willRetry = event { break } }
+      await stack.time.untilSleeping(for: .seconds(1))
+      stack.time.advance(by: .seconds(1))
+    }
+    while let event = await events.next() { if case .parked = event { break } }
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.count == 3)
+  }
+
   @Test func `an edit is parked at once after an error without a retry`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(CoherenceError(.invalidValue, "The service refuses the value.")))

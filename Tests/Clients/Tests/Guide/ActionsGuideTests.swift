@@ -47,6 +47,35 @@ struct ReplaceSongs: EntityAction {
   }
 }
 
+struct MarkLiveSongs: EntityAction {
+  typealias ManagedObjectType = Song
+
+  func execute(context: ActionContext) throws {
+    try context.performAndWait {
+      for song in try context.fetch(FetchRequest(Song.self)) { song.title += " (live)" }
+      try context.save()
+    }
+  }
+}
+
+struct ShortenTitles: AsyncEntityAction {
+  typealias ManagedObjectType = Song
+  let length: Int
+
+  func execute(context: ActionContext) async throws -> Int {
+    try await context.perform {
+      let songs = try context.fetch(FetchRequest(Song.self))
+      context.progress?.totalUnitCount = Int64(songs.count)
+      for song in songs {
+        if song.title.count > length { song.title = String(song.title.prefix(length)) }
+        context.progress?.completedUnitCount += 1
+      }
+      try context.save()
+      return songs.count
+    }
+  }
+}
+
 struct SongPage: Codable, Sendable {
   let songs: [SongRecord]
   let next: String?
@@ -94,6 +123,24 @@ struct ActionsGuideTests {
     #expect(handle.statistics.contextStatistics?.inserts == 1)
     try await connect.stop(.drain)
     #expect(connect.state == .stopped)
+  }
+
+  @Test func `an action edits objects and reports its progress and statistics`() async throws {
+    let connect = connect
+    try await connect.start()
+    let records = [SongRecord(id: 1, title: "Sinnerman"), SongRecord(id: 2, title: "Lilac Wine")]
+    try await connect.execute(StoreSongs(records: records)).value
+    try await connect.execute(MarkLiveSongs()).value
+    #expect(try await titles() == ["Sinnerman (live)", "Lilac Wine (live)"])
+
+    let handle = try connect.execute(ShortenTitles(length: 10)) { proxy in
+      print(proxy.completionStatus, proxy.statistics.executionTime)  // on a thread of its own
+    }
+    for await progress in handle.progressUpdates { print(progress.fractionCompleted) }
+    let count = try await handle.value
+    let updates = handle.statistics.contextStatistics?.updates ?? 0
+    #expect(count == 2 && updates == 2 && handle.progress.completedUnitCount == 2)
+    #expect(try await titles() == ["Sinnerman ", "Lilac Wine"])
   }
 
   @Test func `options of the submitter replace those of the action`() async throws {

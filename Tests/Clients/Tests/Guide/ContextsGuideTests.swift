@@ -120,4 +120,21 @@ struct ContextsGuideTests {
     let count = try await view.perform { try view.count(for: FetchRequest(Album.self)) }
     #expect(count == 4)
   }
+
+  @MainActor @Test func `a form on the main actor is a child of the view`() async throws {
+    let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
+    let id = try #require(
+      try container.mainContext.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first?.objectID)
+    let view = container.mainContext
+    let form = ManagedObjectContext(concurrencyType: .mainQueue, parent: view)
+    let draft = try form.existingObject(with: id) as? Album
+    draft?.title = "Pastel Blue"
+    try form.save()  // into the view, in memory
+    try view.save()  // into the store
+    let titles = try await container.performBackgroundTask { context in
+      try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).map(\.title)
+    }
+    #expect(titles == ["Pastel Blue"])
+  }
 }

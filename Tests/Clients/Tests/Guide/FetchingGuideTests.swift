@@ -155,6 +155,17 @@ struct FetchingGuideTests {
     #expect(titles == ["Pastel Blue", "Pastel Blue", "Pastel Blues"])
   }
 
+  @Test func `a relationship is read and written by its key`() async throws {
+    let name = try await reading { context in
+      let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)
+      let single = try Album(context: context)
+      let artist = try album.object(for: \.artist)
+      try single.setObject(artist, for: \.artist)
+      return single.artist?.name
+    }
+    #expect(name == "Nina Simone")
+  }
+
   @Test func `committed values are those of the last read`() async throws {
     let (title, differs, hasArtist, count) = try await reading { context in
       let album = try #require(try context.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first)

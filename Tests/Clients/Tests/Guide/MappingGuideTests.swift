@@ -72,7 +72,7 @@ struct MappingGuideTests {
     try await manager.load()
     let ada = Visitor(id: UUID(), name: "Ada", age: 36, tags: ["first"])
     let bea = Visitor(id: UUID(), name: "Bea", age: nil, tags: [])
-    try await manager.save(Visitor.mapping, models: [ada, bea], shouldOverwrite: true)
+    try await manager.save(Visitor.mapping, models: [ada, bea], shouldOverwrite: false)
     let visitors = Visitor.mapping
     let adults = try await manager.fetchModels(
       visitors, where: visitors[\.age] >= 18, sort: [visitors.order(\.name)])
@@ -93,7 +93,7 @@ struct MappingGuideTests {
       name: "Guests", model: try ManagedObjectModel(GuestRecord.self), storeConfigurations: inMemory)
     try manager.load()
     try manager.save(
-      entity: GuestRecord.self, models: [Guest(guestId: "a", name: "Ada")], shouldOverwrite: true)
+      entity: GuestRecord.self, models: [Guest(guestId: "a", name: "Ada")], shouldOverwrite: false)
     let guests = try manager.fetchModels(entity: GuestRecord.self)
     #expect(guests == [Guest(guestId: "a", name: "Ada")])
   }

@@ -1,4 +1,3 @@
-import CoherenceConformance
 import CoherenceCore
 import Notebook
 import Testing
@@ -7,29 +6,8 @@ extension StoreType {
   static func notebook(_ notebook: Notebook) -> StoreType { notebook.storeType }
 }
 
-struct NotesHarness: StoreHarness {
-  let name = "Notes"
-
-  func makeLocation() throws -> any StoreLocation { NotesLocation() }
-
-  var skips: [String: String] {
-    ConformanceSuite.skips(ofArea: "Migration", because: "The store is opened with its own model only.")
-  }
-}
-
-/// A fresh place for a store, which keeps its content while stores are opened and closed here.
-final class NotesLocation: StoreLocation {
-  let type = Notebook().storeType
-
-  func destroy() throws {}
-}
-
 @Suite("The article about custom stores")
 struct StoreGuideTests {
-  @Test func `a harness has no faults`() {
-    #expect(ConformanceSuite.faults(of: NotesHarness()) == [])
-  }
-
   @Test func `a store is attached by its type`() throws {
     let model = try ManagedObjectModel { Entity("Book") { Attribute("title", .string) } }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)

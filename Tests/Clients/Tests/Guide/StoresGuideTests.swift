@@ -14,6 +14,12 @@ struct StoresGuideTests {
     var text: String
   }
 
+  @Entity final class Address: ManagedObject {
+    // Was an Int32.
+    @Attribute(converting: { old in if case .int(let zip) = old { .string(String(zip)) } else { .null } })
+    var zip: String?
+  }
+
   private typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
   /// Runs a block with a temporary directory.
@@ -68,6 +74,27 @@ struct StoresGuideTests {
         try context.fetch(FetchRequest(Book.self)).map(\.title)
       }
       #expect(titles == ["Lavinia"])
+      try reader.detach(persistentStore: store)
+    }
+  }
+
+  @Test func `an attribute of another type gets the converted values`() async throws {
+    try await withDirectory { directory in
+      let old = try ManagedObjectModel { Entity("Address") { Attribute("zip", .int32) } }
+      let writer = Container(name: "Reader", managedObjectModel: old, storeLocation: directory)
+      let written = try writer.attachPersistentStore()
+      try await writer.performBackgroundTask { context in
+        try context.insertNewObject(forEntityName: "Address").setValue(Int32(8050), for: "zip")
+        try context.save()
+      }
+      try writer.detach(persistentStore: written)
+      let model = try ManagedObjectModel(Address.self, name: "Reader", versionIdentifiers: ["2"])
+      let reader = Container(name: "Reader", managedObjectModel: model, storeLocation: directory)
+      let store = try reader.attachPersistentStore()
+      let codes = try await reader.performBackgroundTask { context in
+        try context.fetch(FetchRequest(Address.self)).map(\.zip)
+      }
+      #expect(codes == ["8050"])
       try reader.detach(persistentStore: store)
     }
   }

@@ -1,0 +1,99 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// The letters that texts without differences of case or diacritics have in common.
+///
+/// The server's own functions do not fold as Core does: the result depends on the server's release, and on its locale.
+/// But a comparison with a constant shows only the letters of the constant. So a statement replaces the letters that
+/// fold to a letter of the constant, and leaves all other letters as they are.
+struct PostgreSQLFolding: Sendable {
+  private let options: StringOptions
+  /// The other letters that fold to a letter.
+  private let variants: [Unicode.Scalar: [Unicode.Scalar]]
+  /// The marks that folding drops.
+  private let marks: [ClosedRange<UInt32>]
+  /// The letters in a folded text of several letters that one letter folds to.
+  private let parts: Set<Unicode.Scalar>
+
+  /// The folding by options.
+  static func by(_ options: StringOptions) -> PostgreSQLFolding {
+    switch options {
+    case .caseInsensitive: ofCase
+    case .diacriticInsensitive: ofDiacritics
+    default: ofBoth
+    }
+  }
+
+  private static let ofCase = PostgreSQLFolding(.caseInsensitive)
+  private static let ofDiacritics = PostgreSQLFolding(.diacriticInsensitive)
+  private static let ofBoth = PostgreSQLFolding([.caseInsensitive, .diacriticInsensitive])
+
+  /// Folds each letter that folding may change. Takes some tens of milliseconds.
+  private init(_ options: StringOptions) {
+    self.options = options
+    var variants: [Unicode.Scalar: [Unicode.Scalar]] = [:]
+    var marks: [ClosedRange<UInt32>] = []
+    var parts: Set<Unicode.Scalar> = []
+    for value in Self.changing.joined() {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let folded = String(scalar).folded(options).unicodeScalars
+      switch folded.count {
+      case 0:
+        if let last = marks.last, last.upperBound + 1 == value {
+          marks[marks.count - 1] = last.lowerBound...value
+        } else {
+          marks.append(value...value)
+        }
+      case 1: if let letter = folded.first, letter != scalar { variants[letter, default: []].append(scalar) }
+      default: parts.formUnion(folded)
+      }
+    }
+    (self.variants, self.marks, self.parts) = (variants, marks, parts)
+  }
+
+  /// The letters that folding may change. Ideographs and private letters have neither case nor diacritics, and the
+  /// letters of hangul syllables are none of Latin.
+  static let changing: [ClosedRange<UInt32>] = [0x21...0x33FF, 0xA000...0xABFF, 0xF900...0xFFFD, 0x1_0000...0x1_FFFD]
+
+  /// Returns a text that compares with constants as the folded text does; `nil` without a proof.
+  ///
+  /// Folding by case replaces each letter by one letter, whatever its neighbours are. Dropping diacritics decomposes
+  /// and composes the text, which no letter of ASCII takes part in.
+  ///
+  /// - Parameter constants: The folded constants.
+  func text(_ text: SQLFragment, comparing constants: FoldedConstants) -> SQLFragment? {
+    let letters = Set(constants.texts.flatMap(\.unicodeScalars))
+    guard options.contains(.diacriticInsensitive) else { return replaced(text, letters) }
+    guard !constants.countsLetters, letters.allSatisfy({ $0.isASCII && !parts.contains($0) }) else { return nil }
+    let plain: SQLFragment =
+      options.contains(.caseInsensitive) ? "pg_catalog.lower(\(text) COLLATE pg_catalog.\"C\")" : text
+    let bare: SQLFragment = "pg_catalog.regexp_replace(\(text), \(text: markPattern), '', 'g')"
+    // Most texts are of ASCII only, and their folding is a small part of the cost.
+    return """
+      CASE WHEN pg_catalog.octet_length(\(text)) = pg_catalog.char_length(\(text)) THEN \(plain) \
+      ELSE \(replaced(bare, letters)) END
+      """
+  }
+
+  private func replaced(_ text: SQLFragment, _ letters: Set<Unicode.Scalar>) -> SQLFragment {
+    var (from, to) = ("", "")
+    for letter in letters.sorted() {
+      for variant in variants[letter] ?? [] {
+        from.unicodeScalars.append(variant)
+        to.unicodeScalars.append(letter)
+      }
+    }
+    return from.isEmpty ? text : "pg_catalog.translate(\(text), \(text: from), \(text: to))"
+  }
+
+  private var markPattern: String {
+    func escaped(_ value: UInt32) -> String {
+      let digits = String(value, radix: 16)
+      return "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+    let ranges = marks.map { range in
+      range.count == 1 ? escaped(range.lowerBound) : "\(escaped(range.lowerBound))-\(escaped(range.upperBound))"
+    }
+    return "[\(ranges.joined())]"
+  }
+}

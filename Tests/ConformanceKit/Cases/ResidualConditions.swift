@@ -1,0 +1,94 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  /// The reads of conditions that a store leaves to the context. A store that evaluates the conditions itself passes
+  /// with one read.
+  static let residualConditions = ConformanceSubject("Residual conditions") {
+    paths
+    orders
+  }
+
+  /// Saves 1,000 albums of 100 artists, with a track each.
+  private static func fill(_ stack: ConformanceStack) throws {
+    try stack.write { context in
+      let artists = try (0..<100).map { try context.make("Artist", ["name": "artist \($0)"]) }
+      for index in 0..<1_000 {
+        let album = try context.make("Album", ["title": "\(index)", "year": 1900 + index % 100])
+        try album.setObject(artists[index % artists.count], for: "artist")
+        try context.make("Track", ["title": "\(index)"]).setObject(album, for: "album")
+      }
+    }
+  }
+
+  /// The greatest number of reads: one for the records, and a few for the records at the ends of their paths.
+  private static let bound = 20
+
+  /// A case for a condition over a path, with the number of found records.
+  private static func found(
+    _ sentence: String, _ entity: String, _ found: Int, where predicate: FetchPredicate, sort: [SortKey] = []
+  ) -> Case {
+    Case(sentence) { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.predicate = predicate
+        request.sortKeys = sort
+        try expectEqual(try context.fetchIDs(request).count, found, "the number of found records")
+      }
+      let fetched = interposition.fetchCount
+      try expect(fetched <= bound, "at most \(bound) reads of a fetch, found \(fetched)")
+      try stack.read { context in
+        try expectEqual(try context.number(of: entity, where: predicate), found, "the count")
+      }
+      let counted = interposition.fetchCount - fetched
+      try expect(counted <= bound, "at most \(bound) reads of a count, found \(counted)")
+    }
+  }
+
+  @CasesBuilder private static var paths: [Case] {
+    found(
+      "a pattern for values of to-one targets reads the targets of many records at once", "Album", 450,
+      where: compare("artist.name", .matches, "artist [0-4].*"))
+    found(
+      "a pattern at the end of two to-one relationships reads each level for many records at once", "Track", 450,
+      where: compare("album.artist.name", .matches, "artist [0-4].*"))
+    found(
+      "a comparison without case with values of to-one targets reads the targets of many records at once", "Album", 10,
+      where: compare("artist.name", .equal, "ARTIST 7", .caseInsensitive))
+    found(
+      "a pattern for to-one targets beside a condition of the store reads the targets of the found records at once",
+      "Album", 260,
+      where: compare("year", .less, 1950) && .not(compare("artist.name", .matches, "artist ([1-4]|[1-2].)")))
+    found(
+      "a list of alternatives with a pattern for to-one targets reads the targets of many records at once", "Album",
+      451,
+      where: .or([compare("artist.name", .matches, "artist [0-4].*"), equal("title", "999")]))
+  }
+
+  @CasesBuilder private static var orders: [Case] {
+    found(
+      "a pattern and an order without case over a path read the targets of many records at once", "Album", 450,
+      where: compare("artist.name", .matches, "artist [0-4].*"),
+      sort: [SortKey("artist.name", options: .caseInsensitive), SortKey("title")])
+    Case("a stream by a pattern for to-one targets reads the targets of many records at once") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      let request = streamed(compare("album.artist.name", .matches, "artist [0-4].*"))
+      let context = stack.context()
+      let snapshots = try await collect(context.stream(request, unreadLimit: .seconds(3600)))
+      try expectEqual(snapshots.count, 450, "the number of streamed records")
+      try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
+    }
+    Case("an aggregate of records by a pattern for to-one targets reads the targets of many records at once") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        let pattern = compare("artist.name", .matches, "artist [0-4].*")
+        try expectEqual(
+          try context.table(aggregate("Album", [.count, .minimum(of: "year")], where: pattern)), ["450 | 1900"])
+      }
+      try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
+    }
+  }
+}
