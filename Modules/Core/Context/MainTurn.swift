@@ -46,5 +46,6 @@ struct MainTurn {
   mutating func close() {
     isOpen = false
     isLasting = false
+    requestsChanges = false
   }
 }

@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
     abstract: "Measures Coherence against the C interfaces of SQLite and PostgreSQL, and against GRDB.",
     discussion: """
       All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
-      Measures: fetch, groups, snapshots, stream, stream-memory, insert, faults, lookup, update, small-save, undo, freshness,
+      Measures: fetch, groups, residual, residual-path, snapshots, stream, stream-memory, insert, faults, lookup, update, small-save, undo, freshness,
       live-result, memory, merge, merge-idle,
       merge-pending, merge-memory, actions, actions-memory, mapping-fetch, mapping-decode, mapping-save, mapping-save-idle,
       mapping-record-save, walk, to-one-again, accessor, to-many-again, units, sqlite-units, postgresql-walk, postgresql-units,

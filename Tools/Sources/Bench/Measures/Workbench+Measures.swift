@@ -2,7 +2,8 @@ extension Workbench {
   /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
-      fetchMeasure(), pagedMeasure(), groupMeasure(), snapshotMeasure(), streamMeasure(), streamMemoryMeasure(),
+      fetchMeasure(), pagedMeasure(), groupMeasure(), residualMeasure(), residualPathMeasure(), snapshotMeasure(),
+      streamMeasure(), streamMemoryMeasure(),
       insertMeasure(),
       faultMeasure(), lookupMeasure(),
       updateMeasure(),
