@@ -94,6 +94,23 @@ struct LiveResultTurnTests {
     #expect(try watcher.difference() == nil)
   }
 
+  @Test(arguments: Backend.available)
+  func `an inserted object enters a result with the values that the same turn assigns`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let watcher = Titles()
+    let controller = Controller(fetchRequest: LiveLibrary.tracks.sort("title"), managedObjectContext: stack.view)
+    controller.delegate = watcher
+    try controller.performFetch()
+    for title in ["b", "a", "c"] {
+      let track = try stack.view.insertNewObject(forEntityName: "Track")
+      try track.setValue(title, for: "title")
+    }
+    // No block and no save: the end of the turn delivers.
+    #expect(watcher.titles.isEmpty)
+    while watcher.titles.isEmpty { await Task.yield() }
+    #expect(watcher.titles.allSatisfy { $0 == ["a", "b", "c"] })
+  }
+
   @Test func `more edits in one turn than a context lists are all reported`() throws {
     let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
     let count = 10_050
@@ -184,5 +201,17 @@ private final class UpdateCounter: FetchedResultsControllerDelegate {
     _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
   ) {
     for case .update(let id, _, _) in changes.changes { updated.insert(id) }
+  }
+}
+
+/// The titles of a controller's list after each change.
+private final class Titles: FetchedResultsControllerDelegate {
+  private(set) var titles: [[String]] = []
+
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    titles.append(
+      controller.fetchedObjects.map { object in
+        if case .string(let title)? = try? object.value(for: "title") { title } else { "?" }
+      })
   }
 }

@@ -26,6 +26,14 @@ struct ForwardingFailureTests {
     #expect(calls[0].key == calls[1].key)
   }
 
+  /// Waits for the event of a failed attempt that another one follows.
+  private static func retry(in events: inout AsyncStream<OutboxEvent>.AsyncIterator) async throws {
+    while let event = await events.next() {
+      if case .willRetry = event { return }
+      if case .parked(_, let error) = event { throw error }
+    }
+  }
+
   @Test func `the next attempt waits as long as the error advises`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(Busy()))
@@ -74,7 +82,7 @@ struct ForwardingFailureTests {
     var events = stack.outbox.events.makeAsyncIterator()
     try stack.outbox.start(stack.options(retry: retry))
     for (number, delay) in [10, 20, 20, 20].enumerated() {
-      while let event = await events.next() { if case .willRetry = event { break } }
+      try await Self.retry(in: &events)
       let entry = try #require(try await stack.outbox.entries().first)
       #expect(entry.state == .pending && entry.attempts == 1)
       // The flush does not wait for the server beyond the attempts of the policy.
@@ -101,7 +109,7 @@ struct ForwardingFailureTests {
     try stack.outbox.start(
       stack.options(retry: RetryPolicy(attempts: 2, initialDelay: .seconds(1), maximumDelay: .seconds(1), jitter: 0)))
     for _ in 0..<2 {
-      while let event = await events.next() { if case .willRetry = event { break } }
+      try await Self.retry(in: &events)
       await stack.time.untilSleeping(for: .seconds(1))
       stack.time.advance(by: .seconds(1))
     }
