@@ -50,6 +50,12 @@ struct TelemetryTests {
     #expect(Self.text("coherence.records.fetched", of: stage.spans("coherence.fetch").first) == "2")
     #expect(Self.text("coherence.subject", of: stage.spans("coherence.attach").first) == "InMemory")
     #expect(stage.log.all.count == 4)
+    let line = try #require(stage.log.all.last)
+    #expect(line.hasPrefix("debug coherence.fetch"))
+    for (name, value) in [("subject", "Person"), ("outcome", "success"), ("fetched", "2")] {
+      #expect(line.contains("\(name)") && line.contains(value), "\(line)")
+    }
+    #expect(line.contains("duration") && !line.contains("ada"))
   }
 
   @Test func `a failed save reports its error code`() throws {

@@ -3,7 +3,8 @@ import Foundation
 
 extension ConformanceSubject {
   static let sameMeaning = ConformanceSubject("Same meaning") {
-    (1...12).map(conditions)
+    (1...12).map { conditions(seed: $0, depth: 3) }
+    (13...16).map { conditions(seed: $0, depth: 6) }
     (1...4).map(orders)
     numbersOfSubentities
   }
@@ -30,11 +31,18 @@ extension ConformanceSubject {
     }
   }
 
+  /// The number of random conditions of a seed: `COHERENCE_CONDITIONS`, or 600.
+  private static let conditionCount =
+    ProcessInfo.processInfo.environment["COHERENCE_CONDITIONS"].flatMap(Int.init) ?? 600
+
   /// Random conditions find the same records among unsaved objects, where the evaluator decides, as in the store.
-  private static func conditions(seed: Int) -> Case {
-    Case("random conditions of seed \(seed) mean the same in memory and in the store") { stack in
+  ///
+  /// - Parameter depth: The greatest number of levels of conditions in conditions.
+  private static func conditions(seed: Int, depth: Int) -> Case {
+    Case("random conditions of seed \(seed), up to \(depth) levels deep, mean the same in memory and in the store") {
+      stack in
       var generator = SplitMix64(seed: UInt64(seed))
-      let predicates = (0..<120).map { _ in RandomAlbums.condition(depth: 3, &generator) }
+      let predicates = (0..<conditionCount).map { _ in RandomAlbums.condition(depth: depth, &generator) }
       let context = stack.context()
       let meant = try context.performAndWait {
         try Music.fill(context)
