@@ -16,7 +16,7 @@ struct InMemoryStoreFactory: StoreFactory {
         "No store in memory is open under the name, and the option '\(StoreOption.partialModel)' makes none; open "
           + "the store with the whole model first.")
     }
-    guard let name = try sharedName(environment) else {
+    guard let name = try InMemoryOptions(environment).sharedName else {
       return InMemoryStore(environment: environment, content: InMemoryContent(environment))
     }
     return InMemoryStore(environment: environment, content: try InMemoryRegistry.content(named: name, for: environment))
@@ -24,20 +24,17 @@ struct InMemoryStoreFactory: StoreFactory {
 
   /// The metadata of a live shared content; `nil` without one, and for a store without a name.
   func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
-    guard let name = try sharedName(environment) else { return nil }
+    guard let name = try InMemoryOptions(environment).sharedName else { return nil }
     return InMemoryRegistry.liveContent(named: name, for: environment)?.metadata
   }
 
   /// Removes the name of a shared content. The open stores keep the content.
   func setAside(_ environment: StoreEnvironment) throws -> String {
-    guard let name = try sharedName(environment) else { return "nowhere: an in-memory store begins empty" }
+    guard let name = try InMemoryOptions(environment).sharedName else {
+      return "nowhere: an in-memory store begins empty"
+    }
     InMemoryRegistry.forget(name, for: environment)
     return "in the in-memory stores that are open, no longer reached by the name '\(name)'"
-  }
-
-  private func sharedName(_ environment: StoreEnvironment) throws -> String? {
-    try environment.checkOptionNames(besides: [InMemoryOption.sharedName])
-    return try environment.text(InMemoryOption.sharedName, "a text, and not empty") { !$0.isEmpty }
   }
 }
 

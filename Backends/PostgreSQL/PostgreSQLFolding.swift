@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 
-/// The letters that texts without differences of case or diacritics have in common.
+/// Conditions of the server that ignore case or diacritics, with the same result as Core's folding of texts.
 ///
 /// The server's own functions do not fold as Core does: the result depends on the server's release, and on its locale.
 /// But a comparison with a constant shows only the letters of the constant. So a statement replaces the letters that
@@ -12,7 +12,7 @@ struct PostgreSQLFolding: Sendable {
   private let variants: [Unicode.Scalar: [Unicode.Scalar]]
   /// The marks that folding drops.
   private let marks: [ClosedRange<UInt32>]
-  /// The letters in a folded text of several letters that one letter folds to.
+  /// The letters of folded texts of several letters, to which a single letter folds.
   private let parts: Set<Unicode.Scalar>
 
   /// The folding by options.
