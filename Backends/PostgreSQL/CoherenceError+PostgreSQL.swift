@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceSQL
 
 extension CoherenceError {
   /// The framework's error for an error of the server.
@@ -20,11 +21,11 @@ extension CoherenceError {
     if failure.sqlState.hasPrefix("28") {
       return (.authenticationFailed, "The PostgreSQL server refused the user or the password; check both.")
     }
-    if failure.sqlState == "57P03" {
+    if failure.isStarting {
       return (.serverUnreachable, "The PostgreSQL server is starting or stopping; try again in a while.")
     }
     if failure.isDisconnection { return (.connectionLost, connectionLost().message) }
-    if failure.sqlState.hasPrefix("22") {
+    if failure.isOfData {
       return (.invalidValue, "The PostgreSQL server cannot keep a value (\(failure)); change it.")
     }
     return known[failure.sqlState] ?? unknown(failure)
@@ -46,10 +47,7 @@ extension CoherenceError {
     "3D000": (.storeInaccessible, "The PostgreSQL server has no database of that name; create it, or correct the URL."),
     "42501": (.storeInaccessible, "The user lacks a right in the PostgreSQL database; grant it."),
     "23505": (.uniquenessViolated, "Two records would have the same values of unique properties; change one of them."),
-    "23503": (
-      .danglingReference,
-      "A relationship leads to a record that does not exist, or a deleted record is still referred to."
-    ),
+    "23503": (.danglingReference, danglingReferenceMessage),
   ]
 
   private static func unknown(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {

@@ -110,13 +110,8 @@ struct PostgreSQLCatalog {
   private func apply(_ change: SchemaChange) throws {
     if try !hasSchema(schema) { try connection.run("CREATE SCHEMA \(name: schema)", isKept: false) }
     do {
-      for stage in change.stages {
-        _ = try connection.run(stage.statements, isKept: false)
-        try stage.conversion.run(read: values) { if !$0.isEmpty { _ = try connection.run($0, isKept: false) } }
-      }
-      if !change.statements.isEmpty { _ = try connection.run(change.statements, isKept: false) }
-      let creations = try change.creations(integers)
-      if !creations.isEmpty { _ = try connection.run(creations, isKept: false) }
+      try change.run(
+        write: { _ = try connection.run($0, isKept: false) }, values: values, integers: integers)
     } catch let error as CoherenceError {
       throw explanation(error)
     }
@@ -125,8 +120,7 @@ struct PostgreSQLCatalog {
 
   /// The integers in the first column of a statement's rows.
   private func integers(_ statement: SQLFragment) throws -> [Int64] {
-    let result = try connection.run(statement, isKept: false)
-    return (0..<result.rowCount).compactMap { result.int($0, 0) }
+    try connection.run(statement, isKept: false).integers
   }
 
   /// The keys and the values in the rows of a statement.
@@ -143,7 +137,7 @@ struct PostgreSQLCatalog {
   }
 
   private func explanation(_ error: CoherenceError) -> CoherenceError {
-    guard let failure = error.underlying as? PostgreSQLFailure else { return error }
+    guard let failure = error.serverFailure else { return error }
     switch failure.sqlState {
     case "42P07", "42710":
       return CoherenceError(
@@ -156,14 +150,7 @@ struct PostgreSQLCatalog {
 
   /// Writes the state that the store records of itself.
   func write(_ state: StoreState) throws {
-    let statements = try state.entries.sorted { $0.key < $1.key }.map { key, value in
-      """
-      INSERT INTO \(name: SQLSchema.metadataTable) (\(name: "key"), \(name: "value")) \
-      VALUES (\(text: key), \(text: value)) \
-      ON CONFLICT (\(name: "key")) DO UPDATE SET \(name: "value") = \(name: "excluded").\(name: "value")
-      """ as SQLFragment
-    }
-    _ = try connection.run(statements, isKept: false)
+    _ = try connection.run(state.statements, isKept: false)
   }
 
   /// Changes the recorded state under a lock, so that concurrent changes follow each other.
@@ -205,9 +192,7 @@ struct PostgreSQLCatalog {
   }
 
   private func freeName() throws -> String {
-    let stamp = Date.now.formatted(
-      .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
-        .timeSeparator(.omitted))
+    let stamp = Date.now.nameStamp
     var number = 1
     while true {
       let suffix = ".\(stamp)\(number > 1 ? "-\(number)" : "").incompatible"

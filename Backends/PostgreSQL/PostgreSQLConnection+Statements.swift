@@ -43,11 +43,16 @@ extension PostgreSQLConnection {
       try recovering {
         try send(text)
         try synchronize()
-        let result = try receive()
-        try discardResponses()
-        return result
+        return try receiveLast()
       }
     }
+  }
+
+  /// Receives the response to the last statement of a batch, and the end of the batch.
+  func receiveLast() throws -> PostgreSQLResult {
+    let result = try receive()
+    try discardResponses()
+    return result
   }
 
   /// Runs a block that sends and receives. If the block fails, makes the connection ready again.

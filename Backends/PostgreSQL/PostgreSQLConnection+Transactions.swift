@@ -10,14 +10,20 @@ extension PostgreSQLConnection {
 
   /// Rolls back to a savepoint. Repeats a failed rollback, because a late cancellation of an earlier statement may hit
   /// this statement instead.
-  func rollBack(to savepoint: String) throws {
-    let statement = PostgreSQLText("ROLLBACK TO \(savepoint)", isControl: true)
+  func rollBack(to savepoint: PostgreSQLSavepoint) throws {
     try uninterrupted {
       do {
-        try run(statement)
+        try run(savepoint.rollback)
       } catch {
-        try run(statement)
+        try run(savepoint.rollback)
       }
     }
+  }
+
+  /// Cancels the running statement, and rolls back to the savepoint before the statement.
+  func cancel(rollingBackTo savepoint: PostgreSQLSavepoint) throws {
+    try cancel()
+    try discardResponses()
+    try rollBack(to: savepoint)
   }
 }

@@ -144,10 +144,11 @@ final class PostgreSQLConnection {
   func send(_ text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void = { _ in }) throws {
     fields.removeAll()
     try bind(fields)
-    guard fields.count <= Self.maximumParameters else {
+    let limit = PostgreSQLDialect.maximumParameters
+    guard fields.count <= limit else {
       throw CoherenceError(
         .limitExceeded,
-        "A statement has \(fields.count) values, and PostgreSQL takes \(Self.maximumParameters); ask for less at once.")
+        "A statement has \(fields.count) values, and PostgreSQL takes \(limit); ask for less at once.")
     }
     guard text.isKept else {
       try fields.withArrays { count, values, lengths, formats in
@@ -161,9 +162,6 @@ final class PostgreSQLConnection {
     }
     queue.append(.execution)
   }
-
-  // The protocol counts parameters in 16 bits.
-  private static let maximumParameters = 65_535
 
   private func preparedName(of text: PostgreSQLText) throws -> String {
     if let name = prepared.name(of: text) { return name }

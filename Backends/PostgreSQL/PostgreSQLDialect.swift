@@ -9,9 +9,11 @@ import Foundation
 struct PostgreSQLDialect: SQLDialect {
   func placeholder(_ number: Int) -> String { "$\(number)" }
   var bindsArrays: Bool { true }
-  // The protocol allows 65,535 parameters; the difference is for values outside of conditions.
-  var maximumBindings: Int { 65_000 }
-  var maximumValues: Int { 65_000 }
+  /// The greatest number of parameters of a statement, which the protocol counts in 16 bits.
+  static let maximumParameters = 65_535
+  // The difference is for values outside of conditions.
+  var maximumBindings: Int { Self.maximumParameters - 535 }
+  var maximumValues: Int { maximumBindings }
 
   var maximumColumns: Int { 1_600 }
 

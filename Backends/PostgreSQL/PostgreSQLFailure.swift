@@ -44,11 +44,24 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     "08", "0A", "23", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
   ]
 
+  /// Whether the server ended the transaction to resolve a deadlock.
+  var isDeadlock: Bool { sqlState == "40P01" }
   /// Whether the transaction conflicted with another one, and may succeed when it is repeated.
-  var isSerializationFailure: Bool { sqlState == "40001" || sqlState == "40P01" }
+  var isSerializationFailure: Bool { sqlState == "40001" || isDeadlock }
+  /// Whether two rows would have the same unique values.
+  var isUniquenessViolation: Bool { sqlState == "23505" }
   /// Whether a constraint of the schema was violated.
-  var isConstraintViolation: Bool { sqlState == "23505" || sqlState == "23503" }
+  var isConstraintViolation: Bool { isUniquenessViolation || sqlState == "23503" }
+  /// Whether the server is starting or stopping, and refuses connections.
+  var isStarting: Bool { sqlState == "57P03" }
+  /// Whether the server failed because of a value.
+  var isOfData: Bool { sqlState.hasPrefix("22") }
   /// Whether the failure ended the connection.
   var isDisconnection: Bool { isFatal || sqlState.hasPrefix("08") || Self.shutdowns.contains(sqlState) }
   private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "40003"]
+}
+
+extension Error {
+  /// The server's failure behind an error of the framework; `nil` for any other error.
+  var serverFailure: PostgreSQLFailure? { (self as? CoherenceError)?.underlying as? PostgreSQLFailure }
 }

@@ -59,7 +59,7 @@ struct PostgreSQLLock {
 
   private func busy(_ error: CoherenceError) -> CoherenceError {
     let reason =
-      (error.underlying as? PostgreSQLFailure)?.isSerializationFailure == true
+      error.serverFailure?.isSerializationFailure == true
       ? "met a deadlock with other writers; let the error end all locks, and try again"
       : "waited for other writers longer than it may; try again, or raise the timeout"
     return CoherenceError(

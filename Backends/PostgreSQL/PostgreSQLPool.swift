@@ -29,10 +29,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   let growth = PostgreSQLGrowth()
   let saveLocking = PostgreSQLSaveLocking()
   private let lock = Lock()
-  private var idle: [PostgreSQLConnection] = []
-  /// The number of open connections, and of connections about to be opened, without those beside the pool.
-  private var count = 0
-  private var readers = 0
+  private var slots: ConnectionSlots<PostgreSQLConnection>
   private var closed = false
   /// The readers with a connection.
   private var readings: [ObjectIdentifier: Reading] = [:]
@@ -47,11 +44,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     let thread: pthread_t
   }
 
-  /// A connection, or the permission to open one.
-  private struct Slot {
-    /// The connection; `nil` for the permission to open one.
-    let connection: PostgreSQLConnection?
-  }
+  private typealias Slot = ConnectionSlots<PostgreSQLConnection>.Slot
 
   /// A waiting thread.
   private final class Waiter {
@@ -69,6 +62,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   init(_ options: PostgreSQLOptions, logger: Logger) {
     self.options = options
     self.logger = logger
+    slots = ConnectionSlots(size: options.poolSize)
   }
 
   var isClosed: Bool { lock.withLock { closed } }
@@ -176,7 +170,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     guard let (key, connection) = found else { return nil }
     readings[key] = nil
     ReaderHolds.all.remove(key)
-    readers -= 1
+    slots.passToSave()
     return connection
   }
 
@@ -214,11 +208,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   private func closeIdle() {
-    let connections = changing {
-      count -= idle.count
-      defer { idle = [] }
-      return idle
-    }
+    let connections = changing { slots.removeIdle() }
     // Closed here, after the lock was released.
     withExtendedLifetime(connections) {}
   }
@@ -260,9 +250,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func lastingConnection() throws -> PostgreSQLConnection? {
     try changing {
       if closed { throw Self.closedError }
-      guard let connection = idle.popLast() else { return nil }
-      count -= 1
-      return connection
+      return slots.takeBesidePool()
     }
   }
 
@@ -280,7 +268,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func serveQueue() -> [Waiter] {
     var served: [Waiter] = []
     var index = 0
-    while index < waiters.count, !idle.isEmpty || count < options.poolSize {
+    while index < waiters.count, slots.hasFree {
       guard let slot = freeSlot(for: waiters[index].purpose) else {
         index += 1
         continue
@@ -297,7 +285,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
   ) throws -> Slot? {
     if closed { throw Self.closedError }
-    if purpose == .saving, idle.isEmpty {
+    if purpose == .saving, !slots.hasIdle {
       // An offered connection of this thread is preferred to opening another one.
       seen += readings.values.compactMap(\.reader)
       _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
@@ -313,9 +301,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       if let slot = freeSlot(for: purpose) { return slot }
     }
     guard openLocks.own != nil || keepsState(reader, purpose) else { return nil }
-    count += 1
-    if purpose == .reading { readers += 1 }
-    return Slot(connection: nil)
+    return slots.takeBeyondSize(isReading: purpose == .reading)
   }
 
   /// The slot of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
@@ -339,14 +325,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return nil
   }
 
-  private func freeSlot(for purpose: Purpose) -> Slot? {
-    guard purpose == .saving || readers < options.poolSize - 1 else { return nil }
-    let connection = idle.popLast()
-    guard connection != nil || count < options.poolSize else { return nil }
-    if connection == nil { count += 1 }
-    if purpose == .reading { readers += 1 }
-    return Slot(connection: connection)
-  }
+  private func freeSlot(for purpose: Purpose) -> Slot? { slots.take(isReading: purpose == .reading) }
 
   // MARK: Reclaiming
 
@@ -362,8 +341,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       guard let connection = entry.reader?.yieldConnection() else { continue }
       readings[key] = nil
       ReaderHolds.all.remove(key)
-      readers -= 1
-      if connection.isReusable { idle.append(connection) } else { count -= 1 }
+      slots.reclaim(connection.isReusable ? connection : nil)
       return true
     }
     return false
@@ -380,13 +358,11 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private func returnSlot(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
-      if purpose == .reading { readers -= 1 }
-      // A connection beside the pool becomes one of the pool if there is room. Connections beyond the size are closed.
-      if purpose == .lasting { count += 1 }
-      if let connection, !closed, count <= options.poolSize {
-        idle.append(connection)
+      let reusable = closed ? nil : connection
+      if purpose == .lasting {
+        slots.giveBackBesidePool(reusable)
       } else {
-        count -= 1
+        slots.giveBack(reusable, isReading: purpose == .reading)
       }
     }
   }

@@ -73,7 +73,6 @@ struct PostgreSQLProbe {
 extension Error {
   /// Whether a server responded and refused the connection. A starting server has no earlier process any more.
   fileprivate var isRefusalOfServer: Bool {
-    guard let failure = (self as? CoherenceError)?.underlying as? PostgreSQLFailure else { return false }
-    return failure.sqlState != "57P03"
+    serverFailure?.isStarting == false
   }
 }

@@ -1,4 +1,3 @@
-import CLibPQ
 import CoherenceCore
 import CoherenceSQL
 
@@ -45,18 +44,4 @@ struct PostgreSQLProcess: Sendable {
 
   /// Whether the process waits for its client, which the server shows with every setting of its statistics.
   static let waitsForClient: SQLFragment = "COALESCE(wait_event_type, '') = 'Client'"
-}
-
-/// The host of a connection, one of the hosts in the connection string.
-struct PostgreSQLHost: Sendable {
-  /// libpq's settings for a connection to this host alone, each given because lists in the string have equal lengths.
-  let settings: [(String, String)]
-
-  init(_ raw: OpaquePointer) {
-    func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
-    settings = [
-      ("host", text(PQhost(raw))), ("hostaddr", text(PQhostaddr(raw))), ("port", text(PQport(raw))),
-      ("target_session_attrs", "any"),
-    ]
-  }
 }

@@ -8,7 +8,7 @@ extension PostgreSQLReader: Aggregating {
     let result: PostgreSQLResult? = try read { connection in
       do {
         return try connection.timed([statement.text]) { try receive(statement, connection) }
-      } catch let error as CoherenceError where error.isOfData {
+      } catch let error as CoherenceError where error.serverFailure?.isOfData == true {
         // The server fails for an infinite sum of floating-point numbers. Core computes it, and returns infinity.
         try connection.rollBack(to: Self.savepoint)
         return nil
@@ -20,9 +20,7 @@ extension PostgreSQLReader: Aggregating {
   private func receive(_ statement: SQLStatement, _ connection: PostgreSQLConnection) throws -> PostgreSQLResult {
     try connection.recovering {
       try send(statement, afterSavepoint: true, connection)
-      let result = try connection.receive()
-      try connection.discardResponses()
-      return result
+      return try connection.receiveLast()
     }
   }
 
@@ -60,9 +58,4 @@ extension PostgreSQLReader: Aggregating {
       Int64(exactly: sum).map(AttributeValue.int) ?? .double(Double(sum))
     }
   }
-}
-
-extension CoherenceError {
-  /// Whether the server failed because of a value that it computed.
-  fileprivate var isOfData: Bool { (underlying as? PostgreSQLFailure)?.sqlState.hasPrefix("22") == true }
 }

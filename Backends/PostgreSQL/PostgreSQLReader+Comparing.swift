@@ -30,9 +30,7 @@ extension PostgreSQLReader: RowComparing {
       do {
         try decoder.put(PostgreSQLResultRow(result: result, index: 0), to: expectation, keySlots: keySlots, key: &key)
       } catch {
-        try connection.cancel()
-        try connection.discardResponses()
-        try connection.rollBack(to: Self.savepoint)
+        try connection.cancel(rollingBackTo: Self.savepoint)
         return error
       }
     }

@@ -56,9 +56,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
       try cursor.start(connection)
     }
     if !cursor.isAtEnd { self.cursor = cursor }
-    return StoreFetch(
-      isPredicateExact: plan.isPredicateExact, isOrderExact: plan.isOrderExact, isRangeExact: plan.isRangeExact,
-      cursor: cursor)
+    return plan.fetch(cursor)
   }
 
   private func begin(_ statement: SQLStatement, _ connection: PostgreSQLConnection, isStoppable: Bool) throws {
@@ -73,8 +71,10 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
-    let query = try store.rowQuery(root)
-    let result = try self.result(of: query.one) { $0.append(key) }
+    let query = try store.rowQueries.query(for: root)
+    let result = try self.result(of: query.text.text) { connection in
+      try connection.send(query.text) { $0.append(key) }
+    }
     return result.rowCount == 0 ? nil : try query.decoder.row(PostgreSQLResultRow(result: result, index: 0))
   }
 
@@ -96,8 +96,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   func count(_ query: StoreQuery) throws -> Int? {
     guard let statement = try store.planner.count(query) else { return nil }
-    let number = Int(try result(of: statement).int(0, 0) ?? 0)
-    return min(max(number - query.offset, 0), query.limit ?? .max)
+    return query.countInRange(of: Int(try result(of: statement).int(0, 0) ?? 0))
   }
 
   func finish() {
@@ -133,9 +132,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     guard let connection, !isFinished, failure == nil, hold?.isFree == true, cursor?.isAtEnd != false,
       connection.hasAllResponses
     else { return nil }
-    self.connection = nil
-    hasBegun = false
-    states += 1
+    leaveState()
     connection.endTransactionLater()
     return connection
   }
@@ -163,39 +160,37 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     guard readLock.try() else { return nil }
     defer { readLock.unlock() }
     guard isOffered, !isFinished, let connection else { return nil }
-    self.connection = nil
+    leaveState()
+    return connection
+  }
+
+  /// Gives up the connection. The next read begins a transaction in another state.
+  private func leaveState() {
+    connection = nil
     hasBegun = false
     states += 1
-    return connection
   }
 
   // MARK: Reading
 
   /// The least limit of rows for which a COPY may pay off, although the server plans the statement again.
   private static let copyThreshold = 100
-  /// The name of the savepoint before a statement whose failure does not end the transaction.
-  static let savepoint = "\"c\""
-  private static let savepointText = PostgreSQLText("SAVEPOINT \(savepoint)")
+  /// The savepoint before a statement whose failure does not end the transaction.
+  static let savepoint = PostgreSQLSavepoint("c")
   private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isControl: true)
 
   /// The result of a statement.
   func result(of statement: SQLFragment) throws -> PostgreSQLResult {
     let statement = statement.rendered(by: PostgreSQLDialect())
-    return try result(of: PostgreSQLText(statement)) { fields in
-      for binding in statement.bindings { try fields.append(binding, clampsDates: true) }
-    }
+    return try result(of: statement.text) { try $0.send(statement, clampsDates: true) }
   }
 
-  private func result(of text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void) throws -> PostgreSQLResult {
+  /// The result of a statement that a block sends.
+  private func result(of text: String, _ send: (PostgreSQLConnection) throws -> Void) throws -> PostgreSQLResult {
     try read { connection in
-      try connection.timed([text.text]) {
-        try sendBeginning(connection)
-        try connection.send(text, bind: bind)
-        try connection.synchronize()
-        try receiveBeginning(connection)
-        let result = try connection.receive()
-        try connection.discardResponses()
-        return result
+      try connection.timed([text]) {
+        try begin(on: connection, afterSavepoint: false) { try send(connection) }
+        return try connection.receiveLast()
       }
     }
   }
@@ -212,11 +207,16 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     if let failure { throw failure }
     let connection = try self.connection ?? store.pool.acquire(for: .reading, by: self)
     self.connection = connection
+    return try run(on: connection) {
+      try completeFetch(connection)
+      return try body(connection)
+    }
+  }
+
+  /// Runs a block in the transaction, which an error of the block ends.
+  private func run<T>(on connection: PostgreSQLConnection, _ body: () throws -> T) throws -> T {
     do {
-      return try connection.recovering {
-        try completeFetch(connection)
-        return try body(connection)
-      }
+      return try connection.recovering(body)
     } catch {
       failure = error
       throw error
@@ -229,27 +229,26 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     cursor = nil
   }
 
-  /// Queues the begin of the transaction before the first statement, which saves a round trip.
-  private func sendBeginning(_ connection: PostgreSQLConnection) throws {
-    if !hasBegun { try connection.send(Self.begin) }
-  }
-
-  private func receiveBeginning(_ connection: PostgreSQLConnection) throws {
-    if !hasBegun { _ = try connection.receive() }
-    hasBegun = true
-  }
-
   /// Sends a statement, and receives the responses before its own: that of the transaction's begin, and that of a
   /// savepoint.
   ///
   /// - Parameter afterSavepoint: Whether the statement can be rolled back to ``savepoint`` without the end of the
   ///   transaction.
   func send(_ statement: SQLStatement, afterSavepoint: Bool, _ connection: PostgreSQLConnection) throws {
-    try sendBeginning(connection)
-    if afterSavepoint { try connection.send(Self.savepointText) }
-    try connection.send(statement, clampsDates: true)
+    try begin(on: connection, afterSavepoint: afterSavepoint) { try connection.send(statement, clampsDates: true) }
+  }
+
+  /// Queues the begin of the transaction before its first statement, which saves a round trip, then a savepoint and the
+  /// statement of a block, and receives the responses before that of the statement.
+  private func begin(
+    on connection: PostgreSQLConnection, afterSavepoint: Bool, _ send: () throws -> Void
+  ) throws {
+    if !hasBegun { try connection.send(Self.begin) }
+    if afterSavepoint { try connection.send(Self.savepoint.setting) }
+    try send()
     try connection.synchronize()
-    try receiveBeginning(connection)
+    if !hasBegun { _ = try connection.receive() }
+    hasBegun = true
     if afterSavepoint { _ = try connection.receive() }
   }
 
@@ -262,12 +261,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     try store.pool.checkIsOpen()
     guard !isFinished, let connection else { throw CoherenceError.readerFinished }
     if let failure { throw failure }
-    do {
-      return try connection.recovering { try body(connection) }
-    } catch {
-      failure = error
-      throw error
-    }
+    return try run(on: connection) { try body(connection) }
   }
 
   /// Ends a fetch before its end.
@@ -278,9 +272,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     guard !isFinished, failure == nil, let connection else { return }
     do {
       if isStoppable {
-        try connection.cancel()
-        try connection.discardResponses()
-        try connection.rollBack(to: Self.savepoint)
+        try connection.cancel(rollingBackTo: Self.savepoint)
       } else if Task.isCancelled {
         try connection.cancel()
         try connection.discardResponses()

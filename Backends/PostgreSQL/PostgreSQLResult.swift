@@ -35,6 +35,9 @@ final class PostgreSQLResult {
     PostgreSQLResultRow(result: self, index: row).int(column)
   }
 
+  /// The integers in the first column, without missing ones.
+  var integers: [Int64] { (0..<rowCount).compactMap { int($0, 0) } }
+
   /// A text; `nil` for null.
   func text(_ row: Int, _ column: Int) -> String? { bytes(row, column).map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -16,21 +16,17 @@ final class PostgreSQLSaveLocking: Sendable {
   /// Has later saves lock their rows first.
   func require() { flag.store(true, ordering: .relaxed) }
 
-  /// The statements that lock the rows of a save: one for each table, in the order of the tables' names. A statement
-  /// locks in ascending order of keys. One row needs no lock.
+  /// The statements that lock the rows of a save, in the order of ``PostgreSQLTableOrder/rowLocks(of:)``. One row needs
+  /// no lock.
   func locks(of request: StoreSaveRequest, in schema: SQLSchema) throws -> [SQLFragment] {
     let keys = request.changedKeys
     guard keys.values.reduce(0, { $0 + $1.count }) > 1 else { return [] }
-    return
-      try keys
-      .map { root, keys in (try schema.requireTable(for: root).name, keys.sorted()) }
-      .sorted { $0.0 < $1.0 }
-      .map { table, keys in
-        """
-        SELECT 1 FROM \(name: table) WHERE \(name: SQLTable.id) \(list: keys.map(AttributeValue.int), as: .int64) \
-        ORDER BY \(name: SQLTable.id) FOR UPDATE
-        """
-      }
+    return try PostgreSQLTableOrder(of: schema).rowLocks(of: keys).map { table, keys in
+      """
+      SELECT 1 FROM \(name: table.name) WHERE \(name: SQLTable.id) \(keys: keys) ORDER BY \(name: SQLTable.id) \
+      FOR UPDATE
+      """
+    }
   }
 }
 

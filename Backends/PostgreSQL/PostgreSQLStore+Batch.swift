@@ -9,50 +9,39 @@ extension PostgreSQLStore: BatchCalculating {
   func batchUpdate(
     _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
   ) throws -> [ManagedObjectID]? {
-    guard let keys = try exactKeys(query) else { return nil }
+    guard let keys = try planner.batchKeys(query) else { return nil }
     let statements = BatchStatements(schema: schema)
     let space = spaces[query.entity]
     do {
       return try transaction(choosing: keys, of: query.entity, isLocking: !arithmetic.isEmpty) { chosen, connection in
         if let check = try statements.overflows(query.entity, keys: chosen, arithmetic: arithmetic),
-          let slot = try connection.run(check).keys.first
+          let slot = try connection.run(check).integers.first
         {
           throw SlotArithmetic.overflow(at: Int(slot), of: query.entity)
         }
         let update = try statements.update(query.entity, keys: chosen, values: values, arithmetic: arithmetic)
-        return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
+        return try connection.run(update).integers.sorted().map { ManagedObjectID(space: space, key: $0) }
       }
     } catch let error as CoherenceError where !arithmetic.isEmpty {
       // The server checks uniqueness record by record, against records that the statement has not updated yet. Core
       // updates unique values in an order without conflicts.
-      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      guard error.serverFailure?.isConstraintViolation == true else { throw error }
       return nil
     }
   }
 
   func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome? {
-    guard let keys = try exactKeys(query) else { return nil }
+    guard let keys = try planner.batchKeys(query) else { return nil }
     let statements = BatchStatements(schema: schema)
-    let space = spaces[query.entity]
     return try transaction(choosing: keys, of: query.entity) { chosen, connection in
       let clearing = statements.clearReferences(to: query.entity.root, keys: chosen)
       let results = try connection.run(
         clearing.map(\.statement) + statements.clearLeftOutReferences(to: query.entity, keys: chosen)
           + [statements.delete(query.entity, keys: chosen)])
-      let deleted = (results.last?.keys ?? []).sorted().map { ManagedObjectID(space: space, key: $0) }
-      var updated: Set<ManagedObjectID> = []
-      for ((root, _), result) in zip(clearing, results) {
-        let space = spaces[root]
-        updated.formUnion(result.keys.map { ManagedObjectID(space: space, key: $0) })
-      }
-      updated.subtract(deleted)
-      return BatchDeleteOutcome(deleted: deleted, updated: updated.sorted { $0.key < $1.key })
+      return BatchDeleteOutcome(
+        deleting: results.last?.integers ?? [], of: query.entity,
+        clearing: zip(clearing, results).map { (root: $0.root, keys: $1.integers) }, in: spaces)
     }
-  }
-
-  /// The statement for the keys of a batch request, which has neither limit nor offset.
-  private func exactKeys(_ query: StoreQuery) throws -> SQLFragment? {
-    query.limit == nil && query.offset == 0 ? try planner.keys(query) : nil
   }
 
   /// Runs a block in a transaction, with a statement for the keys chosen in the beginning: the block's changes may
@@ -65,31 +54,14 @@ extension PostgreSQLStore: BatchCalculating {
     choosing keys: SQLFragment, of entity: EntityDescription, isLocking: Bool = false,
     _ body: (SQLFragment, PostgreSQLConnection) throws -> T
   ) throws -> T {
-    let table = try schema.requireTable(for: entity)
     let key = SQLFragment.column(SQLTable.id, of: "t")
     let locking: SQLFragment = isLocking ? " ORDER BY \(key) FOR NO KEY UPDATE OF \(name: "t")" : ""
     let statement = (keys + locking).rendered(by: PostgreSQLDialect())
     let tableLock = try tableOrder.lockStatement(forBatchOn: entity)
+    let statements = BatchStatements(schema: schema)
     return try transaction(isLocking ? .readCommitted : .repeatableRead) { transaction, connection in
-      let chosen = try connection.recovering {
-        try transaction.sendBeginning(locking: tableLock)
-        try connection.send(statement, clampsDates: true)
-        try connection.synchronize()
-        try transaction.receiveBeginning()
-        let keys = try connection.receive().keys
-        try connection.discardResponses()
-        return keys
-      }
-      let list: SQLFragment = """
-        SELECT \(name: SQLTable.id) FROM \(name: table.name) \
-        WHERE \(name: SQLTable.id) \(list: chosen.map(AttributeValue.int), as: .int64)
-        """
-      return try body(list, connection)
+      let chosen = try transaction.begin(with: statement, locking: tableLock).integers
+      return try body(try statements.selection(of: chosen, entity), connection)
     }
   }
-}
-
-extension PostgreSQLResult {
-  /// The keys in the first column.
-  fileprivate var keys: [Int64] { (0..<rowCount).compactMap { int($0, 0) } }
 }

@@ -39,15 +39,7 @@ private struct PostgreSQLClaim {
   /// state.
   func run(in transaction: inout PostgreSQLTransaction, on connection: PostgreSQLConnection) throws -> [Row] {
     let rows = try connection.timed([selection.text]) {
-      try connection.recovering {
-        try transaction.sendBeginning(locking: lock)
-        try connection.send(selection, clampsDates: true)
-        try connection.synchronize()
-        try transaction.receiveBeginning()
-        let rows = try decoder.rows(connection.receive())
-        try connection.discardResponses()
-        return rows
-      }
+      try decoder.rows(try transaction.begin(with: selection, locking: lock))
     }
     guard !rows.isEmpty else { throw NothingFound() }
     try connection.run(statements.update(entity, of: rows.map(\.key), values: values))

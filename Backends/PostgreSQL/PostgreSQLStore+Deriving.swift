@@ -7,9 +7,9 @@ extension PostgreSQLStore: RelationshipDeriving {
   /// - Throws: ``ErrorCode/arithmeticOverflow``, and errors of the connection.
   func receiveDerived(_ update: DerivationUpdate, on connection: PostgreSQLConnection) throws -> [Row] {
     do {
-      return try rowQuery(update.entity.root).decoder.rows(try connection.receive())
+      return try rowQueries.query(for: update.entity.root).decoder.rows(try connection.receive())
     } catch let error as CoherenceError {
-      guard (error.underlying as? PostgreSQLFailure)?.sqlState == Self.outOfRange else { throw error }
+      guard error.serverFailure?.sqlState == Self.outOfRange else { throw error }
       throw update.overflow
     }
   }

@@ -9,18 +9,12 @@ extension PostgreSQLStore {
   func explanation(
     of refusal: SaveRefusal, in request: StoreSaveRequest, on connection: PostgreSQLConnection
   ) throws -> any Error {
-    let bases = request.steps.flatMap(\.bases)
-    let rows = try currentRows(bases.map(\.id), on: connection)
-    let conflicts = bases.filter { rows[$0.id]?.version != $0.version }
-    if !conflicts.isEmpty {
-      return StoreConflict.Failure(conflicts: conflicts.map { StoreConflict(id: $0.id, storeRow: rows[$0.id]) })
+    let rows = try currentRows(request.bases.map(\.id), on: connection)
+    let conflicts = request.conflicts { rows[$0] }
+    guard conflicts.isEmpty, let failure = refusal.failure else {
+      return StoreConflict.Failure(conflicts: conflicts, found: refusal.subjects.compactMap(\.objectID)) { rows[$0] }
     }
-    guard let failure = refusal.failure else {
-      // The version was restored between the save and this read. The version that the save found is still a conflict.
-      let ids = refusal.subjects.compactMap(\.objectID)
-      return StoreConflict.Failure(conflicts: ids.map { StoreConflict(id: $0, storeRow: rows[$0]) })
-    }
-    return try failure.sqlState == "23505"
+    return try failure.isUniquenessViolation
       ? duplicate(failure, refusal.subjects.first, in: request, on: connection)
       : dangling(failure, refusal.subjects.first, on: connection)
   }
@@ -68,7 +62,7 @@ extension PostgreSQLStore {
     // The server's own name for the constraint of a key.
     guard let constraint, !constraint.hasSuffix("_pkey") else {
       keys.discard(of: entity.root)
-      return "A record of '\(entity.name)' has a key that is taken; insert it again."
+      return CoherenceError.takenKeyMessage(of: entity)
     }
     return "Two records of '\(entity.name)' would have the same values of properties that are unique in a later model "
       + "('\(constraint)'); change one of them, or use the later version of the program."
@@ -140,16 +134,5 @@ extension PostgreSQLStore {
     let target = ManagedObjectID(space: spaces[links.targetRoot], key: link.target)
     let isSourceMissing = try currentRows([source], on: connection).isEmpty
     return isSourceMissing ? [target, source] : [source, target]
-  }
-}
-
-extension SaveStep {
-  /// The records that the step expects at a version.
-  fileprivate var bases: [(id: ManagedObjectID, version: Int64)] {
-    switch self {
-    case .update(_, _, let updates): updates.map { ($0.row.id, $0.baseVersion) }
-    case .delete(_, let deletes): deletes.map { ($0.id, $0.baseVersion) }
-    case .insert, .fix, .link, .unlink: []
-    }
   }
 }

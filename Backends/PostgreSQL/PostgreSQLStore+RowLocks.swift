@@ -17,16 +17,13 @@ extension PostgreSQLStore: RowLocking {
     }
   }
 
-  /// The statements that lock and read records: one for each table, in the order of the tables' names. A statement
-  /// locks in ascending order of keys, so that two callers never wait for each other.
+  /// The statements that lock and read records, in the order of ``PostgreSQLTableOrder/rowLocks(of:)``.
   private func plans(toLock ids: [ManagedObjectID]) throws -> [(statement: SQLFragment, layout: RowLayout)] {
-    try Dictionary(grouping: ids) { $0.entity.root }
-      .map { root, ids in (try schema.requireTable(for: root).name, root, ids.map(\.key).sorted()) }
-      .sorted { $0.0 < $1.0 }
-      .map { _, root, keys in
-        let plan = try planner.rows(keys, of: root)
-        let lock: SQLFragment = " ORDER BY \(.column(SQLTable.id, of: "t")) FOR UPDATE OF \(name: "t")"
-        return (plan.statement + lock, plan.layout)
-      }
+    let keys = Dictionary(grouping: ids) { $0.entity.root }.mapValues { $0.map(\.key) }
+    let lock: SQLFragment = " ORDER BY \(.column(SQLTable.id, of: "t")) FOR UPDATE OF \(name: "t")"
+    return try tableOrder.rowLocks(of: keys).map { table, keys in
+      let plan = try planner.rows(keys, of: table.root)
+      return (plan.statement + lock, plan.layout)
+    }
   }
 }

@@ -276,7 +276,7 @@ private struct PostgreSQLSave {
     do {
       return try connection.receive().affectedCount
     } catch let error as CoherenceError {
-      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      guard let failure = error.serverFailure, failure.isConstraintViolation else { throw error }
       throw SaveRefusal(subjects: subjects, failure: failure)
     }
   }
@@ -303,7 +303,7 @@ private struct PostgreSQLSave {
         }
       }
     } catch let error as CoherenceError {
-      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      guard let failure = error.serverFailure, failure.isConstraintViolation else { throw error }
       throw SaveRefusal(subjects: [], failure: failure)
     }
   }

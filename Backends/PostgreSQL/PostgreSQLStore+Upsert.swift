@@ -28,7 +28,7 @@ extension PostgreSQLStore: BatchUpserting {
       return BatchUpsertOutcome(of: rows, returning: keys, in: spaces[entity])
     } catch let error as CoherenceError {
       // Core finds the row and the constraint.
-      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      guard error.serverFailure?.isConstraintViolation == true else { throw error }
       return nil
     }
   }
@@ -50,9 +50,7 @@ extension PostgreSQLStore: BatchUpserting {
         // Each response is read before the next rows are sent: a full pipe in both directions would never end.
         try connection.synchronize()
         if range.lowerBound == 0 { try transaction.receiveBeginning() }
-        let result = try connection.receive()
-        keys += (0..<result.rowCount).compactMap { result.int($0, 0) }
-        try connection.discardResponses()
+        keys += try connection.receiveLast().integers
       }
       return keys
     }

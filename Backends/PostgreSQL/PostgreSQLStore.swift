@@ -18,11 +18,11 @@ final class PostgreSQLStore: PersistentStore {
   /// The listeners of the store.
   let signals = SignalHub()
   /// The statements that read a row by its key, by hierarchy.
-  private let rowQueries: [ObjectIdentifier: RowQuery]
+  let rowQueries: RowQueries<RowQuery>
 
-  /// The statement and the decoder that read a row by its key.
+  /// The statement that reads a row by its key, and the decoder of the hierarchy's rows.
   struct RowQuery: Sendable {
-    let one: PostgreSQLText
+    let text: PostgreSQLText
     let decoder: PostgreSQLRowDecoder
   }
 
@@ -40,18 +40,9 @@ final class PostgreSQLStore: PersistentStore {
     self.planner = planner
     schema = change.schema
     saveStatements = SaveStatements(schema: change.schema, dialect: dialect)
-    var queries: [ObjectIdentifier: RowQuery] = [:]
-    for table in change.schema.tables {
-      let (statement, layout) = try planner.row(0, of: table.root)
-      queries[ObjectIdentifier(table.root)] = RowQuery(
-        one: PostgreSQLText(statement.rendered(by: dialect)), decoder: PostgreSQLRowDecoder(layout, spaces: spaces))
+    rowQueries = try RowQueries(of: planner) { statement, layout in
+      RowQuery(text: PostgreSQLText(statement), decoder: PostgreSQLRowDecoder(layout, spaces: spaces))
     }
-    rowQueries = queries
-  }
-
-  func rowQuery(_ root: EntityDescription) throws -> RowQuery {
-    guard let query = rowQueries[ObjectIdentifier(root.root)] else { throw SQLSchema.missingEntity(root) }
-    return query
   }
 
   func makeReader() throws -> any StoreReader {

@@ -22,24 +22,25 @@ public struct PostgreSQLStoreFactory: StoreFactory {
   }
 
   public func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
-    let options = try PostgreSQLOptions(environment)
-    let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
-    return try PostgreSQLCatalog(connection, schema: options.schema).state()?.metadata
+    try Self.catalog(environment).state()?.metadata
   }
 
   /// Moves the store's tables into a new schema, whose name begins with the name of their schema.
   public func setAside(_ environment: StoreEnvironment) throws -> String {
+    try Self.catalog(environment).setAside()
+  }
+
+  /// The tables of the environment's store, over a connection of their own.
+  fileprivate static func catalog(_ environment: StoreEnvironment) throws -> PostgreSQLCatalog {
     let options = try PostgreSQLOptions(environment)
     let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
-    return try PostgreSQLCatalog(connection, schema: options.schema).setAside()
+    return PostgreSQLCatalog(connection, schema: options.schema)
   }
 }
 
 extension PostgreSQLStoreFactory: StoreErasing {
   /// Drops the store's tables. The schema and its other contents stay.
   public func erase(_ environment: StoreEnvironment) throws {
-    let options = try PostgreSQLOptions(environment)
-    let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
-    try PostgreSQLCatalog(connection, schema: options.schema).erase()
+    try Self.catalog(environment).erase()
   }
 }

@@ -46,6 +46,14 @@ struct PostgreSQLTableOrder {
 
   private func lockStatement(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
 
+  /// The keys of rows by table, in the order in which all transactions lock rows: one statement for each table, the
+  /// tables by name, the keys ascending. Two transactions that lock rows in this order never wait for each other.
+  func rowLocks(of keys: [EntityDescription: [Int64]]) throws -> [(table: SQLTable, keys: [Int64])] {
+    try keys
+      .map { root, keys in (table: try schema.requireTable(for: root), keys: keys.sorted()) }
+      .sorted { $0.table.name < $1.table.name }
+  }
+
   // MARK: Tables of steps
 
   /// A table in the order. Links are deleted with the records at their ends, so their tables come last.

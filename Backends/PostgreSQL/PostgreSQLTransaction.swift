@@ -73,7 +73,7 @@ struct PostgreSQLTransaction {
         try transaction.commit()
         return result
       } catch {
-        if error.isDeadlock { pool.saveLocking.require() }
+        if error.serverFailure?.isDeadlock == true { pool.saveLocking.require() }
         throw error
       }
     }
@@ -117,7 +117,7 @@ struct PostgreSQLTransaction {
         return try connection.run(statements)
       }
     }
-    try connection.run(savepointText)
+    try connection.run(savepoint.setting)
     return try rollingBackToSavepoint(on: connection) { try connection.run(statements) }
   }
 
@@ -129,7 +129,7 @@ struct PostgreSQLTransaction {
         return try body()
       } catch {
         connection.rollBack()
-        guard error.isSerializationFailure, attempt < tries else { throw error }
+        guard error.serverFailure?.isSerializationFailure == true, attempt < tries else { throw error }
         // A random delay keeps the conflicting transactions from meeting again.
         Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
         attempt += 1
@@ -152,19 +152,32 @@ struct PostgreSQLTransaction {
       // Before the mark, whose statement determines the state that a repeatable read sees.
       if let lock { try connection.send(lock.rendered(by: PostgreSQLDialect())) }
     case .open:
-      try connection.send(Self.savepointText)
+      try connection.send(Self.savepoint.setting)
     }
     try mark.send(on: connection)
   }
 
-  /// The name of the savepoint before a block in an open transaction.
-  private static let savepoint = "\"w\""
-  private static let savepointText = PostgreSQLText("SAVEPOINT \(savepoint)", isControl: true)
+  /// The savepoint before a block in an open transaction.
+  private static let savepoint = PostgreSQLSavepoint("w", isControl: true)
 
   mutating func receiveBeginning() throws {
     _ = try connection.receive()
     if locksTable { _ = try connection.receive() }
     isMarked = try connection.receive().affectedCount > 0
+  }
+
+  /// Begins the transaction with the lock of a table and a statement, in one round trip. Dates of the statement may be
+  /// out of the server's range, because it only compares them.
+  ///
+  /// - Returns: The result of the statement.
+  mutating func begin(with statement: SQLStatement, locking lock: SQLFragment) throws -> PostgreSQLResult {
+    try connection.recovering {
+      try sendBeginning(locking: lock)
+      try connection.send(statement, clampsDates: true)
+      try connection.synchronize()
+      try receiveBeginning()
+      return try connection.receiveLast()
+    }
   }
 
   // MARK: Committing
@@ -238,19 +251,6 @@ extension CoherenceError {
   /// Whether another host may have the proof, because the server is lost or no longer the primary. A starting server is
   /// waited for.
   fileprivate var suggestsAnotherHost: Bool {
-    let isStarting = (underlying as? PostgreSQLFailure)?.sqlState == "57P03"
-    return code == .storeReadOnly || (code == .serverUnreachable && !isStarting)
-  }
-}
-
-extension Error {
-  /// Whether the server ended the transaction to resolve a deadlock.
-  fileprivate var isDeadlock: Bool {
-    ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.sqlState == "40P01"
-  }
-
-  /// Whether a transaction failed by a serialization failure or a deadlock.
-  fileprivate var isSerializationFailure: Bool {
-    ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.isSerializationFailure ?? false
+    code == .storeReadOnly || (code == .serverUnreachable && serverFailure?.isStarting != true)
   }
 }

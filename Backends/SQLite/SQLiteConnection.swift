@@ -90,7 +90,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Ends all work and closes the connection. It is not used afterwards.
   func close() {
-    try? use { session in if session.isInTransaction { try session.execute("ROLLBACK") } }
+    try? use { session in session.rollBack() }
     lock.withLock {
       idle = [:]
       rowStatements = [:]
@@ -193,11 +193,13 @@ struct SQLiteSession {
       try commit()
       return result
     } catch {
-      // After some failures SQLite has rolled back already.
-      if isInTransaction { try? execute("ROLLBACK") }
+      rollBack()
       throw error
     }
   }
+
+  /// Rolls back the open transaction, if any: after some failures SQLite has rolled back already.
+  func rollBack() { if isInTransaction { try? execute("ROLLBACK") } }
 
   private func inOpenTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("SAVEPOINT \"save\"")
@@ -220,7 +222,7 @@ struct SQLiteSession {
     do {
       try execute("COMMIT")
     } catch var failure as SQLiteFailure where failure.mayHaveCommitted {
-      if isInTransaction { try? execute("ROLLBACK") }
+      rollBack()
       failure.isOutcomeUnknown = !isUndone()
       throw failure
     }
@@ -235,16 +237,24 @@ struct SQLiteSession {
   private func isUndone() -> Bool {
     do {
       try execute("BEGIN IMMEDIATE")
-      defer { if isInTransaction { try? execute("ROLLBACK") } }
+      defer { rollBack() }
       if try !SQLiteLog(of: handle, path: connection.files.path).hasUnseenCommit { return true }
-      let version = try integers("PRAGMA user_version").first ?? 0
-      try execute("PRAGMA user_version = \(version)")
+      try rewriteUserVersion()
       try execute("COMMIT")
       return true
     } catch {
       return false
     }
   }
+
+  /// Writes the user version that the file has: the shortest change that other connections notice.
+  func rewriteUserVersion() throws {
+    let version = try integers("PRAGMA user_version").first ?? 0
+    try execute("PRAGMA user_version = \(version)")
+  }
+
+  /// A number that changes with each commit of another connection, and with no commit of this connection.
+  func dataVersion() throws -> Int64? { try integers("PRAGMA data_version").first }
 
   /// Refuses a file that was moved or deleted while it was open: its changes would be lost with the last open
   /// connection. With a log, SQLite does not check this itself.
@@ -264,7 +274,7 @@ struct SQLiteSession {
 
   /// Writes the content of a deleted log into the database, unless another process has begun another log.
   func recoverDeletedLog() {
-    if isInTransaction { try? execute("ROLLBACK") }
+    rollBack()
     guard !connection.files.hasOtherLog else { return }
     _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")
   }
@@ -273,7 +283,7 @@ struct SQLiteSession {
   func inReadTransaction<T>(_ body: () throws -> T) throws -> T {
     if isInTransaction { return try body() }
     try execute("BEGIN DEFERRED")
-    defer { if isInTransaction { try? execute("ROLLBACK") } }
+    defer { rollBack() }
     return try body()
   }
 

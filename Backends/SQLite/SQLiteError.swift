@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceSQL
 import Foundation
 import GRDBSQLite
 
@@ -14,6 +15,8 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The primary result code.
   var primaryCode: CInt { code & 0xFF }
   var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
+  /// Whether a sum of integers went out of range.
+  var isIntegerOverflow: Bool { primaryCode == SQLITE_ERROR && message == "integer overflow" }
   /// Whether a commit with this failure may have been written completely, so that another process finds it.
   var mayHaveCommitted: Bool { ![SQLITE_CONSTRAINT, SQLITE_BUSY, SQLITE_LOCKED].contains(primaryCode) }
 
@@ -114,10 +117,7 @@ struct SQLiteError {
   private func constraint(_ failure: SQLiteFailure) -> (ErrorCode, String) {
     switch failure.code {
     case SQLiteCode.foreignKey:
-      (
-        .danglingReference,
-        "A relationship leads to a record that does not exist, or a deleted record is still referred to."
-      )
+      (.danglingReference, CoherenceError.danglingReferenceMessage)
     case SQLiteCode.unique:
       (
         .uniquenessViolated,

@@ -127,7 +127,7 @@ final class SQLiteFile: Sendable {
         try session.execute("COMMIT")
         states?.keepMark(since: former)
       } catch {
-        if session.isInTransaction { try? session.execute("ROLLBACK") }
+        session.rollBack()
       }
     }
     endExclusion()

@@ -40,8 +40,3 @@ extension SQLiteReader: Aggregating {
     return SQLiteRowDecoder.value(of: cell, as: column.storage)
   }
 }
-
-extension SQLiteFailure {
-  /// Whether SQLite's sum of integers went out of range.
-  fileprivate var isIntegerOverflow: Bool { primaryCode == SQLITE_ERROR && message == "integer overflow" }
-}

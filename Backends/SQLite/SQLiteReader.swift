@@ -72,7 +72,7 @@ final class SQLiteReader: StoreReader {
   func stateMark() throws -> StateMark? {
     guard logIndex != nil else { return nil }
     if let mark { return mark }
-    if !hasBegun || stateAtBegin != nil { _ = try read { try $0.integers("PRAGMA data_version") } }
+    if !hasBegun || stateAtBegin != nil { _ = try read { try $0.dataVersion() } }
     mark = state.flatMap { store.states?.mark(of: $0) }
     return mark
   }
@@ -86,9 +86,7 @@ final class SQLiteReader: StoreReader {
     // The first rows are read at once: they pin the state that the reader sees.
     try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }
     if !cursor.isAtEnd { running[ObjectIdentifier(cursor)] = cursor }
-    return StoreFetch(
-      isPredicateExact: plan.isPredicateExact, isOrderExact: plan.isOrderExact, isRangeExact: plan.isRangeExact,
-      cursor: cursor)
+    return plan.fetch(cursor)
   }
 
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
@@ -110,14 +108,14 @@ final class SQLiteReader: StoreReader {
   }
 
   private func prepareLookup(of root: EntityDescription) throws {
-    let query = try store.rowQuery(root)
-    let statement = try read { try $0.rowStatement(root, query.one) }
+    let query = try store.rowQueries.query(for: root)
+    let statement = try read { try $0.rowStatement(root, query.text) }
     let log = StatementLog(store.environment.logger)
-    rowLookups.append(RowLookup(root: root, statement: statement, decoder: query.decoder, log: log, text: query.one))
+    rowLookups.append(RowLookup(root: root, statement: statement, decoder: query.decoder, log: log, text: query.text))
   }
 
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
-    let query = try store.rowQuery(root)
+    let query = try store.rowQueries.query(for: root)
     var rows: [Row] = []
     rows.reserveCapacity(keys.count)
     try read { session in
@@ -150,8 +148,7 @@ final class SQLiteReader: StoreReader {
 
   func count(_ query: StoreQuery) throws -> Int? {
     guard let statement = try store.planner.count(query) else { return nil }
-    let number = try read { Int(try $0.integers(statement).first ?? 0) }
-    return min(max(number - query.offset, 0), query.limit ?? .max)
+    return query.countInRange(of: try read { Int(try $0.integers(statement).first ?? 0) })
   }
 
   func finish() {
@@ -187,21 +184,6 @@ private struct RowLookup {
       defer { statement.reset() }
       try statement.bind(key, at: 1)
       return try statement.step() ? decoder.row(statement.handle) : nil
-    }
-  }
-}
-
-extension [Int64] {
-  /// Chunks of few different lengths, so that few different statements are prepared. The last chunk is filled up with
-  /// repetitions to a power of two.
-  var chunks: [[Int64]] {
-    let size = 4_096
-    return stride(from: 0, to: count, by: size).map { start in
-      var chunk = Array(self[start..<Swift.min(start + size, count)])
-      var size = 1
-      while size < chunk.count { size *= 2 }
-      chunk += repeatElement(chunk[0], count: size - chunk.count)
-      return chunk
     }
   }
 }

@@ -35,6 +35,13 @@ final class SQLiteReaderPool: Sendable {
     return connection
   }
 
+  /// Runs a block with a connection, outside of a transaction.
+  func withConnection<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    let connection = try acquire()
+    defer { release(connection) }
+    return try connection.use(body)
+  }
+
   /// Returns a connection without an open transaction to the pool.
   func release(_ connection: SQLiteConnection) {
     let isKept = state.withLock { state in

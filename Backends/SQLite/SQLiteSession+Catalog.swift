@@ -24,14 +24,7 @@ extension SQLiteSession {
   }
 
   func write(_ state: StoreState) throws {
-    for (key, value) in try state.entries {
-      try run(
-        """
-        INSERT INTO \(name: SQLSchema.metadataTable) (\(name: "key"), \(name: "value")) \
-        VALUES (\(text: key), \(text: value)) \
-        ON CONFLICT (\(name: "key")) DO UPDATE SET \(name: "value") = \(name: "excluded").\(name: "value")
-        """)
-    }
+    for statement in try state.statements { try run(statement) }
   }
 
   /// The keys and the values in the rows of a statement.
@@ -52,12 +45,7 @@ extension SQLiteSession {
 
   /// Changes the tables, and the recorded state of the store.
   func apply(_ change: SchemaChange) throws {
-    for stage in change.stages {
-      for statement in stage.statements { try run(statement) }
-      try stage.conversion.run(read: values) { for statement in $0 { try run(statement) } }
-    }
-    for statement in change.statements { try run(statement) }
-    for statement in try change.creations(integers) { try run(statement) }
+    try change.run(write: { for statement in $0 { try run(statement) } }, values: values, integers: integers)
     try write(change.state)
   }
 }

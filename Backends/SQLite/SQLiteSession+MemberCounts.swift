@@ -12,8 +12,8 @@ extension SQLiteSession {
     let statements = MemberCountStatements(schema: store.schema)
     for check in checks {
       let space = store.spaces[check.relationship.entity]
-      for start in stride(from: 0, to: check.owners.count, by: Self.ownersInStatement) {
-        let owners = Array(check.owners[start..<min(start + Self.ownersInStatement, check.owners.count)])
+      for start in stride(from: 0, to: check.owners.count, by: Self.keysInStatement) {
+        let owners = Array(check.owners[start..<min(start + Self.keysInStatement, check.owners.count)])
         try with(statements.counts(check.relationship, of: owners)) { statement in
           while try statement.step() {
             let owner = ManagedObjectID(space: space, key: statement.integer(0))
@@ -25,6 +25,6 @@ extension SQLiteSession {
     try failures.conclude()
   }
 
-  /// The number of owners whose members one statement counts.
-  private static let ownersInStatement = 512
+  /// The number of keys that one statement at the end of a transaction binds.
+  static let keysInStatement = 512
 }

@@ -9,7 +9,7 @@ extension SQLiteStore: BatchCalculating {
   func batchUpdate(
     _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
   ) throws -> [ManagedObjectID]? {
-    guard let keys = try planner.exactKeys(query) else { return nil }
+    guard let keys = try planner.batchKeys(query) else { return nil }
     let statements = BatchStatements(schema: schema)
     let update = try statements.update(query.entity, keys: keys, values: values, arithmetic: arithmetic)
     let check = try statements.overflows(query.entity, keys: keys, arithmetic: arithmetic)
@@ -31,7 +31,7 @@ extension SQLiteStore: BatchCalculating {
   }
 
   func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome? {
-    guard let keys = try planner.exactKeys(query) else { return nil }
+    guard let keys = try planner.batchKeys(query) else { return nil }
     return try write { session in
       try session.inWriteTransaction { try delete(query.entity, keys: keys, session) }
     }
@@ -47,24 +47,12 @@ extension SQLiteStore: BatchCalculating {
     try session.run("INSERT INTO \(chosen) \(keys)")
     let noted: SQLFragment = "SELECT \(name: "key") FROM \(chosen)"
     let statements = BatchStatements(schema: schema)
-    var updated: Set<ManagedObjectID> = []
-    for (root, statement) in statements.clearReferences(to: entity.root, keys: noted) {
-      let space = spaces[root]
-      updated.formUnion(try session.integers(statement).map { ManagedObjectID(space: space, key: $0) })
+    let cleared = try statements.clearReferences(to: entity.root, keys: noted).map { root, statement in
+      (root: root, keys: try session.integers(statement))
     }
     for statement in statements.clearLeftOutReferences(to: entity, keys: noted) { try session.run(statement) }
-    let space = spaces[entity]
     let deleted = try session.integers(statements.delete(entity, keys: noted))
-      .map { ManagedObjectID(space: space, key: $0) }
     try session.run("DELETE FROM \(chosen)")
-    updated.subtract(deleted)
-    return BatchDeleteOutcome(deleted: deleted.sorted { $0.key < $1.key }, updated: updated.sorted { $0.key < $1.key })
-  }
-}
-
-extension QueryPlanner {
-  /// The statement for the keys of a batch request, which has neither limit nor offset.
-  fileprivate func exactKeys(_ query: StoreQuery) throws -> SQLFragment? {
-    query.limit == nil && query.offset == 0 ? try keys(query) : nil
+    return BatchDeleteOutcome(deleting: deleted, of: entity, clearing: cleared, in: spaces)
   }
 }

@@ -23,20 +23,17 @@ extension SQLiteSession {
     let statements = DerivationStatements(schema: store.schema, dialect: SQLiteDialect())
     var rows: [Row] = []
     for update in updates {
-      let decoder = try store.rowQuery(update.entity.root).decoder
+      let decoder = try store.rowQueries.query(for: update.entity.root).decoder
       for part in DerivationStatements.parts(of: update, keys: Self.keysInStatement) {
         do {
           try with(statements.update(part)) { statement in
             while try statement.step() { rows.append(try decoder.row(statement.handle)) }
           }
-        } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
+        } catch let failure as SQLiteFailure where failure.isIntegerOverflow {
           throw update.overflow
         }
       }
     }
     return rows
   }
-
-  /// The number of keys that one statement binds.
-  private static let keysInStatement = 512
 }

@@ -7,20 +7,18 @@ extension SQLiteSave {
   /// Returns the error of a refused save: a version conflict if a record has another version, otherwise SQLite's
   /// failure. The save was rolled back before.
   func explanation(of refusal: Refusal) throws -> any Error {
-    var conflicts = try session.inReadTransaction { try allConflicts() }
-    if let failure = refusal.failure, conflicts.isEmpty {
-      if failure.code == SQLiteCode.foreignKey, let id = refusal.id,
-        let reference = try session.inReadTransaction({ try referenceRetaining(id) })
-      {
-        return CoherenceError.deleteRetained(id, by: reference)
+    let conflicts = try session.inReadTransaction { try request.conflicts { try row($0) } }
+    guard conflicts.isEmpty, let failure = refusal.failure else {
+      return try StoreConflict.Failure(conflicts: conflicts, found: [refusal.id].compactMap { $0 }) { id in
+        try session.inReadTransaction { try row(id) }
       }
-      return try session.inReadTransaction { try explanation(of: failure, refusal) }
     }
-    if let id = refusal.id, conflicts.isEmpty {
-      // The version was restored between the save and this read. The version that the save found is still a conflict.
-      conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
+    if failure.code == SQLiteCode.foreignKey, let id = refusal.id,
+      let reference = try session.inReadTransaction({ try referenceRetaining(id) })
+    {
+      return CoherenceError.deleteRetained(id, by: reference)
     }
-    return StoreConflict.Failure(conflicts: conflicts)
+    return try session.inReadTransaction { try explanation(of: failure, refusal) }
   }
 
   /// SQLite's failure with the names of the model.
@@ -30,7 +28,7 @@ extension SQLiteSave {
     guard error.code == .uniquenessViolated, let row = refusal.row else { return error }
     guard failure.code == SQLiteCode.unique else {
       store.keys.discard(of: row.entity.root)
-      error.message = "A record of '\(row.entity.name)' has a key that is taken; insert it again."
+      error.message = CoherenceError.takenKeyMessage(of: row.entity)
       return error
     }
     guard var violation = try violation(by: row) else { return error }
@@ -59,26 +57,9 @@ extension SQLiteSave {
     }
   }
 
-  /// The conflicts of the save: its records whose versions in the store are not those that the save is based on.
-  private func allConflicts() throws -> [StoreConflict] {
-    var conflicts: [StoreConflict] = []
-    func check(_ id: ManagedObjectID, _ baseVersion: Int64) throws {
-      let row = try row(id)
-      if row?.version != baseVersion { conflicts.append(StoreConflict(id: id, storeRow: row)) }
-    }
-    for step in request.steps {
-      switch step {
-      case .update(_, _, let updates): for update in updates { try check(update.row.id, update.baseVersion) }
-      case .delete(_, let deletes): for delete in deletes { try check(delete.id, delete.baseVersion) }
-      case .insert, .fix, .link, .unlink: break
-      }
-    }
-    return conflicts
-  }
-
   private func row(_ id: ManagedObjectID) throws -> Row? {
-    let query = try store.rowQuery(id.entity)
-    let statement = try session.rowStatement(id.entity, query.one)
+    let query = try store.rowQueries.query(for: id.entity)
+    let statement = try session.rowStatement(id.entity, query.text)
     defer { statement.reset() }
     try statement.bind(id.key, at: 1)
     return try statement.step() ? query.decoder.row(statement.handle) : nil

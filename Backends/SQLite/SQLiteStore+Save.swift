@@ -100,12 +100,10 @@ struct SQLiteSave {
 
   /// The number of rows that one run of a statement adds. The start and the end of a run cost nearly as much as a row.
   private static let rowsInRun = 32
-  /// SQLite's maximum number of parameters of a statement.
-  private static let parameterLimit = 32_766
 
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {
     let width = try store.saveStatements.insert(entity).parameters.count
-    let size = max(min(Self.rowsInRun, Self.parameterLimit / width), 1)
+    let size = max(min(Self.rowsInRun, SQLiteDialect.maximumParameters / width), 1)
     let rest = rows.count % size
     try insertInRuns(rows.dropLast(rest), of: entity, size: size)
     try insertOneByOne(rows.suffix(rest), of: entity)

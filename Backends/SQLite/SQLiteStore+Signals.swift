@@ -7,13 +7,12 @@ extension SQLiteStore: StoreSignaling {
   func signal(_ channel: String) throws {
     let file = try writableFile()
     try file.write { session in
-      // The shortest transaction that other connections notice.
-      func rewrite() throws {
-        let version = try session.integers("PRAGMA user_version").first ?? 0
-        try session.execute("PRAGMA user_version = \(version)")
-      }
       // The transaction of an exclusion is committed at the end of the exclusion.
-      if session.isInTransaction { try rewrite() } else { try inTransactionBesideRecords(session, rewrite) }
+      if session.isInTransaction {
+        try session.rewriteUserVersion()
+      } else {
+        try inTransactionBesideRecords(session) { try session.rewriteUserVersion() }
+      }
     }
     file.signals.signal(channel)
   }
@@ -24,7 +23,7 @@ extension SQLiteStore: StoreSignaling {
       return readerSignals.listen(to: channel, receive) { [readerSignals, pool] in
         SQLiteCommitWatch(reportingTo: readerSignals) {
           let reader = try SQLitePooledReader(from: pool)
-          return { try reader.connection.use { try $0.integers("PRAGMA data_version").first } }
+          return { try reader.connection.use { try $0.dataVersion() } }
         }
       }
     }
@@ -55,5 +54,5 @@ private final class SQLitePooledReader {
 
 extension SQLiteFile {
   /// A number that changes with each commit of another process, and with no commit of this process.
-  func dataVersion() throws -> Int64? { try write { try $0.integers("PRAGMA data_version").first } }
+  func dataVersion() throws -> Int64? { try write { try $0.dataVersion() } }
 }

@@ -16,7 +16,7 @@ final class SQLiteStore: PersistentStore {
   let planner: QueryPlanner
   let saveStatements: SaveStatements
   /// The statements that read a row by its key, by hierarchy.
-  let rowQueries: [ObjectIdentifier: RowQuery]
+  let rowQueries: RowQueries<RowQuery>
   let pool: SQLiteReaderPool
   let keys = KeyBlocks()
   /// Distinguishes the file's states; `nil` in a store that only reads.
@@ -28,9 +28,9 @@ final class SQLiteStore: PersistentStore {
   /// The listeners of a store that only reads.
   let readerSignals = SignalHub()
 
-  /// The statement and the decoder that read rows by key.
+  /// The statement that reads a row by its key, and the decoder of the hierarchy's rows.
   struct RowQuery: Sendable {
-    let one: String
+    let text: String
     let decoder: SQLiteRowDecoder
   }
 
@@ -58,13 +58,9 @@ final class SQLiteStore: PersistentStore {
     let planner = QueryPlanner(schema: schema, dialect: SQLiteDialect(), spaces: spaces)
     self.planner = planner
     saveStatements = SaveStatements(schema: schema, dialect: SQLiteDialect())
-    var queries: [ObjectIdentifier: RowQuery] = [:]
-    for table in schema.tables {
-      let (statement, layout) = try planner.row(0, of: table.root)
-      queries[ObjectIdentifier(table.root)] = RowQuery(
-        one: statement.rendered(by: SQLiteDialect()).text, decoder: SQLiteRowDecoder(layout, spaces: spaces))
+    rowQueries = try RowQueries(of: planner) { statement, layout in
+      RowQuery(text: statement.text, decoder: SQLiteRowDecoder(layout, spaces: spaces))
     }
-    rowQueries = queries
   }
 
   /// Compares the file's schema with the model, and migrates a schema that differs, in one transaction.
@@ -102,16 +98,12 @@ final class SQLiteStore: PersistentStore {
       return made
     }
     if let file { return try file.write(prepared) }
-    let connection = try pool.acquire()
-    defer { pool.release(connection) }
-    return try connection.use(prepared)
+    return try pool.withConnection(prepared)
   }
 
   /// Copies the file as it was committed last.
   private static func backup(of path: String, pool: SQLiteReaderPool) throws -> String {
-    let reader = try pool.acquire()
-    defer { pool.release(reader) }
-    return try reader.use { try SQLiteBackup.make(of: path, reading: $0) }
+    try pool.withConnection { try SQLiteBackup.make(of: path, reading: $0) }
   }
 
   // MARK: Connections
@@ -150,9 +142,7 @@ final class SQLiteStore: PersistentStore {
   private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try checkOpen()
     return try recoveringDeletedLog {
-      let connection = try pool.acquire()
-      defer { pool.release(connection) }
-      return try connection.use { session in try session.inReadTransaction { try body(session) } }
+      try pool.withConnection { session in try session.inReadTransaction { try body(session) } }
     }
   }
 
@@ -175,11 +165,6 @@ final class SQLiteStore: PersistentStore {
     } catch {
       // The reader's error explains the failure already.
     }
-  }
-
-  func rowQuery(_ root: EntityDescription) throws -> RowQuery {
-    guard let query = rowQueries[ObjectIdentifier(root.root)] else { throw SQLSchema.missingEntity(root) }
-    return query
   }
 
   // MARK: PersistentStore

@@ -62,9 +62,7 @@ public struct SQLiteStoreFactory: StoreFactory {
 
   /// `<name>.<timestamp>.<suffix>`, with a number when that name is taken.
   static func freeName(_ path: String, suffix: String = "incompatible") -> String {
-    let stamp = Date.now.formatted(
-      .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
-        .timeSeparator(.omitted))
+    let stamp = Date.now.nameStamp
     var candidate = "\(path).\(stamp).\(suffix)"
     var number = 2
     while FileManager.default.fileExists(atPath: candidate) {

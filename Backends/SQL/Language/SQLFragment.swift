@@ -84,6 +84,9 @@ extension SQLFragment: ExpressibleByStringInterpolation {
       segments.append(.list(list, storage))
     }
     package mutating func appendInterpolation(key: Int64) { segments.append(.value(.int(key), .int64)) }
+    package mutating func appendInterpolation(keys: [Int64]) {
+      segments.append(.list(keys.map(AttributeValue.int), .int64))
+    }
     package mutating func appendInterpolation(text: String) { segments.append(.value(.string(text), .string)) }
     /// A number, as text: it cannot be anything else.
     package mutating func appendInterpolation(number: Int) { segments.append(.text(String(number))) }

@@ -55,12 +55,13 @@ package struct BatchStatements: Sendable {
   package func update(_ entity: EntityDescription, of keys: [Int64], values: [Int: AttributeValue]) throws
     -> SQLFragment
   {
+    try update(entity, keys: selection(of: keys, entity), values: values)
+  }
+
+  /// The statement that selects the records of given keys.
+  package func selection(of keys: [Int64], _ entity: EntityDescription) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)
-    let list: SQLFragment = """
-      SELECT \(name: SQLTable.id) FROM \(name: table.name) \
-      WHERE \(name: SQLTable.id) \(list: keys.map(AttributeValue.int), as: .int64)
-      """
-    return try update(entity, keys: list, values: values)
+    return "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(name: SQLTable.id) \(keys: keys)"
   }
 
   /// Removes records and returns their keys. Their links are removed too.
@@ -103,6 +104,29 @@ package struct BatchStatements: Sendable {
         """
       )
     }
+  }
+}
+
+extension BatchDeleteOutcome {
+  /// Makes an outcome from the keys that the statements returned.
+  ///
+  /// - Parameters:
+  ///   - deletedKeys: The keys of the deleted records.
+  ///   - clearedKeys: The keys of the records whose references were cleared, for each statement of
+  ///     ``BatchStatements/clearReferences(to:keys:)``. A record that was deleted too counts as deleted only.
+  package init(
+    deleting deletedKeys: [Int64], of entity: EntityDescription,
+    clearing clearedKeys: [(root: EntityDescription, keys: [Int64])], in spaces: IDSpaces
+  ) {
+    func ids(_ keys: [Int64], of entity: EntityDescription) -> [ManagedObjectID] {
+      let space = spaces[entity]
+      return keys.map { ManagedObjectID(space: space, key: $0) }
+    }
+    let deleted = ids(deletedKeys.sorted(), of: entity)
+    var updated: Set<ManagedObjectID> = []
+    for (root, keys) in clearedKeys { updated.formUnion(ids(keys, of: root)) }
+    updated.subtract(deleted)
+    self.init(deleted: deleted, updated: updated.sorted { $0.key < $1.key })
   }
 }
 

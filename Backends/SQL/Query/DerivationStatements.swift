@@ -77,9 +77,7 @@ package struct DerivationStatements: Sendable {
     return conditions.isEmpty ? dialect.boolean(false) : conditions.joined(separator: " OR ")
   }
 
-  private static func list(_ keys: Set<Int64>) -> SQLFragment {
-    "\(list: keys.sorted().map(AttributeValue.int), as: .int64)"
-  }
+  private static func list(_ keys: Set<Int64>) -> SQLFragment { "\(keys: keys.sorted())" }
 
   /// Whether the to-one relationships of a row lead to one of the keys.
   private func path(

@@ -16,12 +16,10 @@ extension QueryPlanner {
   }
 
   private func residuals(_ query: StoreQuery) throws -> [ResidualPart] {
-    let table = try schema.requireTable(for: query.entity)
-    var scope = JoinScope(
-      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
-    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    let (_, scope, filter) = try scopedFilter(of: query)
+    let translator = self.translator
     var parts: [ResidualPart] = []
-    for condition in filter(query, in: table, scope: &scope).residuals {
+    for condition in filter.residuals {
       parts.append(ResidualPart(condition, translator.reason(for: condition, in: scope) ?? .tooManyValues))
     }
     for key in query.sortKeys {

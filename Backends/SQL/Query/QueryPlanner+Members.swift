@@ -3,35 +3,6 @@ package import CoherenceCore
 // Members of one owner, and numbers of members of several owners.
 
 extension QueryPlanner {
-  /// The table with a row for each member of each owner, and its columns.
-  private struct MemberSource {
-    let table: String
-    /// The column of the owner.
-    let owner: String
-    /// The column of the member; `nil` where the table is the members' own.
-    let member: String?
-    /// The column of the member's position in the owner's list.
-    let position: String?
-  }
-
-  private func source(of relationship: RelationshipDescription) throws -> MemberSource? {
-    switch relationship.storage {
-    case .column: return nil
-    case .inverseColumn(let inverse, let positionSlot):
-      let table = try schema.requireTable(for: inverse.entity)
-      guard let column = table.column(of: inverse) else { return nil }
-      return MemberSource(
-        table: table.name, owner: column.name, member: nil,
-        position: positionSlot.map { table.column($0, of: inverse.entity).name })
-    case .links(let links, let isForward):
-      let table = try schema.requireLinkTable(links)
-      return MemberSource(
-        table: table.name, owner: isForward ? table.source : table.target,
-        member: isForward ? table.target : table.source,
-        position: isForward ? table.sourcePosition : table.targetPosition)
-    }
-  }
-
   /// A query over members as the parts of a statement.
   private struct MemberParts {
     var scope: JoinScope
@@ -42,7 +13,7 @@ extension QueryPlanner {
   }
 
   private func parts(of members: MemberQuery) throws -> MemberParts? {
-    guard let source = try source(of: members.relationship) else { return nil }
+    guard let source = try schema.memberTable(of: members.relationship) else { return nil }
     let table = try schema.requireTable(for: members.query.entity)
     var scope = JoinScope(
       table, entity: members.query.entity, schema: schema, maximumJoins: dialect.maximumJoins - 1)
@@ -50,7 +21,7 @@ extension QueryPlanner {
     if let member = source.member {
       alias = "m"
       scope.innerJoin = """
-         JOIN \(name: source.table) AS \(name: alias) \
+         JOIN \(name: source.name) AS \(name: alias) \
         ON \(.column(member, of: alias)) = \(.column(SQLTable.id, of: scope.alias))
         """
     }
@@ -89,18 +60,15 @@ extension QueryPlanner {
 
   /// The statement for owners and their numbers of members, without owners of no members.
   package func memberCounts(of relationship: RelationshipDescription, owners: [Int64]) throws -> SQLFragment {
-    guard let source = try source(of: relationship) else {
-      throw CoherenceError(
-        .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no number of members.")
-    }
+    guard let source = try schema.memberTable(of: relationship) else { throw SQLSchema.noMembers(of: relationship) }
     let owner = SQLFragment.column(source.owner, of: "m")
-    let tables: SQLFragment = "\(name: source.table) AS \(name: "m")"
+    let tables: SQLFragment = "\(name: source.name) AS \(name: "m")"
     // A single owner needs no grouping, which some engines sort for.
     if owners.count == 1 {
       return "SELECT \(key: owners[0]), COUNT(*) FROM \(tables) WHERE \(owner) = \(key: owners[0])"
     }
     return """
-      SELECT \(owner), COUNT(*) FROM \(tables) WHERE \(owner) \(list: owners.map(AttributeValue.int), as: .int64) \
+      SELECT \(owner), COUNT(*) FROM \(tables) WHERE \(owner) \(keys: owners) \
       GROUP BY \(owner)
       """
   }

@@ -12,6 +12,9 @@ package struct QueryPlanner: Sendable {
     self.spaces = spaces
   }
 
+  /// The translator of the conditions and operands of queries.
+  var translator: PredicateTranslator { PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces) }
+
   // MARK: Fetches
 
   /// Returns the statement of a fetch. A condition without an exact translation is left out of the statement, which may
@@ -39,10 +42,11 @@ package struct QueryPlanner: Sendable {
     try matching(query, select: "COUNT(*)")
   }
 
-  /// The statement for the keys of the records that satisfy the query's predicate, in no order; `nil` when SQL cannot
-  /// express it exactly.
-  package func keys(_ query: StoreQuery) throws -> SQLFragment? {
-    try matching(query, select: .column(SQLTable.id, of: "t"))
+  /// The statement for the keys of the records that satisfy the predicate of a batch request, in no order; `nil` when
+  /// SQL cannot express it exactly, and for a query with limit or offset, which no batch request has.
+  package func batchKeys(_ query: StoreQuery) throws -> SQLFragment? {
+    guard query.limit == nil, query.offset == 0 else { return nil }
+    return try matching(query, select: .column(SQLTable.id, of: "t"))
   }
 
   /// The statement for the keys of the records that a query finds, in its order and range; `nil` when SQL cannot
@@ -83,7 +87,7 @@ package struct QueryPlanner: Sendable {
   /// The statement for the rows of several keys.
   package func rows(_ keys: [Int64], of root: EntityDescription) throws -> (statement: SQLFragment, layout: RowLayout) {
     let (select, layout) = try rows(of: root)
-    return ("\(select)\(list: keys.map(AttributeValue.int), as: .int64)", layout)
+    return ("\(select)\(keys: keys)", layout)
   }
 
   /// The statement for links by the keys of one side: source, target, source's and target's position.
@@ -95,7 +99,7 @@ package struct QueryPlanner: Sendable {
     let columns = [table.source, table.target, table.sourcePosition, table.targetPosition]
     return """
       SELECT \(names: columns) FROM \(name: table.name) \
-      WHERE \(name: near) \(list: keys.map(AttributeValue.int), as: .int64) \
+      WHERE \(name: near) \(keys: keys) \
       ORDER BY \(name: near), \(name: position)\(dialect.orderSuffix(ascending: true)), \(name: far)
       """
   }
@@ -125,7 +129,7 @@ package struct QueryPlanner: Sendable {
   /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.
   func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias))
-    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    let translator = self.translator
     var bindings = query.entities.count
     var values = 0
     for part in query.predicate?.conjuncts ?? [] {
@@ -156,20 +160,27 @@ package struct QueryPlanner: Sendable {
 
   /// The terms for the ORDER BY clause; `nil` for a sort key without an exact translation.
   func order(_ sortKeys: [SortKey], scope: inout JoinScope) -> SQLFragment? {
-    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    let translator = self.translator
     var terms: [SQLFragment] = []
     var attempt = scope
     for key in sortKeys {
       guard let plain = translator.operand(key.path, in: &attempt),
         let operand = translator.folded(plain, key.options)
       else { return nil }
-      let direction: SQLFragment = key.isAscending ? "" : " DESC"
-      let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: key.isAscending) : ""
-      terms.append("\(operand.sql)\(direction)\(suffix)")
+      terms.append(orderTerm(operand.sql, of: operand, isAscending: key.isAscending))
     }
     scope = attempt
     terms.append(.column(SQLTable.id, of: scope.alias))
     return terms.joined(separator: ", ")
+  }
+
+  /// A term for the ORDER BY clause.
+  ///
+  /// - Parameter term: The operand's text, or its number in the statement.
+  func orderTerm(_ term: SQLFragment, of operand: QueryOperand, isAscending: Bool) -> SQLFragment {
+    let direction: SQLFragment = isAscending ? "" : " DESC"
+    let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: isAscending) : ""
+    return "\(term)\(direction)\(suffix)"
   }
 
   func range(_ query: StoreQuery) -> SQLFragment { range(limit: query.limit, offset: query.offset) }
@@ -181,6 +192,13 @@ package struct QueryPlanner: Sendable {
     case (let limit, let offset): " LIMIT \(number: limit ?? Int.max) OFFSET \(number: offset)"
     }
   }
+}
+
+extension StoreQuery {
+  /// The number of records in the query's limit and offset.
+  ///
+  /// - Parameter total: The number of records that satisfy the query's predicate.
+  package func countInRange(of total: Int) -> Int { min(max(total - offset, 0), limit ?? .max) }
 }
 
 extension FetchPredicate {

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The SELECT statement of a fetch, the layout of its rows, and the parts of the query that the statement covers
 /// exactly.
@@ -14,4 +14,10 @@ package struct SelectPlan: Sendable {
 
   /// Whether the statement returns exactly the rows of the query.
   package var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
+
+  /// The fetch whose rows a cursor reads from the statement.
+  package func fetch(_ cursor: any RowCursor) -> StoreFetch {
+    StoreFetch(
+      isPredicateExact: isPredicateExact, isOrderExact: isOrderExact, isRangeExact: isRangeExact, cursor: cursor)
+  }
 }

@@ -14,7 +14,7 @@ package struct MemberCountStatements: Sendable {
     let table = try schema.requireTable(for: check.relationship.entity)
     return """
       UPDATE \(name: table.name) SET \(name: SQLTable.version) = \(name: SQLTable.version) \
-      WHERE \(name: SQLTable.id) \(list: check.owners.map(AttributeValue.int), as: .int64)
+      WHERE \(name: SQLTable.id) \(keys: check.owners)
       """
   }
 
@@ -24,31 +24,18 @@ package struct MemberCountStatements: Sendable {
     let owner = SQLFragment.column(SQLTable.id, of: "o")
     return """
       SELECT \(owner), (SELECT COUNT(*) FROM \(try members(of: relationship, where: owner))) \
-      FROM \(name: table.name) AS \(name: "o") WHERE \(owner) \(list: owners.map(AttributeValue.int), as: .int64)
+      FROM \(name: table.name) AS \(name: "o") WHERE \(owner) \(keys: owners)
       """
   }
 
   /// The rows of an owner's members or links.
   private func members(of relationship: RelationshipDescription, where owner: SQLFragment) throws -> SQLFragment {
-    let (table, column) = try source(of: relationship)
-    return "\(name: table) AS \(name: "m") WHERE \(.column(column, of: "m")) = \(owner)"
-  }
-
-  /// The table with a row for each member of each owner, and the column of the owner.
-  private func source(of relationship: RelationshipDescription) throws -> (table: String, column: String) {
-    switch relationship.storage {
-    case .column:
-      throw CoherenceError(
-        .unsupported, "'\(relationship.name)' is not a to-many relationship, and has no number of members.")
-    case .inverseColumn(let inverse, _):
-      let table = try schema.requireTable(for: inverse.entity)
-      guard let column = table.column(of: inverse) else {
-        throw CoherenceError(.noStore, "The store does not hold '\(inverse.entity.name).\(inverse.name)'.")
+    guard let table = try schema.memberTable(of: relationship) else {
+      guard case .inverseColumn(let inverse, _) = relationship.storage else {
+        throw SQLSchema.noMembers(of: relationship)
       }
-      return (table.name, column.name)
-    case .links(let links, let isForward):
-      let table = try schema.requireLinkTable(links)
-      return (table.name, isForward ? table.source : table.target)
+      throw CoherenceError(.noStore, "The store does not hold '\(inverse.entity.name).\(inverse.name)'.")
     }
+    return "\(name: table.name) AS \(name: "m") WHERE \(.column(table.owner, of: "m")) = \(owner)"
   }
 }

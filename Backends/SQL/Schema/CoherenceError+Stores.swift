@@ -21,4 +21,13 @@ extension CoherenceError {
       .schemaChanged,
       "Another program has removed the tables of \(location); detach the store and attach it again.")
   }
+
+  /// The sentence of a save that inserts a record with a key of another record.
+  package static func takenKeyMessage(of entity: EntityDescription) -> String {
+    "A record of '\(entity.name)' has a key that is taken; insert it again."
+  }
+
+  /// The sentence of a violated reference for which the engine names neither the record nor the relationship.
+  package static let danglingReferenceMessage =
+    "A relationship leads to a record that does not exist, or a deleted record is still referred to."
 }

@@ -6,9 +6,9 @@ import Logging
 package struct SchemaChange {
   package private(set) var schema: SQLSchema
   /// The stages before the statements: conversions, each with the statements that precede it.
-  package private(set) var stages: [SchemaStage] = []
+  private(set) var stages: [SchemaStage] = []
   /// The statements to run.
-  package private(set) var statements: [SQLFragment] = []
+  private(set) var statements: [SQLFragment] = []
   /// The unique indexes to make after the statements; see ``creations(_:)``.
   private var constraints: [SchemaConstraint] = []
   /// The state that the store records of itself after the change.
@@ -256,7 +256,7 @@ package struct SchemaChange {
   /// - Returns: The statements that make the indexes.
   /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a declared
   ///   uniqueness constraint has duplicates.
-  package func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
+  func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
     var found: [(SchemaConstraint, DuplicateKeys)] = []
     for constraint in constraints {
       let duplicates = try constraint.duplicates(

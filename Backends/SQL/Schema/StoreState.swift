@@ -40,7 +40,7 @@ package struct StoreState: Sendable, Hashable {
   }
 
   /// The metadata table's texts by key.
-  package var entries: [String: String] {
+  private var entries: [String: String] {
     get throws {
       let encoder = JSONEncoder()
       encoder.outputFormatting = .sortedKeys
@@ -49,6 +49,19 @@ package struct StoreState: Sendable, Hashable {
         "metadata": String(decoding: try encoder.encode(metadata), as: UTF8.self),
         "schema": String(decoding: try encoder.encode(schema), as: UTF8.self),
       ]
+    }
+  }
+
+  /// The statements that write the state into the metadata table.
+  package var statements: [SQLFragment] {
+    get throws {
+      try entries.sorted { $0.key < $1.key }.map { key, value in
+        """
+        INSERT INTO \(name: SQLSchema.metadataTable) (\(name: "key"), \(name: "value")) \
+        VALUES (\(text: key), \(text: value)) \
+        ON CONFLICT (\(name: "key")) DO UPDATE SET \(name: "value") = \(name: "excluded").\(name: "value")
+        """ as SQLFragment
+      }
     }
   }
 }

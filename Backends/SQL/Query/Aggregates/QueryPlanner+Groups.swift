@@ -38,7 +38,6 @@ extension QueryPlanner {
     guard !query.keys.isEmpty else { return nil }
     var scope = scope
     scope.columns = terms.columnOperands(query)
-    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     guard let condition = translator.condition(predicate, in: &scope),
       condition.bindingCount(bindsArrays: dialect.bindsArrays) + filter.bindingCount(dialect)
         <= dialect.maximumBindings,
@@ -50,16 +49,14 @@ extension QueryPlanner {
   /// The terms for the ORDER BY clause; `nil` for a criterion without an exact translation.
   private func order(_ query: AggregateQuery, _ terms: GroupTerms) -> SQLFragment? {
     let operands = terms.columnOperands(query)
-    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    let translator = self.translator
     var result: [SQLFragment] = []
     for key in query.order {
       let ordinal = key.options.isEmpty ? terms.ordinal(query.columns[key.column]) : nil
       let plain = ordinal == nil ? operands[key.column] : terms.operand(query.columns[key.column])
       guard let operand = plain.flatMap({ translator.folded($0, key.options) }) else { return nil }
       let term = ordinal.map { "\(number: $0)" as SQLFragment } ?? operand.sql
-      let direction: SQLFragment = key.isAscending ? "" : " DESC"
-      let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: key.isAscending) : ""
-      result.append("\(term)\(direction)\(suffix)")
+      result.append(orderTerm(term, of: operand, isAscending: key.isAscending))
     }
     return result.joined(separator: ", ")
   }
@@ -80,7 +77,7 @@ private struct GroupTerms {
 
   /// Returns `nil` for a key or an aggregate without an exact translation.
   init?(_ query: AggregateQuery, in scope: inout JoinScope, of planner: QueryPlanner) {
-    let translator = PredicateTranslator(schema: planner.schema, dialect: planner.dialect, spaces: planner.spaces)
+    let translator = planner.translator
     let aggregateTranslator = AggregateTranslator(dialect: planner.dialect)
     var keys: [QueryOperand] = []
     for path in query.keys {
