@@ -111,6 +111,28 @@ struct LiveResultTurnTests {
     #expect(watcher.titles.allSatisfy { $0 == ["a", "b", "c"] })
   }
 
+  @Test(arguments: Backend.available)
+  func `the end of a turn delivers an inserted and an edited object once, with their last values`(
+    backend: Backend
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    try stack.add("b")
+    let collector = ChangeCollector()
+    let controller = Controller(fetchRequest: LiveLibrary.tracks.sort("title"), managedObjectContext: stack.view)
+    controller.delegate = collector
+    try controller.performFetch()
+    let former = try #require(controller.fetchedObjects.first)
+    try former.setValue("c", for: "title")
+    // The insert is an operation, which notes the changes so far. No operation follows the last values.
+    let new = try stack.view.insertNewObject(forEntityName: "Track")
+    try new.setValue("a", for: "title")
+    try former.setValue("d", for: "title")
+    while collector.changes.isEmpty { await Task.yield() }
+    try await stack.view.perform {}
+    #expect(collector.changes == [.insert(new.objectID, at: 0), .update(former.objectID, from: 0, to: 1)])
+    #expect(collector.titles == ["a", "d"])
+  }
+
   @Test func `more edits in one turn than a context lists are all reported`() throws {
     let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
     let count = 10_050
@@ -213,5 +235,18 @@ private final class Titles: FetchedResultsControllerDelegate {
       controller.fetchedObjects.map { object in
         if case .string(let title)? = try? object.value(for: "title") { title } else { "?" }
       })
+  }
+}
+
+/// Collects all changes of a controller, with the titles of its list after the last change.
+private final class ChangeCollector: FetchedResultsControllerDelegate {
+  private(set) var changes: [ResultChanges<ManagedObject>.Change] = []
+  private(set) var titles: [String] = []
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
+  ) {
+    self.changes += changes.changes
+    titles = controller.fetchedObjects.compactMap { try? $0.value(for: "title", as: String.self) }
   }
 }

@@ -8,26 +8,89 @@ import Testing
 @Suite("Requests evaluated by the context") struct ResidualRequestLogTests {
   private static let model = Result { try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } } }
 
-  @Test(arguments: Backend.available)
-  func `the log says which part of a request the store leaves to the context, without values`(backend: Backend) throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try Self.model.get(), logger: log.logger)
-    let configuration = backend.configuration(named: "r" + UUID().uuidString.filter(\.isHexDigit))
-    let store = try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { try? coordinator.remove(store) }
-    let context = ManagedObjectContext(coordinator: coordinator)
-    func messages(of format: String) throws -> [String] {
-      log.removeAll()
-      var request = FetchRequest<ManagedObject>(entityName: "Thing")
-      request.predicate = try FetchPredicate(format: format)
-      _ = try context.performAndWait { try context.fetch(request) }
-      return log.texts(.debug).filter { $0.hasPrefix("A store leaves a part of a request to the context") }
+  /// A kind of request with a condition.
+  enum Kind: String, CaseIterable {
+    case fetch, identifiers, count, stream, batchUpdate, batchDelete, claim, aggregate
+
+    /// Runs a request of the kind.
+    func run(_ request: FetchRequest<ManagedObject>, in context: ManagedObjectContext) async throws {
+      guard self != .stream else { return try await context.forEachBatch(of: request) { _ in } }
+      try await context.perform { context in try runInside(request, context) }
     }
-    #expect(try messages(of: "name == 'secret'").isEmpty)
-    let residual = try messages(of: "name MATCHES 'secret.*'")
-    #expect(residual.count == (backend == .inMemory ? 0 : 1))
-    #expect(residual.allSatisfy { $0.contains("Thing") && $0.contains("context") && !$0.contains("secret") })
+
+    private func runInside(_ request: FetchRequest<ManagedObject>, _ context: ManagedObjectContext) throws {
+      switch self {
+      case .fetch, .stream: _ = try context.fetch(request)
+      case .identifiers: _ = try context.fetchIDs(request)
+      case .count: _ = try context.count(for: request)
+      case .batchUpdate:
+        try context.execute(
+          BatchUpdateRequest(entityName: "Thing", predicate: request.predicate, values: ["name": "changed"]))
+      case .batchDelete:
+        try context.execute(BatchDeleteRequest(entityName: "Thing", predicate: request.predicate))
+      case .claim: try context.claim(request, limit: 3, set: ["name": "claimed"])
+      case .aggregate:
+        _ = try context.fetchDictionaries(AggregateRequest(request, propertiesToFetch: [.count]))
+      }
+    }
+  }
+
+  /// A fresh store with the log of its stack.
+  private struct Stack {
+    let directory = TemporaryDirectory()
+    let log = MessageLog()
+    let coordinator: PersistentStoreCoordinator
+    let store: any PersistentStore
+
+    init(on backend: Backend) throws {
+      try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+      coordinator = PersistentStoreCoordinator(
+        managedObjectModel: try ResidualRequestLogTests.model.get(), logger: log.logger)
+      let configuration = backend.configuration(named: "r" + UUID().uuidString.filter(\.isHexDigit))
+      store = try coordinator.addPersistentStore(
+        configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
+    }
+
+    /// The messages about parts of requests since the log was emptied.
+    var messages: [String] {
+      log.texts(.debug).filter { $0.hasPrefix("A store leaves a part of a request to the context") }
+    }
+  }
+
+  @Test(arguments: Backend.available, Kind.allCases)
+  func `the log says which part of a request of any kind the store leaves to the context, without values`(
+    backend: Backend, kind: Kind
+  ) async throws {
+    let stack = try Stack(on: backend)
+    defer { try? stack.coordinator.remove(stack.store) }
+    let context = ManagedObjectContext(coordinator: stack.coordinator)
+    var request = FetchRequest<ManagedObject>(entityName: "Thing")
+    request.predicate = try FetchPredicate(format: "name == 'secret'")
+    stack.log.removeAll()
+    try await kind.run(request, in: context)
+    #expect(stack.messages.isEmpty)
+
+    request.predicate = try FetchPredicate(format: "name MATCHES 'secret.*'")
+    try await kind.run(request, in: context)
+    let conditions = stack.messages.filter { $0.contains("\"condition\": context") }
+    #expect(conditions.count == (backend == .inMemory ? 0 : 1))
+    #expect(stack.messages.allSatisfy { $0.contains("Thing") && !$0.contains("secret") })
+  }
+
+  @Test(arguments: Backend.available)
+  func `the log says that the context filters the groups of a request, without values`(backend: Backend) throws {
+    let stack = try Stack(on: backend)
+    defer { try? stack.coordinator.remove(stack.store) }
+    let context = ManagedObjectContext(coordinator: stack.coordinator)
+    var request = AggregateRequest(
+      FetchRequest<ManagedObject>(entityName: "Thing"), propertiesToGroupBy: ["name"],
+      propertiesToFetch: ["name", .count])
+    request.havingPredicate = try FetchPredicate(format: "name MATCHES 'secret.*'")
+    stack.log.removeAll()
+    _ = try context.performAndWait { try context.fetchDictionaries(request) }
+    let message = try #require(stack.messages.first)
+    #expect(stack.messages.count == 1)
+    #expect(message.contains("\"groups\": store") && message.contains("\"having\": context"))
+    #expect(message.contains("Thing") && !message.contains("secret"))
   }
 }

@@ -218,6 +218,7 @@ package struct SchemaChange {
   package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
     var obstacles: [String] = []
     var losses: [DataLoss] = []
+    var lostParts: [String] = []
     var drops: [SchemaDrops] = []
     try lookUpSuspectedRenames(count)
     for fault in faults {
@@ -227,7 +228,9 @@ package struct SchemaChange {
         continue
       }
       if fault.conversion != nil {
-        if let number, number > 0 { losses.append(fault.loss(of: number)) }
+        guard let number, number > 0 else { continue }
+        losses.append(fault.loss(of: number))
+        lostParts.append(fault.lostParts(number))
         continue
       }
       // A column without values may have any form; an entity without records has nothing to delete.
@@ -236,12 +239,15 @@ package struct SchemaChange {
       if let number, let lost = fault.drops {
         drops.append(lost)
         losses.append(fault.loss(of: number))
+        lostParts.append(fault.lostParts(number))
       } else {
         let records = number.map { " (\($0) \($0 == 1 ? "record" : "records").)" } ?? ""
         obstacles.append(fault.sentence + records)
       }
     }
-    guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else { throw refusal(obstacles, losses) }
+    guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else {
+      throw refusal(obstacles, losses, of: lostParts)
+    }
     if !drops.isEmpty { layOut(dropping: drops) }
     return losses
   }
@@ -283,23 +289,41 @@ package struct SchemaChange {
         + "'\(StoreOption.refusesSuspectedRenames)'.")
   }
 
-  private func refusal(_ obstacles: [String], _ losses: [DataLoss]) -> CoherenceError {
+  /// The refusal of the model. The advice to update the program comes before any advice about the store: the store may
+  /// have been written by a later program, whose values the option for losses would destroy.
+  private func refusal(_ obstacles: [String], _ losses: [DataLoss], of lostParts: [String]) -> CoherenceError {
     var sentences = ["The store cannot be extended to the model."]
     sentences += obstacles + losses.map { "\($0)." }
-    if age == .older, let newest = before?.metadata.models.last {
-      sentences.append("This model is older than the store, which \(newest) has extended; update the program.")
-    }
+    if let updateAdvice { sentences.append(updateAdvice) }
+    sentences.append("Nothing was changed.")
     if obstacles.isEmpty {
       sentences.append(
-        "Nothing was changed. Set the option '\(StoreOption.allowsDataLoss)' to have these values and records dropped.")
+        "The option '\(StoreOption.allowsDataLoss)' destroys, for every program that uses the store: "
+          + "\(Self.list(lostParts)).")
+    } else if age == .older {
+      sentences.append(
+        "`overwriteIncompatibleStore` sets the store aside with all its records, for the later program too.")
     } else {
       sentences.append(
-        "Nothing was changed. Migrate it with a program of your own, or set it aside with `overwriteIncompatibleStore`."
-      )
+        "Migrate it with a program of your own, or set it aside with `overwriteIncompatibleStore`.")
     }
     var error = CoherenceError(.incompatibleModel, sentences.joined(separator: " "))
     error.dataLosses = losses
     return error
+  }
+
+  /// The advice to update the program; `nil` for the newest model of the store. The hashes of models have no order, so
+  /// that only the record of the store's models shows that a model is older. A model without a record may be older too.
+  private var updateAdvice: String? {
+    let newest = before?.metadata.models.last
+    switch age {
+    case .newest: return nil
+    case .older:
+      return newest.map { "This model is older than the store, which \($0) has extended; update the program." }
+    case .unseen:
+      let last = newest.map { "\($0)" } ?? "the last model of the store"
+      return "If this model is older than \(last), update the program."
+    }
   }
 
   // MARK: Log

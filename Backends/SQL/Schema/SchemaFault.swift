@@ -36,6 +36,20 @@ package struct SchemaFault: Sendable {
     return DataLoss(table: table, column: column, count: number, reason: reason)
   }
 
+  /// The values, records or links that the end of the difference destroys, by the names of the properties, the entities
+  /// or the table.
+  func lostParts(_ number: Int) -> String {
+    let drops = drops ?? SchemaDrops()
+    let isOfColumns = conversion != nil || !drops.columns.isEmpty
+    let unit = isOfColumns ? "value" : !drops.entities.isEmpty ? "record" : "link"
+    var keys = drops.columns.map(\.key)
+    if let conversion { keys.append(conversion.key) }
+    var names = keys.map { "'\($0.entity).\($0.slot)'" }
+    names += drops.entities.values.joined().map { "'\($0)'" }
+    names += drops.linkTables.map { "'\($0)'" }
+    return "\(number) \(unit)\(number == 1 ? "" : "s") of \(names.sorted().joined(separator: ", "))"
+  }
+
   /// A column without values. Its attribute takes the column of its former name instead.
   static func lateRename(
     _ sentence: String, table: String, column: String, count: SQLFragment, drops: SchemaDrops

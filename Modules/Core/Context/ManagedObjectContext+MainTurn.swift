@@ -15,8 +15,20 @@ extension ManagedObjectContext {
       return lease.beginUnit()
     }
     openMainUnit()
-    if let turnObserver { turnObserver.turnBegan(in: self) }
+    if let turnObserver {
+      if turn.isAlone { postLastEdits() }
+      turnObserver.turnBegan(in: self)
+    }
     lease.beginUnit()
+  }
+
+  /// Notifies observers of the edits that the ended turn made after its last operation. The live results then process
+  /// these edits together with the turn's earlier changes. After the block, the results would deliver the same records
+  /// a second time, because they know no version of unsaved values.
+  private final func postLastEdits() {
+    guard !storage.unpostedChanges.isEmpty else { return }
+    postChanges()
+    sendTouched()
   }
 
   /// Begins a unit with the saves of others.

@@ -7,6 +7,8 @@ public struct PreparedPredicate: Sendable {
   /// Preparing it again changes nothing.
   public let predicate: FetchPredicate
   @usableFromInline let condition: Condition
+  /// The parts by the records that they read; `nil` unless some parts of a conjunction read the record alone.
+  let split: SplitConjunction?
 
   /// The relationships and the entity hierarchies on which the result depends, without the fetched hierarchy.
   /// Hierarchies are identified by their roots.
@@ -20,6 +22,7 @@ public struct PreparedPredicate: Sendable {
     self.predicate = try predicate.checked(for: entity)
     var compiler = PredicateCompiler(entity: entity)
     condition = try compiler.condition(self.predicate)
+    split = SplitConjunction(condition)
     dependencies = compiler.dependencies
   }
 

@@ -1,5 +1,3 @@
-import Logging
-
 /// Executes a plan: reads the stores, filters and orders rows unless the stores have done so, overlays unsaved records,
 /// cuts the range, and passes the records to a sink.
 ///
@@ -64,7 +62,7 @@ struct FetchExecution {
   private func stream<Sink: FetchSink>(into sink: inout Sink) throws {
     let reader = try context.reader(for: plan.stores[0])
     if try sink.receiveAll(inOrderOf: plan.query, in: plan.stores[0], from: reader) { return }
-    let fetch = try rows(of: plan.query, from: reader)
+    let fetch = try context.beginFetch(plan.query, from: reader)
     guard fetch.isExact else {
       let filter = storedFilter
       return try pass(fetch, filter, OverlayMerge([], plan, filter.source), to: &sink)
@@ -78,7 +76,8 @@ struct FetchExecution {
     // Made before the fetch begins, so that a failure leaves no cursor open.
     let merge = try OverlayMerge(filter.matchingUnsaved(), plan, filter.source)
     let query = plan.orderedQuery(hiding: filter.unsaved.hiddenCount)
-    try pass(try rows(of: query, from: context.reader(for: plan.stores[0])), filter, merge, to: &sink)
+    try pass(
+      try context.beginFetch(query, from: context.reader(for: plan.stores[0])), filter, merge, to: &sink)
   }
 
   private func pass<Source, Sink: FetchSink>(
@@ -113,7 +112,7 @@ struct FetchExecution {
     for store in plan.stores {
       let reader = try context.reader(for: store)
       if !plan.dependsOnUnsaved, try sink.receiveAll(of: query, from: reader, except: filter.unsaved) { continue }
-      let fetch = try rows(of: query, from: reader)
+      let fetch = try context.beginFetch(query, from: reader)
       let predicate = plan.dependsOnUnsaved || !fetch.isPredicateExact ? plan.predicate : nil
       try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) {
         try sink.receive(filter.matching($0, predicate))
@@ -121,24 +120,6 @@ struct FetchExecution {
     }
     let found = try filter.matchingUnsaved()
     if !found.isEmpty { try sink.receive(found[...]) }
-  }
-}
-
-extension FetchExecution {
-  /// Reads rows, and logs that the store leaves a part of the query to the context: such a read costs more, and a user
-  /// may choose another condition or order.
-  private func rows(of query: StoreQuery, from reader: any StoreReader) throws -> StoreFetch {
-    let fetch = try reader.fetch(query)
-    if !fetch.isExact {
-      context.logger.debug(
-        "A store leaves a part of a request to the context; `explain` of the request describes the part.",
-        metadata: [
-          "entity": "\(query.entity.name)", "condition": "\(fetch.isPredicateExact ? "store" : "context")",
-          "order": "\(fetch.isOrderExact ? "store" : "context")",
-          "range": "\(fetch.isRangeExact ? "store" : "context")",
-        ])
-    }
-    return fetch
   }
 }
 

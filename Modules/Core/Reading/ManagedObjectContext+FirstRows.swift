@@ -5,7 +5,7 @@ extension ManagedObjectContext {
     let order = try PreparedOrder(query.sortKeys, for: query.entity)
     let source = StoredRecords(context: self)
     let limit = query.limit ?? Int.max
-    let fetch = try reader(for: store).fetch(query)
+    let fetch = try beginFetch(query, from: reader(for: store))
     var rows: [Row] = []
     try forEachBatch(of: fetch.cursor, while: { !fetch.isOrderExact || rows.count < limit }) { batch in
       guard !fetch.isPredicateExact, let predicate else { return rows += batch }

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
   final func forEachRow(
     _ query: StoreQuery, prepared: PreparedPredicate?, in store: any PersistentStore, _ body: ([Row]) throws -> Void
   ) throws {
-    let fetch = try reader(for: store).fetch(query)
+    let fetch = try beginFetch(query, from: reader(for: store))
     guard !fetch.isPredicateExact, let prepared else { return try forEachBatch(of: fetch.cursor, body) }
     let source = StoredRecords(context: self)
     try forEachBatch(of: fetch.cursor) { rows in

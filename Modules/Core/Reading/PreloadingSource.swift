@@ -7,17 +7,42 @@ protocol PreloadingSource: RecordSource where Record == RecordState {
 }
 
 extension PreloadingSource {
-  /// Returns the rows that satisfy a predicate. Reads the related records of all rows together.
+  /// Returns the rows that satisfy a predicate. Reads the related records of all rows together, without the rows that
+  /// parts of a conjunction rule out by values of the rows alone.
   ///
   /// - Parameter entity: The entity of the predicate.
   func matching(_ rows: [Row], _ predicate: PreparedPredicate, of entity: EntityDescription) throws -> [Row] {
-    let records = rows.map { RecordState($0) }
-    for path in predicate.predicate.preloadedPaths(from: entity) { try preload(path, of: records) }
-    for relationship in predicate.predicate.preloadedMembers(of: entity) {
+    guard let split = predicate.split else {
+      let records = rows.map { RecordState($0) }
+      try preload(for: predicate.predicate, of: records, from: entity)
+      return try zip(rows, records).filter { try predicate.matches($0.1, in: self) }.map(\.0)
+    }
+    let candidates = rows.compactMap { row -> Candidate? in
+      let record = RecordState(row)
+      guard let remainder = split.remainder(for: record, in: self) else { return nil }
+      return Candidate(row: row, record: record, condition: remainder)
+    }
+    try preload(for: predicate.predicate, of: candidates.map(\.record), from: entity)
+    return try candidates.filter { try $0.condition.holds(for: $0.record, in: self) }.map(\.row)
+  }
+
+  /// Reads the related records together that a predicate reads.
+  private func preload(
+    for predicate: FetchPredicate, of records: [RecordState], from entity: EntityDescription
+  ) throws {
+    guard !records.isEmpty else { return }
+    for path in predicate.preloadedPaths(from: entity) { try preload(path, of: records) }
+    for relationship in predicate.preloadedMembers(of: entity) {
       try preload(members: relationship, of: records.filter { $0.entity.isKind(of: relationship.entity) })
     }
-    return try zip(rows, records).filter { try predicate.matches($0.1, in: self) }.map(\.0)
   }
+}
+
+/// A row with the condition that still decides about it.
+private struct Candidate {
+  let row: Row
+  let record: RecordState
+  let condition: Condition
 }
 
 extension FetchPredicate {

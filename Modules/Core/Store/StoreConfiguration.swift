@@ -120,6 +120,9 @@ public enum StoreOption {
   /// ``CoherenceError/dataLosses``. With the option, a store in a file is first copied beside the file, and a warning
   /// is logged.
   ///
+  /// The dropped values and records are lost for every program that uses the store. If a later version of the program
+  /// has written the store, update the program and leave the option out.
+  ///
   /// Columns and tables outside of the model stay in the store, with and without the option.
   public static let allowsDataLoss = "allowsDataLoss"
   /// Whether the store is attached without the key constraints that it does not have yet. A `bool`, `false` by default:

@@ -3,6 +3,7 @@ import CoherenceCore
 extension ConformanceSubject {
   static let dataLoss = ConformanceSubject("Data loss") {
     losses
+    laterPrograms
     harmlessChanges
   }
 
@@ -20,9 +21,7 @@ extension ConformanceSubject {
       let original = stack.model
       let changed = try start.changed(change).model
       let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: changed) }
-      for word in words + [StoreOption.allowsDataLoss] {
-        try expect(error.message.contains(word), "the message to name '\(word)': \(error.message)")
-      }
+      try expectAdvice(error.message, losing: words)
       try expectEqual(error.dataLosses.map(\.count).reduce(0, +), count, "what would be lost")
       try expect(error.dataLosses.allSatisfy { !$0.table.isEmpty }, "the tables' names")
       try stack.reopen(model: original)
@@ -31,6 +30,15 @@ extension ConformanceSubject {
       try stack.write(check)
       try stack.reopen()
     }
+  }
+
+  /// The message advises to update the program before it names the option, with the loss that the option causes.
+  private static func expectAdvice(_ message: String, losing words: [String]) throws {
+    let parts = message.split(separator: StoreOption.allowsDataLoss, maxSplits: 1).map { String($0) }
+    try expectEqual(parts.count, 2, "the message to name the option: \(message)")
+    let advice = "update the program"
+    try expect(parts[0].contains(advice), "the advice before the option: \(message)")
+    for word in words { try expect(parts[1].contains(word), "the option's loss of '\(word)': \(message)") }
   }
 
   @CasesBuilder private static var losses: [Case] {
@@ -89,6 +97,44 @@ extension ConformanceSubject {
         try expectEqual(try context.names("Book", where: equal("isbn", "1")), ["Egla"])
         try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
       }
+    }
+  }
+
+  @CasesBuilder private static var laterPrograms: [Case] {
+    Case("a program that is older than the store is advised to be updated, and the option's loss is named") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      let older = stack.model
+      let later = try base.changed {
+        $0.others = [Entity("Comic", parent: "Book") { Attribute("artist", .string, optional: true) }]
+      }.model
+      try stack.reopen(model: later)
+      try stack.write { try $0.make("Comic", ["title": "C"]) }
+      let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: older) }
+      try expectAdvice(error.message, losing: ["1 record of 'Comic'"])
+      let reason = "This model is older than the store"
+      try expect(error.message.contains(reason), "the reason: \(error.message)")
+      try stack.reopen(model: later)
+      try stack.read { try expectEqual(try $0.names("Comic"), ["C"]) }
+    }
+    Case("a model that the store does not know is refused with the last model of the store, which may be later") {
+      stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let original = stack.model
+      let error = try expectThrows(.incompatibleModel) {
+        try stack.reopen(
+          model: try base.changed {
+            Library.replace("pages", in: &$0.book, by: Attribute("pages", .string, optional: true))
+            $0.book.append(Attribute("language", .string))
+          }.model)
+      }
+      // The required attribute without a default is no loss, so that no option ends the refusal.
+      let option = StoreOption.allowsDataLoss
+      try expect(!error.message.contains(option), "no option for a loss: \(error.message)")
+      let advice = "If this model is older than a model without a name"
+      try expect(error.message.contains(advice), "the advice: \(error.message)")
+      try stack.reopen(model: original)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 101)), ["Egla"]) }
     }
   }
 

@@ -6,6 +6,7 @@ extension ConformanceSubject {
   static let residualConditions = ConformanceSubject("Residual conditions") {
     paths
     orders
+    ownValues
   }
 
   /// Saves 1,000 albums of 100 artists, with a track each.
@@ -89,6 +90,53 @@ extension ConformanceSubject {
           try context.table(aggregate("Album", [.count, .minimum(of: "year")], where: pattern)), ["450 | 1900"])
       }
       try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
+    }
+  }
+
+  // MARK: Values of the record beside values of related records
+
+  /// A condition on the members and on the artist of an album that is true for all saved albums.
+  private static var related: FetchPredicate {
+    compare("artist.name", .matches, "artist .*") && members(.any, "tracks", compare("title", .matches, ".*"))
+  }
+
+  @CasesBuilder private static var ownValues: [Case] {
+    Case("a condition on related records reads them only for records that the rest of a conjunction leaves") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        var request = FetchRequest<ManagedObject>(entityName: "Album")
+        request.predicate = related && compare("title", .matches, "1..")
+        try expectEqual(try context.fetchIDs(request).count, 100, "the number of found records")
+      }
+      // At most all albums, and the tracks of the found albums.
+      try expect(interposition.rowCount <= 1_100, "at most 1,100 rows, found \(interposition.rowCount)")
+    }
+    Case("a condition on related records reads none of them if the rest of a conjunction leaves no record") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        try expectEqual(try context.number(of: "Track", where: compare("title", .matches, "none")), 0)
+      }
+      let alone = interposition.fetchCount
+      let condition = compare("album.artist.name", .matches, "artist .*") && compare("title", .matches, "none")
+      try stack.read { context in try expectEqual(try context.number(of: "Track", where: condition), 0) }
+      try expectEqual(interposition.fetchCount, 2 * alone, "the reads without related records")
+    }
+    Case("a malformed pattern in a record's value is an error only if the parts before it are true") { stack in
+      try stack.write { context in
+        for (name, title, pattern) in [("in", "A", "A|B"), ("out", "B", "(")] {
+          let album = try context.make("Album", ["title": title, "barcode": pattern])
+          try album.setObject(try context.make("Artist", ["name": name]), for: "artist")
+        }
+      }
+      let wanted = compare("artist.name", .matches, "in")
+      let pattern = FetchPredicate.comparison(
+        .path(PropertyPath("title")), .matches, .path(PropertyPath("barcode")))
+      try stack.read { context in
+        try expectEqual(try context.names("Album", where: wanted && pattern), ["A"])
+        try expectThrows(.invalidPredicate) { try context.names("Album", where: pattern && wanted) }
+      }
     }
   }
 }

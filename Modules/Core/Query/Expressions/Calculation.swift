@@ -10,6 +10,9 @@
     self.right = right
   }
 
+  /// Whether both numbers are values of the record itself.
+  var readsRecordAlone: Bool { left.readsRecordAlone && right.readsRecordAlone }
+
   /// The result for a record.
   @usableFromInline func value<S: RecordSource>(
     of record: S.Record, within outer: OuterRecords<S.Record>?, in source: S

@@ -25,10 +25,8 @@ struct AggregateExecution {
   /// The groups as the only store computes them; `nil` for several stores, for unsaved changes, and if the store cannot
   /// compute them.
   private func groupsOfStore() throws -> StoreGroups? {
-    guard !plan.fetch.needsOverlay, !plan.hasRangeOfRecords, plan.fetch.stores.count == 1,
-      let reader = try context.reader(for: plan.fetch.stores[0]) as? any Aggregating
-    else { return nil }
-    return try reader.aggregate(plan.query)
+    guard !plan.fetch.needsOverlay, !plan.hasRangeOfRecords, plan.fetch.stores.count == 1 else { return nil }
+    return try context.computeGroups(plan.query, by: context.reader(for: plan.fetch.stores[0]))
   }
 
   /// The combined groups of several stores, and of records with unsaved changes; `nil` if a store cannot compute its
@@ -43,7 +41,7 @@ struct AggregateExecution {
     let query = plan.partialQuery(except: hidden)
     let table = GroupTable(plan.groups)
     for store in fetch.stores {
-      guard let reader = try context.reader(for: store) as? any Aggregating, let groups = try reader.aggregate(query),
+      guard let groups = try context.computeGroups(query, by: context.reader(for: store)),
         !plan.groups.haveRoundedSum(groups.values)
       else { return nil }
       table.add(parts: groups.values)

@@ -35,7 +35,7 @@ final class StreamedFetch {
       plan.needsOverlay
       ? try RecordFilter(plan, ContextRecords(context: context), unsaved: unsaved).matchingUnsaved() : []
     let query = plan.orderedQuery(hiding: unsaved.hiddenCount)
-    let fetch = try context.reader(for: plan.stores[0]).fetch(query)
+    let fetch = try context.beginFetch(query, from: context.reader(for: plan.stores[0]))
     if !plan.needsOverlay, fetch.isExact {
       cursor = fetch.cursor
       return
