@@ -25,7 +25,7 @@ struct ReplyBody: Sendable {
 
   var isAnnouncedTooLarge: Bool { !isAbsent && announced.map { $0 > limit } ?? false }
 
-  /// Writes the body into a buffer until its end, or until the task is canceled.
+  /// Writes the body into a buffer until its end, or until the task is cancelled.
   ///
   /// The library reads from the connection only while this function waits for a part. A slow buffer therefore slows the
   /// server down, instead of filling the memory.
@@ -37,7 +37,7 @@ struct ReplyBody: Sendable {
         size += part.readableBytes
         buffer.write(part.withUnsafeReadableBytes { Data($0) })
       }
-      // The sequence of a canceled task may end without an error; its body is incomplete nevertheless.
+      // The sequence of a cancelled task may end without an error; its body is incomplete nevertheless.
       try Task.checkCancellation()
       return .success(())
     } catch {

@@ -51,59 +51,61 @@ public enum PlaceCheck {
 // because a separate statement uses the result.
 extension NestedPlaces {
   /// A variable without entities, or with entities that the macro follows.
-  public static func variable<Part>(_ place: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
+  public static func variable<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A variable with a collection of entities.
-  public static func variable<C: Collection>(_ place: WritableKeyPath<Root, C>) -> PlaceCheck.Immutable
+  public static func variable<C: Collection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Immutable
   where C.Element: Identifiable { .init() }
 
   /// A variable with a collection of entities that the macro follows.
-  public static func variable<C: MutableCollection>(_ place: WritableKeyPath<Root, C>) -> PlaceCheck.Passed
+  public static func variable<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Passed
   where C.Element: Identifiable { .init() }
 
   /// A variable with a set of entities.
-  public static func variable<T: Identifiable>(_ place: WritableKeyPath<Root, Set<T>>) -> PlaceCheck.Passed { .init() }
+  public static func variable<T: Identifiable>(_ keyPath: WritableKeyPath<Root, Set<T>>) -> PlaceCheck.Passed {
+    .init()
+  }
 }
 
 extension NestedPlaces {
   /// A constant without entities.
-  public static func constant<Part>(_ place: KeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
+  public static func constant<Part>(_ keyPath: KeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A constant entity.
-  public static func constant<T: Identifiable>(_ place: KeyPath<Root, T>) -> PlaceCheck.Constant { .init() }
+  public static func constant<T: Identifiable>(_ keyPath: KeyPath<Root, T>) -> PlaceCheck.Constant { .init() }
 
   /// A constant optional entity.
-  public static func constant<T: Identifiable>(_ place: KeyPath<Root, T?>) -> PlaceCheck.Constant { .init() }
+  public static func constant<T: Identifiable>(_ keyPath: KeyPath<Root, T?>) -> PlaceCheck.Constant { .init() }
 
   /// A constant collection of entities.
-  public static func constant<C: Collection>(_ place: KeyPath<Root, C>) -> PlaceCheck.Constant
+  public static func constant<C: Collection>(_ keyPath: KeyPath<Root, C>) -> PlaceCheck.Constant
   where C.Element: Identifiable { .init() }
 
   /// A constant optional collection of entities.
-  public static func constant<C: Collection>(_ place: KeyPath<Root, C?>) -> PlaceCheck.Constant
+  public static func constant<C: Collection>(_ keyPath: KeyPath<Root, C?>) -> PlaceCheck.Constant
   where C.Element: Identifiable { .init() }
 
   /// A constant wrapper of entities.
-  public static func constant<W: EntityWrapper>(_ place: KeyPath<Root, W>) -> PlaceCheck.Constant { .init() }
+  public static func constant<W: EntityWrapper>(_ keyPath: KeyPath<Root, W>) -> PlaceCheck.Constant { .init() }
 
   /// A constant optional wrapper of entities.
-  public static func constant<W: EntityWrapper>(_ place: KeyPath<Root, W?>) -> PlaceCheck.Constant { .init() }
+  public static func constant<W: EntityWrapper>(_ keyPath: KeyPath<Root, W?>) -> PlaceCheck.Constant { .init() }
 }
 
 extension NestedPlaces {
   /// A computed property without entities.
-  public static func computed<Part>(_ place: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
+  public static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A computed entity.
-  public static func computed<T: Identifiable>(_ place: WritableKeyPath<Root, T>) -> PlaceCheck.Computed { .init() }
+  public static func computed<T: Identifiable>(_ keyPath: WritableKeyPath<Root, T>) -> PlaceCheck.Computed { .init() }
 
   /// A computed optional entity.
-  public static func computed<T: Identifiable>(_ place: WritableKeyPath<Root, T?>) -> PlaceCheck.Computed { .init() }
+  public static func computed<T: Identifiable>(_ keyPath: WritableKeyPath<Root, T?>) -> PlaceCheck.Computed { .init() }
 
   /// A computed collection of entities.
-  public static func computed<C: Collection>(_ place: WritableKeyPath<Root, C>) -> PlaceCheck.Computed
+  public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Computed
   where C.Element: Identifiable { .init() }
 
   /// A computed wrapper of entities.
-  public static func computed<W: EntityWrapper>(_ place: WritableKeyPath<Root, W>) -> PlaceCheck.Computed { .init() }
+  public static func computed<W: EntityWrapper>(_ keyPath: WritableKeyPath<Root, W>) -> PlaceCheck.Computed { .init() }
 }

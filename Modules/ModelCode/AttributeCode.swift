@@ -111,10 +111,10 @@ struct AttributeCode {
     if attribute.kind == .transformable {
       result.warnings.append(
         "The transformable attribute \(subject) is of the type 'Data': its variable shows the data of the transformer.")
-      let name = attribute.transformerName ?? "NSSecureUnarchiveFromData"
+      let name = attribute.effectiveTransformerName
       return [.text(".transformable(\(SwiftName.literal(name)))")]
     }
-    switch attribute.userInfo["coherence.type"] {
+    switch attribute.userInfo[FileSetting.type] {
     case "codable":
       if attribute.customClassName != nil { return [.text(".codable")] }
       result.warnings.append(
@@ -128,13 +128,13 @@ struct AttributeCode {
 
   /// The type of a weak reference; `nil` for another attribute.
   private var weakReferenceType: String? {
-    guard attribute.userInfo["coherence.type"] == "weakReference", attribute.kind == .string else { return nil }
-    let target = attribute.userInfo["coherence.entity"].map { plan.className(of: $0) }
+    guard attribute.userInfo[FileSetting.type] == "weakReference", attribute.kind == .string else { return nil }
+    let target = attribute.userInfo[FileSetting.entity].map { plan.className(of: $0) }
     return "WeakReference<\(target ?? "ManagedObject")>"
   }
 
   private var isCodable: Bool {
-    attribute.userInfo["coherence.type"] == "codable" && attribute.kind == .string
+    attribute.userInfo[FileSetting.type] == "codable" && attribute.kind == .string
   }
 
   // MARK: - Options
@@ -190,7 +190,7 @@ struct AttributeCode {
   }
 
   private var formerNames: [String] {
-    CodeArguments.formerNames(attribute.renamingIdentifier, attribute.userInfo)
+    FileSetting.formerNames(attribute.renamingIdentifier, attribute.userInfo)
   }
 
   private var formerNameList: SourceLine.Argument { .list(label: "formerNames", formerNames.map(SwiftName.literal)) }
@@ -200,7 +200,7 @@ struct AttributeCode {
   /// The text of the default. An empty text is a value of text attributes and URLs alone.
   private var defaultText: String? {
     let isData = [.data, .transformable].contains(attribute.kind)
-    let text = isData ? attribute.userInfo["coherence.default"] : attribute.defaultValue
+    let text = isData ? attribute.userInfo[FileSetting.data] : attribute.defaultValue
     return text == "" && ![.string, .url].contains(attribute.kind) ? nil : text
   }
 

@@ -2,20 +2,9 @@ import CoherenceModelFiles
 
 /// The arguments and the layout that attributes and relationships share.
 enum CodeArguments {
-  /// The names of earlier models, the latest first.
-  static func formerNames(_ renamingIdentifier: String?, _ userInfo: [String: String]) -> [String] {
-    let more = userInfo["coherence.formerNames"]?.split(separator: ",").map(String.init) ?? []
-    return [renamingIdentifier].compactMap { $0 } + more
-  }
-
-  /// The keys of settings that a model file keeps in its user info.
-  private static let settings: Set<String> = [
-    "coherence.type", "coherence.cases", "coherence.entity", "coherence.default", "coherence.formerNames",
-  ]
-
   /// The user info of the application, in the order of the keys; no argument without entries.
   static func userInfo(_ userInfo: [String: String]) -> [SourceLine.Argument] {
-    let own = userInfo.filter { !settings.contains($0.key) }
+    let own = FileSetting.withoutSettings(userInfo)
     if own.isEmpty { return [] }
     let elements = own.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     return [

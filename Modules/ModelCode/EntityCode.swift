@@ -51,7 +51,7 @@ struct EntityCode {
     var arguments: [SourceLine.Argument] = []
     if declaredName != entity.name { arguments.append(.text(SwiftName.literal(entity.name))) }
     if entity.isAbstract { arguments.append(.text("abstract: true")) }
-    let former = CodeArguments.formerNames(entity.renamingIdentifier, entity.userInfo)
+    let former = FileSetting.formerNames(entity.renamingIdentifier, entity.userInfo)
     if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
     arguments += CodeArguments.userInfo(entity.userInfo)
     let name = entity.parent == nil ? "@Entity" : "@Subentity"

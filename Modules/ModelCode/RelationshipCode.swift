@@ -59,7 +59,7 @@ struct RelationshipCode {
     } else if !relationship.isOptional {
       arguments.append(.text("required: true"))
     }
-    let former = CodeArguments.formerNames(relationship.renamingIdentifier, relationship.userInfo)
+    let former = FileSetting.formerNames(relationship.renamingIdentifier, relationship.userInfo)
     if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
     return arguments + CodeArguments.userInfo(relationship.userInfo)
   }

@@ -30,24 +30,10 @@ enum SourceLine {
       return ["\(indentation)\(name)(\(label): ["] + filled(elements, indentation: indentation + "  ")
         + ["\(indentation)])"]
     }
-    let inner = indentation + "  "
-    var lines: [String] = []
-    var line = inner
-    for (index, argument) in arguments.enumerated() {
-      let end = index == arguments.count - 1 ? ")" : ","
-      let separator = line == inner ? "" : " "
-      if line.count + separator.count + argument.text.count + end.count <= width {
-        line += separator + argument.text + end
-        continue
-      }
-      if line != inner { lines.append(line) }
-      line = inner + argument.text + end
-      if line.count > width, case .list(let label, let elements) = argument {
-        lines += ["\(inner)\(label): ["] + filled(elements, indentation: inner + "  ")
-        line = "\(inner)]\(end)"
-      }
+    let parts = arguments.enumerated().map { index, argument in
+      Part(argument, end: index == arguments.count - 1 ? ")" : ",")
     }
-    return ["\(indentation)\(name)("] + lines + [line]
+    return ["\(indentation)\(name)("] + filled(parts, indentation: indentation + "  ")
   }
 
   /// Returns the lines of an array as a statement of its own.
@@ -57,31 +43,58 @@ enum SourceLine {
     return ["\(indentation)["] + filled(elements, indentation: indentation + "  ") + ["\(indentation)]"]
   }
 
+  /// A part of a call or a list, with the character behind it. A part that is a list has lines of its own if it is too
+  /// long for one line.
+  private struct Part {
+    let text: String
+    let end: String
+    /// The beginning of the list, up to its bracket, and its elements; `nil` for a part that is no list.
+    let list: (head: String, elements: [String])?
+
+    init(_ argument: Argument, end: String) {
+      text = argument.text
+      self.end = end
+      if case .list(let label, let elements) = argument { list = ("\(label): [", elements) } else { list = nil }
+    }
+
+    /// An element of a list, which may be a list too, such as `"Local": [ … ]`.
+    init(element: String) {
+      text = element
+      end = ","
+      guard element.hasSuffix("]"), let start = element.range(of: ": [") else {
+        list = nil
+        return
+      }
+      list = (
+        String(element[..<start.upperBound]),
+        element[start.upperBound...].dropLast().components(separatedBy: ", ")
+      )
+    }
+  }
+
   /// The elements of a list, each with a comma, as many on each line as fit.
   private static func filled(_ elements: [String], indentation: String) -> [String] {
+    filled(elements.map { Part(element: $0) }, indentation: indentation)
+  }
+
+  /// The lines of the parts of a call or a list, as many parts on each line as fit.
+  private static func filled(_ parts: [Part], indentation: String) -> [String] {
     var lines: [String] = []
     var line = indentation
-    for element in elements {
+    for part in parts {
       let separator = line == indentation ? "" : " "
-      if line.count + separator.count + element.count + 1 <= width {
-        line += separator + element + ","
+      let text = part.text + part.end
+      if line.count + separator.count + text.count <= width {
+        line += separator + text
         continue
       }
       if line != indentation { lines.append(line) }
-      line = indentation + element + ","
-      if line.count > width, let nested = nested(element, indentation: indentation) {
-        lines += nested.dropLast()
-        line = nested[nested.count - 1]
+      line = indentation + text
+      if line.count > width, let list = part.list {
+        lines += [indentation + list.head] + filled(list.elements, indentation: indentation + "  ")
+        line = "\(indentation)]\(part.end)"
       }
     }
     return lines + [line]
-  }
-
-  /// The lines of a list inside of a list, such as `"Local": [ … ]`; `nil` for any other element.
-  private static func nested(_ element: String, indentation: String) -> [String]? {
-    guard element.hasSuffix("]"), let start = element.range(of: ": [") else { return nil }
-    let elements = element[start.upperBound...].dropLast().components(separatedBy: ", ")
-    return [indentation + element[..<start.upperBound]] + filled(elements, indentation: indentation + "  ")
-      + [indentation + "],"]
   }
 }

@@ -47,7 +47,7 @@ struct ValueCode {
     case .double: Double(text).flatMap { $0.isFinite ? Expression(text: "\($0)") : nil }
     case .float: Float(text).flatMap { $0.isFinite ? Expression(text: "\($0)") : nil }
     case .string: Expression(text: SwiftName.literal(text))
-    case .bool: boolean(text)
+    case .bool: ValueText.boolean(text).map { Expression(text: "\($0)") }
     case .date:
       Double(text).flatMap {
         $0.isFinite ? Expression(text: "Date(timeIntervalSinceReferenceDate: \($0))", isLiteral: false) : nil
@@ -64,8 +64,8 @@ struct ValueCode {
   }
 
   private func integer(_ text: String, in range: ClosedRange<Int64>) -> Expression? {
-    let value = Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
-    return value.flatMap { range.contains($0) ? Expression(text: Self.grouped($0)) : nil }
+    guard let value = ValueText.integer(text), range.contains(value) else { return nil }
+    return Expression(text: Self.grouped(value))
   }
 
   /// The number with underscores between groups of three digits if it has seven digits or more.
@@ -78,20 +78,10 @@ struct ValueCode {
     return (number < 0 ? "-" : "") + groups.joined()
   }
 
-  private func boolean(_ text: String) -> Expression? {
-    switch text.uppercased() {
-    case "YES", "1", "TRUE": Expression(text: "true")
-    case "NO", "0", "FALSE": Expression(text: "false")
-    default: nil
-    }
-  }
-
   /// Writes a decimal. The compiler reads a literal as a binary number, so a decimal without an exact binary number is
   /// written by its digits.
   private func decimal(_ text: String) -> Expression? {
-    guard Double(text) != nil, let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
-      return nil
-    }
+    guard let value = ValueText.decimal(text) else { return nil }
     if let whole = Int64("\(value)"), whole.magnitude < 1 << 53 { return Expression(text: Self.grouped(whole)) }
     if let binary = Double(text), Decimal(binary) == value, "\(binary)".allSatisfy({ $0 != "e" }) {
       return Expression(text: "\(binary)")

@@ -16,7 +16,7 @@ public import ServiceLifecycle
 /// A group shuts its services down in reverse order: put the Connect before the services that submit actions, so that it
 /// stops after them.
 ///
-/// A graceful shutdown drains the actions until the drain limit, and then cancels the unfinished actions. A canceled task
+/// A graceful shutdown drains the actions until the drain limit, and then cancels the unfinished actions. A cancelled task
 /// cancels the actions at once. When `run` returns without an error, all actions have finished and the stores are closed.
 ///
 /// After the cancel limit, an action that ignores its cancellation makes `run` throw. The stores stay open for that action.
@@ -53,7 +53,7 @@ public struct ConnectService: Service {
     do {
       try await gracefulShutdown()
     } catch {
-      // The task was canceled: no graceful shutdown.
+      // The task was cancelled: no graceful shutdown.
       return try await cancel()
     }
     try await drain()
@@ -64,7 +64,7 @@ public struct ConnectService: Service {
       try await connect.stop(.drain, within: drainLimit)
     } catch ErrorCode.timedOut {
       logger.warning(
-        "Actions took longer than the shutdown allows and are canceled.",
+        "Actions took longer than the shutdown allows and are cancelled.",
         metadata: ["connect": "\(connect.name)", "limit": "\(drainLimit)"])
       try await cancel()
     }

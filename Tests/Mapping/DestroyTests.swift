@@ -86,7 +86,7 @@ struct DestroyTests {
   func `attaching a store throws while the store is being destroyed`(backend: Backend) throws {
     let stack = try filled(backend)
     let coordinator = stack.manager.container.persistentStoreCoordinator
-    try coordinator.withExclusiveUse(of: coordinator.persistentStores.map { StorePlace($0) }) {
+    try coordinator.withExclusiveUse(of: coordinator.persistentStores.map { StoreIdentity($0) }) {
       let error = #expect(throws: CoherenceError.self) { try stack.makeStranger() }
       #expect(error?.code == .storeBusy && error?.isRetryable == true)
     }

@@ -99,6 +99,7 @@ struct GeneratorWarningTests {
     ModelFile.Attribute("year", .int16, default: "40000"), ModelFile.Attribute("year", .int16, default: "many"),
     ModelFile.Attribute("year", .double, minimum: "nan"), ModelFile.Attribute("year", .string, minimum: "-1"),
     ModelFile.Attribute("year", .bool, default: "MAYBE"), ModelFile.Attribute("year", .uuid, default: "1"),
+    ModelFile.Attribute("year", .decimal, default: "0x10"),
   ])
   func `a value that does not fit its kind is refused`(attribute: ModelFile.Attribute) {
     let fault = fault(of: file([attribute]))

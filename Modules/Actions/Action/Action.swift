@@ -20,7 +20,7 @@ public import CoherenceCore
 /// }
 /// ```
 public protocol Action: Sendable {
-  /// Requests that the work ends early, because a caller canceled the action or its timeout has passed.
+  /// Requests that the work ends early, because a caller cancelled the action or its timeout has passed.
   ///
   /// Called at most once, and not for a finished action: after a cancellation on the canceling thread, after a timeout on
   /// a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
@@ -33,7 +33,7 @@ public protocol Action: Sendable {
 }
 
 extension Action {
-  /// Does nothing: the work continues to its end, and the action counts as canceled.
+  /// Does nothing: the work continues to its end, and the action counts as cancelled.
   public func cancel() {}
 
   /// The default options.

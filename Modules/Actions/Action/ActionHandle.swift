@@ -24,8 +24,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   /// Waits for the end of the action and returns its result. Canceling the waiting task ends the wait and not the action;
   /// ``AnyActionHandle/cancel()`` cancels the action.
   ///
-  /// - Throws: The error of the action, ``ActionProxy/error``; `CancellationError` when the action was canceled and did
-  ///   not throw; the errors of ``ActionProxy/waitUntilFinished()``.
+  /// - Throws: The error of the action, ``ActionProxy/error``; `CancellationError` when the action was cancelled and
+  ///   did not throw; the errors of ``ActionProxy/waitUntilFinished()``.
   public var value: Output {
     get async throws {
       try await waitUntilFinished()

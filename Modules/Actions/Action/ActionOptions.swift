@@ -9,7 +9,7 @@ public struct ActionOptions: Sendable {
   public var priority: ActionPriority
   /// The actions that finish before this one begins.
   public var dependencies: [AnyActionHandle]
-  /// Whether the action runs after a dependency failed or was canceled. Otherwise the action fails with
+  /// Whether the action runs after a dependency failed or was cancelled. Otherwise the action fails with
   /// ``ErrorCode/dependencyFailed`` and does not run.
   public var runsAfterFailedDependencies: Bool
   /// The longest time from the first attempt to the end, with all attempts and the delays between them. After this time

@@ -15,10 +15,10 @@ public protocol ActionProxy: AnyObject, Sendable {
   var state: ActionState { get }
   /// The way in which the action ended; ``ActionCompletionStatus/canceled`` from a cancellation on.
   var completionStatus: ActionCompletionStatus { get }
-  /// The error that the action threw, even if the action counts as canceled; ``ErrorCode/timedOut``,
+  /// The error that the action threw, even if the action counts as cancelled; ``ErrorCode/timedOut``,
   /// ``ErrorCode/actionReplaced`` or ``ErrorCode/dependencyFailed`` where one of these was the reason for the end.
   var error: (any Error)? { get }
-  /// The times and counts so far. They grow while the action runs, and failed and canceled actions have them too.
+  /// The times and counts so far. They grow while the action runs, and failed and cancelled actions have them too.
   var statistics: ActionStatistics { get }
 
   /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``. Both
@@ -40,7 +40,7 @@ public protocol ActionProxy: AnyObject, Sendable {
 
   /// Waits for the end of the action. Canceling the waiting task ends the wait and not the action.
   ///
-  /// - Throws: `CancellationError` when the waiting task is canceled before the end of the action;
+  /// - Throws: `CancellationError` when the waiting task is cancelled before the end of the action;
   ///   ``ErrorCode/deadlock`` when the caller is an action and the awaited action cannot finish before the
   ///   caller, because it is the same action, depends on the caller, or needs a queue or slot that the caller occupies.
   func waitUntilFinished() async throws

@@ -27,6 +27,6 @@ protocol ActionScheduler: AnyObject, Sendable {
   func resume(_ handle: AnyActionHandle)
   /// The actions that hold the slots for which the action waits.
   func holders(ofSlotsFor handle: AnyActionHandle) -> [AnyActionHandle]
-  /// Calls a block after a time, unless the returned task is canceled before.
+  /// Calls a block after a time, unless the returned task is cancelled before.
   func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never>
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The attempts of an action and its end.
 extension AnyActionHandle {
-  /// Runs an attempt, unless the action was canceled or has expired.
+  /// Runs an attempt, unless the action was cancelled or has expired.
   ///
   /// - Returns: The execution time in nanoseconds; `nil` when the attempt continues in a task, which notifies the queue
   ///   at its end.
@@ -17,7 +17,7 @@ extension AnyActionHandle {
     return attempt(inLane: lane)
   }
 
-  /// Keeps the task of an asynchronous attempt, and cancels it if the action was canceled or has expired by then.
+  /// Keeps the task of an asynchronous attempt, and cancels it if the action was cancelled or has expired by then.
   func didStart(_ task: Task<Void, Never>) {
     let isCanceledOrExpired = lifecycle.withLock { lifecycle in
       if lifecycle.state == .executing { lifecycle.task = task }
@@ -52,7 +52,7 @@ extension AnyActionHandle {
     finish(throwing: error)
   }
 
-  /// Fails a pending action without running it. Does nothing for a canceled or expired action.
+  /// Fails a pending action without running it. Does nothing for a cancelled or expired action.
   func fail(_ error: CoherenceError) {
     if !isCanceledOrExpired { finishIfPending(throwing: error) }
   }
@@ -65,10 +65,10 @@ extension AnyActionHandle {
     fileprivate let finishesPending: Bool
   }
 
-  /// Marks the action as canceled: a pending action does not begin any more.
+  /// Marks the action as cancelled: a pending action does not begin any more.
   func markCanceled() -> Cancellation { mark { $0.cancel() } }
 
-  /// Marks the action as canceled because an equal action replaces it.
+  /// Marks the action as cancelled because an equal action replaces it.
   func markReplaced() -> Cancellation { mark { $0.replace() } }
 
   private func mark(_ cancel: (inout LifecycleState<ActionCompletion>) -> Bool) -> Cancellation {
@@ -78,7 +78,7 @@ extension AnyActionHandle {
     }
   }
 
-  /// Notifies a canceled action, and finishes it if it is pending.
+  /// Notifies a cancelled action, and finishes it if it is pending.
   func complete(_ cancellation: Cancellation) {
     if cancellation.notifiesAction { notifyAction() }
     if cancellation.finishesPending { finishIfPending() }
@@ -121,7 +121,7 @@ extension AnyActionHandle {
   }
 
   private func prepareNextAttempt(after delay: Duration) {
-    // Published while the action is still executing: a pending action can be canceled, and the event of its end must not
+    // Published while the action is still executing: a pending action can be cancelled, and the event of its end must not
     // come before this one.
     scheduler.willRetry(self, attempt: lifecycle.withLock { $0.attempts }, delay: delay)
     let isCanceledOrExpired = lifecycle.withLock { lifecycle in

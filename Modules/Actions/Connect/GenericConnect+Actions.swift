@@ -92,7 +92,7 @@ private struct ExecutionStack {
     handle.lifecycle.withLock { $0.contextCounters.append(counter) }
   }
 
-  /// Records and logs unsaved changes of a successful attempt. A canceled or expired action gets no warning: its end was
+  /// Records and logs unsaved changes of a successful attempt. A cancelled or expired action gets no warning: its end was
   /// requested before it could save.
   func noteUnsavedChanges(of handle: AnyActionHandle) {
     guard context.hasUnsavedRecords, !handle.isCanceledOrExpired else { return }

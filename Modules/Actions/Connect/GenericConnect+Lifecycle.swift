@@ -121,7 +121,7 @@ extension GenericConnect {
     }
   }
 
-  /// Begins a stop, or joins the present one. With `.cancel`, the actions are canceled in both cases.
+  /// Begins a stop, or joins the present one. With `.cancel`, the actions are cancelled in both cases.
   ///
   /// - Returns: The stop; `nil` for a stopped Connect.
   private func beginStop(_ mode: StopMode) -> ConnectStop? {

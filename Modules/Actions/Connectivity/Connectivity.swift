@@ -19,7 +19,7 @@ public protocol Connectivity: Sendable {
 extension Connectivity {
   /// Waits for the state online. Returns at once while the state is online.
   ///
-  /// - Throws: `CancellationError` when the task is canceled, or the connectivity is released while offline.
+  /// - Throws: `CancellationError` when the task is cancelled, or the connectivity is released while offline.
   public func waitUntilOnline() async throws {
     for await isOnline in changes where isOnline { return }
     throw CancellationError()

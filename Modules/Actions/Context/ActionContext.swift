@@ -34,7 +34,7 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   /// The counts and times of the work done in this context so far. May be read from any thread.
   public var statistics: ContextStatistics { counter.statistics }
 
-  /// Whether the action was canceled, or its timeout has passed. A merge checks this before it saves. May be read from
+  /// Whether the action was cancelled, or its timeout has passed. A merge checks this before it saves. May be read from
   /// any thread.
   public var isCanceled: Bool { execution?.isCanceledOrExpired == true }
 }

@@ -26,7 +26,7 @@ extension ActionRegistry {
     {
       return .joined(equal)
     }
-    // The equal action is canceled and about to end. The default policy does not wait for its end.
+    // The equal action is cancelled and about to end. The default policy does not wait for its end.
     if policy == .join { return .new }
     options.runAfter(equal)
     return policy == .replace ? .replaces(equal, equal.markReplaced()) : .new

@@ -54,7 +54,7 @@ struct LifecycleState<Completion: Sendable> {
     return statistics
   }
 
-  /// Whether the action is canceled or its timeout has passed. A pending action in this state never runs.
+  /// Whether the action is cancelled or its timeout has passed. A pending action in this state never runs.
   var isCanceledOrExpired: Bool { status == .canceled || isExpired }
 
   /// Joins the submission of an equal action to this action, with its completion block.
@@ -81,7 +81,7 @@ struct LifecycleState<Completion: Sendable> {
   ///
   /// - Parameter toRun: Whether the caller runs the action.
   /// - Returns: Whether the action was never executing before; `nil` when another caller has claimed the action, or has
-  ///   canceled it and is about to claim it.
+  ///   cancelled it and is about to claim it.
   mutating func claim(toRun: Bool) -> Claim? {
     guard state == .pending, !(toRun && isCanceledOrExpired) else { return nil }
     state = .executing
@@ -91,7 +91,7 @@ struct LifecycleState<Completion: Sendable> {
     return .first
   }
 
-  /// Marks the action as canceled. A finished or canceled action does not change.
+  /// Marks the action as cancelled. A finished or cancelled action does not change.
   ///
   /// - Returns: Whether the caller has to pass the request to the action.
   mutating func cancel() -> Bool {
@@ -100,13 +100,13 @@ struct LifecycleState<Completion: Sendable> {
     return requestEnd()
   }
 
-  /// Marks the action as canceled because an equal action replaces it; see `cancel()`.
+  /// Marks the action as cancelled because an equal action replaces it; see `cancel()`.
   mutating func replace() -> Bool {
     if state != .finished, status != .canceled { isReplaced = true }
     return cancel()
   }
 
-  /// Marks the action as expired. A finished, canceled or expired action does not change.
+  /// Marks the action as expired. A finished, cancelled or expired action does not change.
   ///
   /// - Returns: Whether the caller has to pass the request to the action.
   mutating func expire() -> Bool {
@@ -155,7 +155,7 @@ struct LifecycleState<Completion: Sendable> {
     if isReplaced {
       return CoherenceError(
         .actionReplaced,
-        "The action was canceled, because an equal action, submitted later, replaces it; wait for the later action.",
+        "The action was cancelled, because an equal action, submitted later, replaces it; wait for the later action.",
         underlying: failure)
     }
     guard isExpired, status != .canceled else { return failure }

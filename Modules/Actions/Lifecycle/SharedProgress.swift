@@ -13,8 +13,8 @@ final class SharedProgress: Progress, @unchecked Sendable {
 
   /// - Parameters:
   ///   - state: The present state of the action.
-  ///   - isCanceled: Whether the action is canceled already.
-  ///   - onCancel: Called without the lock when the progress is canceled.
+  ///   - isCanceled: Whether the action is cancelled already.
+  ///   - onCancel: Called without the lock when the progress is cancelled.
   init(state: ActionState, isCanceled: Bool, onCancel: @escaping @Sendable () -> Void) {
     self.onCancel = onCancel
     super.init(parent: nil, userInfo: nil)
@@ -43,7 +43,7 @@ final class SharedProgress: Progress, @unchecked Sendable {
 
   override func cancel() {
     // The handler is code of the program and may block, so it is called without the lock, which the action needs to set
-    // its progress. The handler is not restored: the base class calls a handler set on a canceled progress.
+    // its progress. The handler is not restored: the base class calls a handler set on a cancelled progress.
     let handler = lock.withLock {
       let handler = super.cancellationHandler
       super.cancellationHandler = nil

@@ -9,7 +9,7 @@ struct Merge {
   private let input: any MergeInput
   private let condition: MergeCondition
   private let localEdits: LocalEdits?
-  private let index: InputIndex
+  private let inputByKey: InputIndex
   private var result = MergeResult()
   /// The number of stored records that the merge may keep or delete, in the mode ``MergeOptions/Mode/replace``.
   private var storedCount = 0
@@ -29,7 +29,7 @@ struct Merge {
     self.layout = layout
     self.input = input
     condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    index = InputIndex(input, keyWidth: layout.keys.count)
+    inputByKey = InputIndex(input, keyWidth: layout.keys.count)
     pending = try PendingReconciliation(in: context, scope, layout: layout)
   }
 
@@ -50,7 +50,7 @@ struct Merge {
   private func commitCheck(_ plan: MergePlan) throws -> CommitCheck? {
     guard !plan.updates.isEmpty || !plan.deletes.isEmpty || pending?.decisions.isEmpty == false else { return nil }
     return try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: index, input: input,
+      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: inputByKey, input: input,
       context: context, respectsPendingEdits: pending != nil)
   }
 
@@ -68,17 +68,17 @@ struct Merge {
       try input.readKey(record, into: &key)
       if key.isIncompleteKey {
         if scope.options.missingKeys == .fail { throw missingKeyError }
-        index.exclude(record)
-      } else if try index.insert(record, key: key, replacesEarlier: replacesEarlier),
+        inputByKey.exclude(record)
+      } else if try inputByKey.insert(record, key: key, replacesEarlier: replacesEarlier),
         scope.options.duplicates == .fail
       {
         throw duplicateKeyError
       }
-      for (relationship, link) in try input.links(record) where !index.isExcluded(record) {
+      for (relationship, link) in try input.links(record) where !inputByKey.isExcluded(record) {
         links[relationship, default: []].formUnion(link.keys)
       }
     }
-    result.skipped += index.excludedCount
+    result.skipped += inputByKey.excludedCount
     return links
   }
 
@@ -100,11 +100,11 @@ struct Merge {
 
   private mutating func makePlan() throws -> MergePlan {
     let links = try indexInput()
-    try LinkConsistency(input: input, layout: layout, index: index).check(Set(links.keys))
-    let targets = try MergeTargets(links, layout: layout, context: context, inputIndex: index, pending: pending)
+    try LinkConsistency(input: input, layout: layout, inputByKey: inputByKey).check(Set(links.keys))
+    let targets = try MergeTargets(links, layout: layout, context: context, inputByKey: inputByKey, pending: pending)
     let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
     let scan = RowScan(
-      layout.storedRows(in: context), inputByKey: index, expected: expectation, options: scope.scanOptions(layout))
+      layout.storedRows(in: context), inputByKey: inputByKey, expected: expectation, options: scope.scanOptions(layout))
     try read(scan)
     let lists = try MemberComparison(input: input, layout: layout, targets: targets, context: context)
       .differing(of: expectation.listOwners)
@@ -132,12 +132,13 @@ struct Merge {
     let allowedUpdates = try condition.filter(updates, row: \.row, index: \.index, input: input)
     let allowedDeletes = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
     let planned = PendingReconciliation.Remainder(
-      inserts: index.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
-    let allowed = try pending?.remainder(of: planned, .init(input: input, index: index, targets: targets)) ?? planned
+      inserts: inputByKey.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
+    let allowed =
+      try pending?.remainder(of: planned, .init(input: input, inputByKey: inputByKey, targets: targets)) ?? planned
     let deletes = allowed.deletes
     if scope.options.mode == .replace {
       try DeletionLimit(scope).check(
-        deletes.count, of: max(storedCount, deletes.count), isInputEmpty: index.excludedCount == input.count)
+        deletes.count, of: max(storedCount, deletes.count), isInputEmpty: inputByKey.excludedCount == input.count)
     }
     let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
     try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
@@ -184,7 +185,7 @@ struct Merge {
     let affected = layout.ownRelationships.filter { !targets.existingIDs(of: $0).isDisjoint(with: deletedIDs) }
     guard !affected.isEmpty else { return }
     var linked: Set<ManagedObjectID> = []
-    for record in 0..<input.count where !index.isExcluded(record) && !protected.contains(record) {
+    for record in 0..<input.count where !inputByKey.isExcluded(record) && !protected.contains(record) {
       for (relationship, link) in try input.links(record) where affected.contains(relationship) {
         if layout.ignores(relationship), matched.contains(record) { continue }
         for case .existing(let id)? in link.keys.map({ targets.target($0, of: relationship) }) { linked.insert(id) }
@@ -214,5 +215,5 @@ extension Merge {
     return keys
   }
 
-  private func key(at record: Int) throws -> MergeKey { MergeKey(values: try index.key(at: record)) }
+  private func key(at record: Int) throws -> MergeKey { MergeKey(values: try inputByKey.key(at: record)) }
 }

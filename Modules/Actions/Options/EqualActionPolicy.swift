@@ -9,7 +9,7 @@ public enum EqualActionPolicy: Sendable, Hashable {
   /// The submission joins a waiting equal action. Behind a running equal action the later action waits for its success,
   /// failure or cancellation, and then runs. Further submissions join the waiting action.
   case joinPending
-  /// The later action replaces the equal action, which is canceled. The replaced action ends with the status
+  /// The later action replaces the equal action, which is cancelled. The replaced action ends with the status
   /// ``ActionCompletionStatus/canceled`` and the error ``ErrorCode/actionReplaced``; its completion blocks are called, and
   /// its earlier saves are kept. The later action begins after the end of the replaced one, which may ignore its
   /// cancellation: the replaced action never saves over the later one.

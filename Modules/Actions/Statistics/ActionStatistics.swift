@@ -18,7 +18,7 @@ public struct ActionStatistics: Sendable, Hashable {
   /// The number of later submissions joined to this action; see ``EqualActionPolicy``.
   public internal(set) var joins = 0
 
-  /// Whether a later equal action has replaced this one, which counts as canceled; see ``EqualActionPolicy/replace``.
+  /// Whether a later equal action has replaced this one, which counts as cancelled; see ``EqualActionPolicy/replace``.
   public internal(set) var isReplaced = false
 
   /// The seconds from start to finish; zero before the end.

@@ -2,7 +2,7 @@ package import Foundation
 import Synchronization
 
 /// The identity of a store, which distinguishes a store from a copy of its file: the copy has the same identifier.
-package struct StorePlace: Sendable, Hashable {
+package struct StoreIdentity: Sendable, Hashable {
   private let identifier: StoreIdentifier
   /// The path of a store in a file; `nil` for any other store, whose identifier alone identifies it.
   private let path: String?
@@ -25,7 +25,7 @@ package struct StorePlace: Sendable, Hashable {
 /// uses it. Stores that other processes have open are not known.
 final class AttachedStores: Sendable {
   private struct Attachment {
-    let place: StorePlace
+    let identity: StoreIdentity
     let coordinator: ObjectIdentifier
     let spaces: IDSpaces
     let saves: SaveCount
@@ -33,7 +33,7 @@ final class AttachedStores: Sendable {
   private struct State {
     var attachments: [ObjectIdentifier: Attachment] = [:]
     /// The stores in exclusive use, with the number of nested calls.
-    var reserved: [StorePlace: Int] = [:]
+    var reserved: [StoreIdentity: Int] = [:]
   }
   private let state = Mutex(State())
 
@@ -44,10 +44,10 @@ final class AttachedStores: Sendable {
   /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(
-      place: StorePlace(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces,
+      identity: StoreIdentity(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces,
       saves: coordinator.saves)
     let isFree = state.withLock { state in
-      guard state.reserved[attachment.place] == nil else { return false }
+      guard state.reserved[attachment.identity] == nil else { return false }
       state.attachments[ObjectIdentifier(store)] = attachment
       return true
     }
@@ -70,19 +70,20 @@ final class AttachedStores: Sendable {
   func saveCounts(beside coordinator: PersistentStoreCoordinator) -> [SaveCount] {
     let coordinator = ObjectIdentifier(coordinator)
     return state.withLock { state in
-      let places = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.place))
-      return state.attachments.values.filter { $0.coordinator != coordinator && places.contains($0.place) }.map(\.saves)
+      let identities = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.identity))
+      let others = state.attachments.values.filter { $0.coordinator != coordinator }
+      return others.filter { identities.contains($0.identity) }.map(\.saves)
     }
   }
 
   /// Begins the exclusive use of stores, which ends with ``release(_:)``.
   ///
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores attached.
-  func reserve(_ places: [StorePlace], for coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
+  func reserve(_ identities: [StoreIdentity], for coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let isFree = state.withLock { state in
       let others = state.attachments.values.filter { $0.coordinator != ObjectIdentifier(coordinator) }
-      guard !others.contains(where: { places.contains($0.place) }) else { return false }
-      for place in places { state.reserved[place, default: 0] += 1 }
+      guard !others.contains(where: { identities.contains($0.identity) }) else { return false }
+      for identity in identities { state.reserved[identity, default: 0] += 1 }
       return true
     }
     guard !isFree else { return }
@@ -92,11 +93,11 @@ final class AttachedStores: Sendable {
         + "detach it there first.")
   }
 
-  func release(_ places: [StorePlace]) {
+  func release(_ identities: [StoreIdentity]) {
     state.withLock { state in
-      for place in places {
-        let count = state.reserved[place, default: 1] - 1
-        state.reserved[place] = count > 0 ? count : nil
+      for identity in identities {
+        let count = state.reserved[identity, default: 1] - 1
+        state.reserved[identity] = count > 0 ? count : nil
       }
     }
   }
@@ -108,12 +109,12 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores attached; the block does not run
   ///   then. The block's error.
-  package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
-    try AttachedStores.all.reserve(places, for: self)
+  package func withExclusiveUse<T>(of identities: [StoreIdentity], _ body: () throws -> T) throws -> T {
+    try AttachedStores.all.reserve(identities, for: self)
     // The readers of the main queue's turn end, because statements that drop tables wait for open transactions.
     MainTurns.endUnits()
-    for store in persistentStores where places.contains(StorePlace(store)) { pinnedSnapshots.release(store) }
-    defer { AttachedStores.all.release(places) }
+    for store in persistentStores where identities.contains(StoreIdentity(store)) { pinnedSnapshots.release(store) }
+    defer { AttachedStores.all.release(identities) }
     return try body()
   }
 }

@@ -91,8 +91,8 @@ public final class PersistentStoreCoordinator: Sendable {
     MainTurns.endUnits()
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
-    if let path = StorePlace.filePath(of: url),
-      persistentStores.contains(where: { StorePlace.filePath(of: $0.url) == path })
+    if let path = StoreIdentity.filePath(of: url),
+      persistentStores.contains(where: { StoreIdentity.filePath(of: $0.url) == path })
     {
       throw attachedTwice(url)
     }

@@ -104,6 +104,6 @@ extension PersistentStore {
 
   /// The channel of the process for a channel of the store. Copies of a file have other channels.
   private func processChannel(_ channel: String) -> String {
-    "\(identifier.rawValue)\n\(StorePlace.filePath(of: url) ?? "")\n\(channel)"
+    "\(identifier.rawValue)\n\(StoreIdentity.filePath(of: url) ?? "")\n\(channel)"
   }
 }

@@ -159,7 +159,7 @@ extension ErrorCode {
   public static let unmanagedEntity = ErrorCode("unmanagedEntity")
   /// The entity has no name.
   public static let missingEntityName = ErrorCode("missingEntityName")
-  /// A merge met a record without a key, or two records with one key.
+  /// A merge found a record without a key, or two records with one key.
   public static let invalidMergeKey = ErrorCode("invalidMergeKey")
   /// The arguments of a merge contradict each other, or are out of range.
   public static let invalidMergeOption = ErrorCode("invalidMergeOption")
@@ -171,7 +171,7 @@ extension ErrorCode {
   public static let timedOut = ErrorCode("timedOut")
   /// An action did not run because an action that it depends on did not succeed.
   public static let dependencyFailed = ErrorCode("dependencyFailed")
-  /// An action was canceled because an equal action was submitted later and replaces it.
+  /// An action was cancelled because an equal action was submitted later and replaces it.
   public static let actionReplaced = ErrorCode("actionReplaced")
   /// An action would wait for another action that waits for the first, so that neither could finish.
   public static let deadlock = ErrorCode("deadlock")

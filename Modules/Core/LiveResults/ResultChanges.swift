@@ -62,8 +62,8 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     }
     // The former indexes of moved records still count the deleted records, which are already removed.
     let deleted = changes.compactMap { if case .delete(_, let index) = $0 { index } else { nil } }
-    func place(_ former: Int) -> Int { former - SortedEntries.partition(deleted.count) { deleted[$0] < former } }
-    let moved = changes.compactMap { if case .move(_, let from, _) = $0 { place(from) } else { nil } }.sorted(by: >)
+    func present(_ former: Int) -> Int { former - SortedEntries.partition(deleted.count) { deleted[$0] < former } }
+    let moved = changes.compactMap { if case .move(_, let from, _) = $0 { present(from) } else { nil } }.sorted(by: >)
     for index in moved { list.remove(at: index) }
     for change in changes {
       switch change {

@@ -22,7 +22,7 @@ struct SectionCounts: Sendable {
 
   mutating func insert(_ entry: ResultEntry) {
     guard let value = entry.values.first else { return }
-    let index = place(of: value)
+    let index = insertionIndex(of: value)
     if isSection(index, of: value) {
       sections[index].count += 1
     } else {
@@ -32,7 +32,7 @@ struct SectionCounts: Sendable {
 
   mutating func remove(_ entry: ResultEntry) {
     guard let value = entry.values.first else { return }
-    let index = place(of: value)
+    let index = insertionIndex(of: value)
     guard isSection(index, of: value) else { return }
     sections[index].count -= 1
     if sections[index].count == 0 { sections.remove(at: index) }
@@ -40,7 +40,7 @@ struct SectionCounts: Sendable {
 
   /// The index of the section with a value; `nil` without such a section.
   func index(of value: AttributeValue) -> Int? {
-    let index = place(of: value)
+    let index = insertionIndex(of: value)
     return isSection(index, of: value) ? index : nil
   }
 
@@ -48,7 +48,8 @@ struct SectionCounts: Sendable {
     index < sections.count && order.orderOfSections(sections[index].value, value) == 0
   }
 
-  private func place(of value: AttributeValue) -> Int {
+  /// The index of the section with a value, or of the first section after the value.
+  private func insertionIndex(of value: AttributeValue) -> Int {
     SortedEntries.partition(sections.count) { order.orderOfSections(sections[$0].value, value) < 0 }
   }
 }

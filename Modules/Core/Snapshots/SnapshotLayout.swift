@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The places of a snapshot type's values in the rows of an entity. Made once for each type and entity.
+/// The slots of a snapshot type's values in the rows of an entity. Made once for each type and entity.
 @usableFromInline final class SnapshotLayout: Sendable {
   /// The slots to read: the identifier's, followed by those of the fields.
   let slots: [Int]

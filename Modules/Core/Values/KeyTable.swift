@@ -185,8 +185,8 @@ extension KeyTable {
 
   /// Whether a search for the key of an occupied entry finds the entry.
   private func isReachable(_ index: Int) -> Bool {
-    var met = home(entries[index].key)
-    while entries[met].word != 0, entries[met].key != entries[index].key { met = (met + 1) & mask }
-    return met == index
+    var found = home(entries[index].key)
+    while entries[found].word != 0, entries[found].key != entries[index].key { found = (found + 1) & mask }
+    return found == index
   }
 }

@@ -122,7 +122,7 @@ package final class BodyBuffer: Sendable {
 
   /// Waits for the next bytes; `nil` after the last.
   ///
-  /// - Throws: The error that ended the body; `CancellationError`, when the task is canceled, which cancels the body.
+  /// - Throws: The error that ended the body; `CancellationError`, when the task is cancelled, which cancels the body.
   func next() async throws -> Data? {
     if Task.isCancelled { cancel(CancellationError()) }
     return try await withTaskCancellationHandler {

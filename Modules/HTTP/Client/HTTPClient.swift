@@ -25,7 +25,7 @@ public import HTTPTypes
 public protocol HTTPClient: Sendable {
   /// Sends a request and waits for the complete reply. Every status is returned as a reply.
   ///
-  /// - Throws: ``ErrorCode/httpTransferFailed`` without a complete reply; `CancellationError` when the task is canceled.
+  /// - Throws: ``ErrorCode/httpTransferFailed`` without a complete reply; `CancellationError` when the task is cancelled.
   func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply
 
   /// Sends a request and returns at the head of the reply, with any status. The body can be read while it arrives, so that

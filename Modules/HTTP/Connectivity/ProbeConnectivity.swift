@@ -91,7 +91,7 @@ private final class Probe: Sendable {
     do {
       isReached = isOnline(try await client.send(request, body: nil))
     } catch {
-      // A canceled request says nothing about the server.
+      // A cancelled request says nothing about the server.
       if Task.isCancelled { return state.isOnline }
     }
     return order.withLock { order in

@@ -59,7 +59,7 @@ public struct ServerEvents: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a
     ///   reply of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error
-    ///   after the maximum number of failures; `CancellationError` when the task is canceled. The sequence has ended then.
+    ///   after the maximum number of failures; `CancellationError` when the task is cancelled. The sequence has ended then.
     public mutating func next() async throws -> ServerEvent? {
       while !isAtEnd {
         if let event = events.popLast() { return event }

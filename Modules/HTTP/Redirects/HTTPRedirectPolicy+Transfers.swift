@@ -4,7 +4,7 @@ package import HTTPTypes
 extension HTTPRedirectPolicy {
   /// Begins the transfer of one request without following redirects, and returns at the head of the reply.
   ///
-  /// The transfer writes the body into the buffer and finishes it, and ends when the buffer is canceled.
+  /// The transfer writes the body into the buffer and finishes it, and ends when the buffer is cancelled.
   package typealias Beginning = (_ hop: HTTPHop, _ buffer: BodyBuffer) async throws -> HTTPResponse
 
   /// Sends a request, follows its redirects, and waits for the complete reply, whose body is in memory.

@@ -33,7 +33,7 @@ public struct RetryingClient: HTTPClient {
 
   /// Sends a request until a reply or error is not retryable, or until the last attempt. Returns the last reply.
   ///
-  /// - Throws: The last error; `CancellationError` when the task is canceled, also between attempts.
+  /// - Throws: The last error; `CancellationError` when the task is cancelled, also between attempts.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try await retry(request) { try await base.send(request, body: body) }
   }

@@ -69,7 +69,7 @@ public struct TimeLimitedClient: HTTPClient {
         try Task.checkCancellation()
         throw HTTPFailure(to: request).timedOut(after: limit)
       }
-      // The first one decides; the other is canceled and waited for.
+      // The first one decides; the other is cancelled and waited for.
       defer { group.cancelAll() }
       guard let result = try await group.next() else { throw CancellationError() }
       return result

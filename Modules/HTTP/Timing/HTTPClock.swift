@@ -6,7 +6,7 @@ public protocol HTTPClock: Sendable {
   var now: Date { get }
   /// Waits for a time.
   ///
-  /// - Throws: `CancellationError` as soon as the task is canceled.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
   func wait(for duration: Duration) async throws
 }
 

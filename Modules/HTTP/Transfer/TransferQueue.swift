@@ -19,7 +19,7 @@ package final class TransferQueue: Sendable {
   private struct Transfers {
     var running = 0
     var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// The tickets in the order of arrival, including the tickets of canceled transfers.
+    /// The tickets in the order of arrival, including the tickets of cancelled transfers.
     var tickets: ArraySlice<Int> = []
 
     mutating func removeFirst() -> CheckedContinuation<Bool, Never>? {
@@ -39,7 +39,7 @@ package final class TransferQueue: Sendable {
   ///
   /// - Parameter origin: `nil`, for an address of another scheme than HTTP, admits the transfer at once.
   /// - Returns: A permit, which the caller releases at the end of the transfer.
-  /// - Throws: `CancellationError` as soon as the task is canceled.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
   package func admit(to origin: HTTPOrigin?) async throws -> TransferPermit {
     try Task.checkCancellation()
     guard limit > 0, let origin else { return TransferPermit {} }

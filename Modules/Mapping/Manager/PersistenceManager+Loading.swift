@@ -83,11 +83,11 @@ extension PersistenceManager {
     let attached = coordinator.persistentStores
     guard !attached.isEmpty else {
       let environments = try environments()
-      try coordinator.withExclusiveUse(of: environments.compactMap(location)) { try environments.forEach(erase) }
+      try coordinator.withExclusiveUse(of: environments.compactMap(identity)) { try environments.forEach(erase) }
       return try attachStores()
     }
     let environments = attached.map(\.environment)
-    let erased = try coordinator.withExclusiveUse(of: attached.map { StorePlace($0) }) {
+    let erased = try coordinator.withExclusiveUse(of: attached.map { StoreIdentity($0) }) {
       try container.detach(persistentStores: attached)
       threadContexts.removeAll()
       return Result { try environments.forEach(erase) }
@@ -113,17 +113,17 @@ extension PersistenceManager {
     }
   }
 
-  /// The location of an existing store before `load`; `nil` without a store, and for a store without readable metadata.
-  private func location(_ environment: StoreEnvironment) -> StorePlace? {
+  /// The identity of an existing store before `load`; `nil` without a store, and for a store without readable metadata.
+  private func identity(_ environment: StoreEnvironment) -> StoreIdentity? {
     let factory = try? container.persistentStoreCoordinator.factory(for: environment.type)
     let metadata = try? factory?.metadata(environment)
-    return metadata.map { StorePlace(identifier: $0.identifier, url: environment.url) }
+    return metadata.map { StoreIdentity(identifier: $0.identifier, url: environment.url) }
   }
 
   private func erase(_ environment: StoreEnvironment) throws {
     let factory = try container.persistentStoreCoordinator.factory(for: environment.type)
     if let eraser = factory as? any StoreErasing { return try eraser.erase(environment) }
     let refuge = try factory.setAside(environment)
-    environment.logger.info("A store that cannot be erased was moved aside.", metadata: ["place": "\(refuge)"])
+    environment.logger.info("A store that cannot be erased was moved aside.", metadata: ["location": "\(refuge)"])
   }
 }

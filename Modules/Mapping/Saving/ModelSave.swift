@@ -5,7 +5,7 @@ import CoherenceReconciliation
 /// objects.
 struct ModelSave<Model: Codable & SendableMetatype> {
   private let table: UidTable
-  private let index: InputIndex
+  private let inputByKey: InputIndex
   private let expectation: ModelExpectation<Model>
 
   /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit`` for a mapping that does
@@ -16,7 +16,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     let binding = try BoundMapping(mapping, in: context)
     table = binding.table
     let uids = try UidInput(models.count, of: binding.table) { try binding.uid.access.get(models[$0]) }
-    index = try uids.index(of: binding.table, duplicates: duplicates)
+    inputByKey = try uids.index(of: binding.table, duplicates: duplicates)
     expectation = ModelExpectation(binding, models)
   }
 
@@ -25,7 +25,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
   /// - Parameter shouldOverwrite: Whether records without a model are deleted.
   func run(shouldOverwrite: Bool) throws -> SaveResult {
     let options = ScanOptions(duplicates: .remove, includesSubentities: true, includesIncompleteKeys: true)
-    let scan = RowScan(table.rows, inputByKey: index, expected: expectation, options: options)
+    let scan = RowScan(table.rows, inputByKey: inputByKey, expected: expectation, options: options)
     if shouldOverwrite { try scan.readAll(where: nil) } else { try scan.readUnmatched() }
     try scan.resolveDuplicates()
     return try apply(scan)
@@ -33,7 +33,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
 
   private func apply(_ scan: RowScan) throws -> SaveResult {
     let context = table.context
-    let inserts = index.indexes(notIn: scan.matched)
+    let inserts = inputByKey.indexes(notIn: scan.matched)
     var values: [AttributeValue?] = []
     for object in context.objects(for: scan.superfluousRows) { context.delete(object) }
     for (change, object) in zip(scan.changes, context.objects(for: scan.changes.map(\.row))) {
@@ -47,7 +47,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     result.updated = scan.changes.count
     result.unchanged = scan.matched.count - scan.changes.count
     result.deleted = scan.superfluousRows.count
-    result.skipped = index.excludedCount
+    result.skipped = inputByKey.excludedCount
     return result
   }
 }

@@ -9,7 +9,7 @@ struct RecordSave<Record: RecordFromModel> {
   private let table: UidTable
   private let models: [Record.ModelType]
   private let uids: [AttributeValue]
-  private let index: InputIndex
+  private let inputByKey: InputIndex
   private let marks: any SaveMarks<Record>
   private var result = SaveResult()
 
@@ -23,8 +23,8 @@ struct RecordSave<Record: RecordFromModel> {
     self.marks = marks
     let input = try UidInput(models.count, of: table) { models[$0].uid.attributeValue }
     uids = input.uids
-    index = try input.index(of: table, duplicates: duplicates)
-    result.skipped = index.excludedCount
+    inputByKey = try input.index(of: table, duplicates: duplicates)
+    result.skipped = inputByKey.excludedCount
   }
 
   /// Makes the changes in the context.
@@ -32,12 +32,12 @@ struct RecordSave<Record: RecordFromModel> {
   /// - Parameter shouldOverwrite: Whether records without a model are removed.
   mutating func run(shouldOverwrite: Bool) throws -> SaveResult {
     var matches: [Record?] = Array(repeating: nil, count: models.count)
-    var (surplus, duplicates): ([Record], [Record]) = ([], [])
+    var (superfluous, duplicates): ([Record], [Record]) = ([], [])
     var key = [AttributeValue.null]
     for record in try stored(shouldOverwrite) {
       key[0] = try record.value(at: table.key.slot)
-      guard let model = try index.index(of: key) else {
-        if try marks.mayReplace(record) { surplus.append(record) }
+      guard let model = try inputByKey.index(of: key) else {
+        if try marks.mayReplace(record) { superfluous.append(record) }
         continue
       }
       guard let other = matches[model] else {
@@ -50,8 +50,8 @@ struct RecordSave<Record: RecordFromModel> {
     }
     for record in duplicates { table.context.delete(record) }
     result.deleted = duplicates.count
-    for record in surplus where try marks.remove(record) { result.deleted += 1 }
-    for model in models.indices where !index.isExcluded(model) {
+    for record in superfluous where try marks.remove(record) { result.deleted += 1 }
+    for model in models.indices where !inputByKey.isExcluded(model) {
       try save(models[model], uids[model], in: matches[model])
     }
     return result

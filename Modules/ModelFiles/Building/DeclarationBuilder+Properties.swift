@@ -124,9 +124,9 @@ extension DeclarationBuilder {
   private mutating func transformable(_ source: ModelFile.Attribute, path: String) -> AttributeType? {
     guard source.kind == .transformable else { return nil }
     if source.transformerName == nil {
-      warnings.append("Attribute '\(path)' names no transformer; its name is 'NSSecureUnarchiveFromData'.")
+      warnings.append("Attribute '\(path)' names no transformer; its name is '\(source.effectiveTransformerName)'.")
     }
-    return .transformable(source.transformerName ?? "NSSecureUnarchiveFromData")
+    return .transformable(source.effectiveTransformerName)
   }
 
   private mutating func defaultValue(

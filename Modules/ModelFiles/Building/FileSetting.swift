@@ -1,27 +1,27 @@
 /// The entries of a file's user info for features of models that the editor of Xcode has no field for.
 ///
 /// The built model does not show the entries.
-enum FileSetting {
+package enum FileSetting {
   /// `codable`, `enumeration` or `weakReference`, for attributes.
-  static let type = "coherence.type"
+  package static let type = "coherence.type"
   /// The raw values of an enumeration as a JSON array.
-  static let cases = "coherence.cases"
+  package static let cases = "coherence.cases"
   /// The name of the entity that a weak reference leads to.
-  static let entity = "coherence.entity"
+  package static let entity = "coherence.entity"
   /// The default of an attribute of data, in base 64.
-  static let data = "coherence.default"
+  package static let data = "coherence.default"
   /// Further former names, separated by commas, the latest first.
-  static let formerNames = "coherence.formerNames"
+  package static let formerNames = "coherence.formerNames"
 
   private static let all: Set<String> = [type, cases, entity, data, formerNames]
 
   /// The entries of the application.
-  static func withoutSettings(_ userInfo: [String: String]) -> [String: String] {
+  package static func withoutSettings(_ userInfo: [String: String]) -> [String: String] {
     userInfo.filter { !all.contains($0.key) }
   }
 
   /// The former names of a part: its renaming identifier and the names of the setting.
-  static func formerNames(_ identifier: String?, _ userInfo: [String: String]) -> [String] {
+  package static func formerNames(_ identifier: String?, _ userInfo: [String: String]) -> [String] {
     let others = userInfo[formerNames]?.split(separator: ",").map { String($0) } ?? []
     return [identifier].compactMap(\.self) + others
   }

@@ -1,20 +1,13 @@
 import CoherenceCore
-import Foundation
+package import Foundation
 
 /// Reads and writes the values of attributes as texts of a file.
-enum ValueText {
+package enum ValueText {
   /// The value that a text of the file means; `nil` for a text that the type does not have.
   static func value(_ text: String, _ type: AttributeType) -> AttributeValue? {
     switch type.storage {
-    case .int16, .int32, .int64:
-      guard let number = Int64(text) ?? Double(text).flatMap({ Int64(exactly: $0) }) else { return nil }
-      return .int(number)
-    case .bool:
-      switch text.uppercased() {
-      case "YES", "TRUE", "1": return .bool(true)
-      case "NO", "FALSE", "0": return .bool(false)
-      default: return nil
-      }
+    case .int16, .int32, .int64: return integer(text).map(AttributeValue.int)
+    case .bool: return boolean(text).map(AttributeValue.bool)
     case .float, .double: return Double(text).flatMap { $0.isNaN ? nil : .double($0) }
     case .decimal: return decimal(text).map(AttributeValue.decimal)
     case .string: return .string(text)
@@ -40,8 +33,19 @@ enum ValueText {
     }
   }
 
+  /// An integer, also one with a fraction of zero such as `2.0`.
+  package static func integer(_ text: String) -> Int64? { Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) } }
+
+  package static func boolean(_ text: String) -> Bool? {
+    switch text.uppercased() {
+    case "YES", "TRUE", "1": true
+    case "NO", "FALSE", "0": false
+    default: nil
+    }
+  }
+
   /// A decimal number without any other characters. Foundation would read the beginning of `1-2` and ignore the rest.
-  private static func decimal(_ text: String) -> Decimal? {
+  package static func decimal(_ text: String) -> Decimal? {
     guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), Double(text) != nil else { return nil }
     return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
   }

@@ -92,6 +92,9 @@ extension ModelFile {
       self.otherAttributes = otherAttributes
       self.otherElements = otherElements
     }
+
+    /// The name of the transformer, by default that of Core Data.
+    package var effectiveTransformerName: String { transformerName ?? "NSSecureUnarchiveFromData" }
   }
 
   /// A relationship of an entity.

@@ -44,7 +44,7 @@ extension EntityChecks {
 
   /// The problem of a class that is isolated to an actor.
   private var isolationProblem: Diagnostic? {
-    guard let actor = entity.actor else { return nil }
+    guard let actor = entity.declaration.actor else { return nil }
     var changed = entity.declaration
     changed.attributes = entity.declaration.attributes.filter { $0.as(AttributeSyntax.self)?.id != actor.id }
     if changed.attributes.isEmpty { changed.leadingTrivia = entity.declaration.leadingTrivia }
@@ -58,12 +58,6 @@ extension EntityChecks {
 }
 
 extension EntityClass {
-  /// The attribute that isolates the class to an actor.
-  var actor: AttributeSyntax? {
-    declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
-      .first { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }
-  }
-
   /// The designated initialisers of the class, except `init(_ birth: ObjectBirth)`.
   var designatedInitializers: [InitializerDeclSyntax] {
     declaration.memberBlock.members.compactMap { member in

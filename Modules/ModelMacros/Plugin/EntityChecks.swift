@@ -211,7 +211,7 @@ struct EntityChecks {
   }
 
   /// Elements of a list that name no property of the class.
-  private func listProblems(_ list: PropertyList) -> [Diagnostic] {
+  private func listProblems(_ list: KeyPathList) -> [Diagnostic] {
     guard list.node.is(ArrayExprSyntax.self), !list.names.isEmpty else {
       return [
         Problem("list", "'#\(list.macro)' takes lists of key paths: '#\(list.macro)<\(entity.name)>([\\.name])'.")

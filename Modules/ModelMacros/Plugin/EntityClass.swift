@@ -77,16 +77,16 @@ struct EntityClass {
   private var plainName: String { name.filter { $0 != "`" } }
 
   /// The calls of `#Index` or `#Unique` in the class, in order of declaration.
-  func lists(_ macro: String) -> [PropertyList] {
-    declaration.memberBlock.members.flatMap { member -> [PropertyList] in
+  func lists(_ macro: String) -> [KeyPathList] {
+    declaration.memberBlock.members.flatMap { member -> [KeyPathList] in
       guard let call = member.decl.as(MacroExpansionDeclSyntax.self), call.macroName.text == macro else { return [] }
-      return call.arguments.map { PropertyList($0.expression, of: macro) }
+      return call.arguments.map { KeyPathList($0.expression, of: macro) }
     }
   }
 }
 
 /// An argument of `#Index` or `#Unique`: a list of key paths.
-struct PropertyList {
+struct KeyPathList {
   let macro: String
   let node: ExprSyntax
   /// The names of the properties; `nil` for an element of another form than a key path of properties.

@@ -62,7 +62,7 @@ extension EntityMacro: ExtensionMacro {
     guard !added.isEmpty else { return [] }
     // The conformance holds on each actor, also in a module whose declarations are isolated to the main actor. The
     // mistake of a class of an actor has its own diagnostic.
-    let isolation = entity.actor.map(\.trimmedDescription) ?? "nonisolated"
+    let isolation = entity.declaration.actor.map(\.trimmedDescription) ?? "nonisolated"
     let list = added.map { "\(isolation) CoherenceCore.\($0)" }.joined(separator: ", ")
     return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list) {}")]
   }

@@ -37,11 +37,8 @@ extension StoredProperty {
       modelDefault.map { "default: \($0)" },
       options["derived"]?.arguments.first.map { "derived: \($0.trimmedDescription)" },
       options.validation(of: shape.text).map { "validation: \($0)" },
-      options.argument("formerNames").map { "formerNames: \($0)" },
-      options.argument("converting").map { "converting: \($0)" },
-      options.argument("userInfo").map { "userInfo: \($0)" },
     ]
-    return call("Attribute", ["\"\(name)\"", attributeType] + arguments)
+    return call("Attribute", ["\"\(name)\"", attributeType] + arguments + passedArguments)
   }
 
   private var resolvedDeclaration: String {
@@ -55,24 +52,16 @@ extension StoredProperty {
       shape.isOptional ? "optional: true" : nil,
       modelDefault.map { "default: \($0)" },
       options.validation(of: shape.text).map { "validation: \($0)" },
-      options.argument("formerNames").map { "formerNames: \($0)" },
-      options.argument("converting").map { "converting: \($0)" },
-      options.argument("userInfo").map { "userInfo: \($0)" },
     ]
-    return "CoherenceModelMacros.PropertyResolution.attribute(\(arguments.compactMap { $0 }.joined(separator: ", ")))"
+    return "CoherenceModelMacros.PropertyResolution.attribute(\(list(arguments + passedArguments)))"
   }
 
   private var codableDeclaration: String {
-    let options = options
-    return call(
-      "Attribute",
-      [
-        "\"\(name)\"", "codable: \(typeValue)", modelDefault.map { "default: \($0)" },
-        options.validation(of: "String").map { "validation: \($0)" },
-        options.argument("formerNames").map { "formerNames: \($0)" },
-        options.argument("converting").map { "converting: \($0)" },
-        options.argument("userInfo").map { "userInfo: \($0)" },
-      ])
+    let arguments = [
+      "\"\(name)\"", "codable: \(typeValue)", modelDefault.map { "default: \($0)" },
+      options.validation(of: "String").map { "validation: \($0)" },
+    ]
+    return call("Attribute", arguments + passedArguments)
   }
 
   private var compositeDeclaration: String {
@@ -104,7 +93,17 @@ extension StoredProperty {
   /// The type as an expression. An array or a dictionary type needs no parentheses.
   private var typeValue: String { "\(type.trimmedDescription).self" }
 
-  private func call(_ function: String, _ arguments: [String?]) -> String {
-    "CoherenceCore.\(function)(\(arguments.compactMap { $0 }.joined(separator: ", ")))"
+  /// The arguments of `@Attribute` that its declaration in the model has too.
+  private var passedArguments: [String?] {
+    let options = options
+    return ["formerNames", "converting", "userInfo"].map { label in
+      options.argument(label).map { "\(label): \($0)" }
+    }
   }
+
+  private func call(_ function: String, _ arguments: [String?]) -> String {
+    "CoherenceCore.\(function)(\(list(arguments)))"
+  }
+
+  private func list(_ arguments: [String?]) -> String { arguments.compactMap { $0 }.joined(separator: ", ") }
 }

@@ -113,4 +113,10 @@ extension WithAttributesSyntax {
 
   /// The attribute that stands for one of the macros; `nil` for none.
   func marker(_ name: String) -> AttributeSyntax? { markers(name).first }
+
+  /// The attribute that isolates the declaration to an actor; `nil` for none.
+  var actor: AttributeSyntax? {
+    attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
+      .first { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }
+  }
 }

@@ -91,10 +91,7 @@ struct VariableChecks {
 
   /// The problem of an actor, which the members that the macro writes do not wait for.
   private var isolation: Diagnostic? {
-    let attributes = declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
-    guard let actor = attributes.first(where: { $0.attributeName.nominal?.name.hasSuffix("Actor") == true }) else {
-      return nil
-    }
+    guard let actor = declaration.actor else { return nil }
     return Problem(
       "isolation",
       "The stored property '\(names)' cannot be isolated to an actor, because its accessors run where the object's "

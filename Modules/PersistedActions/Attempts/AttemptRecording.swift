@@ -3,7 +3,7 @@ import Foundation
 
 /// Writes the ends of attempts into records. The caller saves the context afterwards.
 struct AttemptRecording {
-  let ledger: ActionLedger
+  let repository: WorkerRepository
   let context: ManagedObjectContext
   let date: Date
 
@@ -47,7 +47,7 @@ struct AttemptRecording {
     let text = "The worker stopped during the attempt."
     record.noteFailure(text, at: date)
     if record.isCancelRequested { return try end(record, as: .canceled) }
-    let retry = record.ownRetry ?? ledger.catalog[record.name]?.retry ?? .standard
+    let retry = record.ownRetry ?? repository.catalog[record.name]?.retry ?? .standard
     guard record.attempts < retry.attempts else { return try end(record, as: .parked, text: text) }
     record.wait(from: date, now: date)
     context.signalOnSave(ActionChannel.due)
@@ -70,9 +70,9 @@ struct AttemptRecording {
   func end(
     _ record: PersistedActionRecord, as final: PersistedActionState, text: String? = nil
   ) throws -> PersistedActionEvent {
-    let isKept = final != .succeeded || !ledger.retention.deletesSucceeded
+    let isKept = final != .succeeded || !repository.retention.deletesSucceeded
     context.signalOnSave(ActionChannel.finished)
-    if let next = ledger.catalog.nextRun(of: record, after: date) {
+    if let next = repository.catalog.nextRun(of: record, after: date) {
       let handle = isKept ? try addRun(of: record, as: final) : record.handle
       record.resume(from: next.date, by: next.text)
       context.signalOnSave(ActionChannel.due)
@@ -88,7 +88,7 @@ struct AttemptRecording {
     of record: PersistedActionRecord, as final: PersistedActionState
   ) throws -> PersistedActionHandle {
     let run = PersistedActionRecord(entity: record.entity, insertInto: context)
-    if let store = record.objectID.storeIdentifier.flatMap(ledger.coordinator.persistentStore(with:)) {
+    if let store = record.objectID.storeIdentifier.flatMap(repository.coordinator.persistentStore(with:)) {
       try context.assign(run, to: store)
     }
     run.identifier = .random()

@@ -19,7 +19,7 @@ public final class PersistedActionContext: Sendable {
   public var scheduleName: String? { claim.scheduleName }
 
   let claim: ActionClaim
-  let ledger: ActionLedger
+  let repository: WorkerRepository
   private let container: any PersistentContainer
   private let date: @Sendable () -> Date
   private let onProgress: @Sendable (ReportedProgress) -> Void
@@ -39,11 +39,11 @@ public final class PersistedActionContext: Sendable {
   }
 
   init(
-    _ claim: ActionClaim, ledger: ActionLedger, container: any PersistentContainer,
+    _ claim: ActionClaim, repository: WorkerRepository, container: any PersistentContainer,
     date: @escaping @Sendable () -> Date, onProgress: @escaping @Sendable (ReportedProgress) -> Void
   ) {
     self.claim = claim
-    self.ledger = ledger
+    self.repository = repository
     self.container = container
     self.date = date
     self.onProgress = onProgress
@@ -71,8 +71,8 @@ public final class PersistedActionContext: Sendable {
 
   // MARK: Cancellation
 
-  /// Whether the attempt should end: the action was canceled, another worker has taken the action over, or this worker
-  /// stops and hands the action back. The task of the action is canceled at the same time.
+  /// Whether the attempt should end: the action was cancelled, another worker has taken the action over, or this worker
+  /// stops and hands the action back. The task of the action is cancelled at the same time.
   public var isCanceled: Bool { state.withLock { $0.isCanceled } }
 
   func cancel() {
@@ -83,7 +83,7 @@ public final class PersistedActionContext: Sendable {
     task?.cancel()
   }
 
-  /// Sets the task of the attempt, for ``cancel()``. Cancels the task if the attempt is already canceled.
+  /// Sets the task of the attempt, for ``cancel()``. Cancels the task if the attempt is already cancelled.
   func attach(_ task: Task<Void, any Error>) {
     let isCanceled = state.withLock { state in
       state.task = task
@@ -107,7 +107,7 @@ public final class PersistedActionContext: Sendable {
   public func checkpoint(_ value: some Encodable & Sendable) async throws {
     let data = try JSONEncoder().encode(value)
     let progress = state.withLock { $0.progress }
-    try await ledger.update(claim) { record in
+    try await repository.update(claim) { record in
       record.checkpoint = data
       progress?.write(to: record)
     }
@@ -121,7 +121,7 @@ public final class PersistedActionContext: Sendable {
   ///   - body: Changes records, in a new background context of the container. The context is saved afterwards, with the
   ///     merge policy that the block has set.
   /// - Returns: The result of the block.
-  /// - Throws: Errors of the block and of encoding the value; `CancellationError` for a canceled action;
+  /// - Throws: Errors of the block and of encoding the value; `CancellationError` for a cancelled action;
   ///   ``ErrorCode/leaseLost``; errors of the save. Nothing was saved then.
   @discardableResult
   public func checkpoint<T: Sendable>(
@@ -130,9 +130,9 @@ public final class PersistedActionContext: Sendable {
     let data = try JSONEncoder().encode(value)
     let progress = state.withLock { $0.progress }
     let context = container.newBackgroundContext()
-    let result = try await context.perform { [ledger, claim] in
+    let result = try await context.perform { [repository, claim] in
       let result = try body(context)
-      try ledger.save(claim, in: context) { record in
+      try repository.save(claim, in: context) { record in
         record.checkpoint = data
         progress?.write(to: record)
       }
@@ -182,7 +182,7 @@ public final class PersistedActionContext: Sendable {
   /// - Parameter body: Changes records, in a new background context of the container. The context is saved afterwards,
   ///   with the merge policy that the block has set.
   /// - Returns: The result of the block.
-  /// - Throws: Errors of the block; `CancellationError` for a canceled action; ``ErrorCode/leaseLost`` when another
+  /// - Throws: Errors of the block; `CancellationError` for a cancelled action; ``ErrorCode/leaseLost`` when another
   ///   worker has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was
   ///   saved then, except by a save whose outcome is unknown.
   @discardableResult
@@ -195,10 +195,10 @@ public final class PersistedActionContext: Sendable {
     }
     let context = container.newBackgroundContext()
     let date = date()
-    let (value, event) = try await context.perform { [ledger, claim] in
+    let (value, event) = try await context.perform { [repository, claim] in
       let value = try body(context)
-      let event = try ledger.save(claim, in: context) { record in
-        let recording = AttemptRecording(ledger: ledger, context: context, date: date)
+      let event = try repository.save(claim, in: context) { record in
+        let recording = AttemptRecording(repository: repository, context: context, date: date)
         record.result = result
         progress?.write(to: record)
         return try recording.end(record, as: .succeeded)

@@ -2,17 +2,17 @@ import CoherenceCore
 public import Foundation
 
 extension PersistedActions {
-  /// Cancels an action. A waiting or scheduled action is canceled at once, and a running action by a request to its
+  /// Cancels an action. A waiting or scheduled action is cancelled at once, and a running action by a request to its
   /// worker. Does nothing for a finished action.
   ///
-  /// The worker cancels the task of a running action. The action ends as canceled even if it returns without an error,
+  /// The worker cancels the task of a running action. The action ends as cancelled even if it returns without an error,
   /// unless it has committed its work before the request.
   ///
-  /// - Returns: Whether the action is canceled or will be.
+  /// - Returns: Whether the action is cancelled or will be.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
   @discardableResult
   public func cancel(_ handle: PersistedActionHandle) async throws -> Bool {
-    try await changing { context in
+    try await repository.changing { context in
       let record = try Self.existing(handle, in: context)
       switch record.state {
       case .scheduled, .waiting:
@@ -35,7 +35,7 @@ extension PersistedActions {
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
   @discardableResult
   public func runNow(_ handle: PersistedActionHandle) async throws -> Bool {
-    try await changing { context in
+    try await repository.changing { context in
       let record = try Self.existing(handle, in: context)
       guard record.state == .scheduled else { return record.state == .waiting }
       let date = now()
@@ -45,14 +45,14 @@ extension PersistedActions {
     }
   }
 
-  /// Runs a parked or canceled action again, from its checkpoint on, and with the full number of attempts.
+  /// Runs a parked or cancelled action again, from its checkpoint on, and with the full number of attempts.
   ///
   /// - Returns: Whether the action waits; `false` for an action in another state.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; ``ErrorCode/uniquenessViolated`` while another action
   ///   with the same unique key is unfinished; errors of the store.
   @discardableResult
   public func retry(_ handle: PersistedActionHandle) async throws -> Bool {
-    try await changing { context in
+    try await repository.changing { context in
       let record = try Self.existing(handle, in: context)
       guard record.state == .parked || record.state == .canceled else { return false }
       let date = now()
@@ -73,7 +73,7 @@ extension PersistedActions {
   /// - Throws: Errors of the store.
   @discardableResult
   public func delete(_ handle: PersistedActionHandle) async throws -> Bool {
-    try await changing { context in
+    try await repository.changing { context in
       guard let record = try Self.record(handle, in: context), record.state != .running else { return false }
       context.delete(record)
       return true
@@ -89,21 +89,6 @@ extension PersistedActions {
   /// - Throws: Errors of the store.
   @discardableResult
   public func prune(_ retention: PersistedActionRetention, at date: Date = Date()) async throws -> Int {
-    try await ledger(retention).prune(at: date)
-  }
-
-  /// Runs a block that changes records, and saves. Repeats both with newer rows when another transaction changed the
-  /// records first.
-  private func changing<T: Sendable>(
-    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
-  ) async throws -> T {
-    try await ledger(PersistedActionRetention()).changing(body)
-  }
-
-  private func ledger(_ retention: PersistedActionRetention) throws -> ActionLedger {
-    ActionLedger(
-      coordinator: coordinator, entity: try coordinator.managedObjectModel.persistedActionEntity(),
-      catalog: try ActionCatalog([], schedules: []), worker: UUID(), workerName: "", retention: retention, queues: [],
-      leavesUnknownActions: true)
+    try await repository.prune(retention, at: date)
   }
 }

@@ -7,11 +7,15 @@ public import Foundation
 /// Each call reads or saves in a new context. May be used from any thread, while workers run and without a worker.
 public struct PersistedActions: Sendable {
   private let container: any PersistentContainer
+  /// The entity of the actions.
+  private let entity: EntityDescription
   /// Returns the present date.
   let now: @Sendable () -> Date
   private typealias Records = FetchRequest<PersistedActionRecord>
 
-  var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+  private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+  var repository: ActionRepository { ActionRepository(coordinator: coordinator, entity: entity) }
 
   /// Makes a value for the actions of a container.
   ///
@@ -20,15 +24,9 @@ public struct PersistedActions: Sendable {
   ///   - now: Returns the present date. Use the date of the workers' ``PersistedActionClock``.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`.
   public init(_ container: any PersistentContainer, now: @escaping @Sendable () -> Date = { Date() }) throws {
-    _ = try container.managedObjectModel.persistedActionEntity()
+    entity = try container.managedObjectModel.persistedActionEntity()
     self.container = container
     self.now = now
-  }
-
-  func inContext<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-    context.name = "persisted actions"
-    return try await context.perform { try body(context) }
   }
 
   // MARK: Listing
@@ -38,7 +36,7 @@ public struct PersistedActions: Sendable {
   /// The save of an action with a unique key may have joined it to an equal action of another context. For the handle
   /// of such an action, returns the latest action with the same name and key.
   public func action(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo? {
-    try await inContext { try Self.record(handle, in: $0).map(PersistedActionInfo.init) }
+    try await repository.inContext { try Self.record(handle, in: $0).map(PersistedActionInfo.init) }
   }
 
   /// Returns a page of actions, in the order of their enqueueing.
@@ -53,7 +51,7 @@ public struct PersistedActions: Sendable {
     in states: Set<PersistedActionState> = [], named name: String? = nil, queue: String? = nil, limit: Int = 100,
     after last: PersistedActionInfo? = nil
   ) async throws -> [PersistedActionInfo] {
-    try await inContext { context in
+    try await repository.inContext { context in
       var request = Records().limit(limit)
       if !states.isEmpty { request = request.filter { $0.state.isIn(states.map(\.rawValue).sorted()) } }
       if let name { request = request.filter { $0.name == name } }
@@ -78,7 +76,7 @@ public struct PersistedActions: Sendable {
     guard let first = UUID(digits: digits, filledWith: "0"), let last = UUID(digits: digits, filledWith: "F") else {
       return []
     }
-    return try await inContext { context in
+    return try await repository.inContext { context in
       let request = Records().filter { $0.identifier >= first && $0.identifier <= last }
       return try context.fetch(request.sort(\.identifier).limit(limit)).map(PersistedActionInfo.init)
     }
@@ -87,7 +85,7 @@ public struct PersistedActions: Sendable {
   /// Returns the unfinished action of each schedule, sorted by the names of the schedules. The action waits for the
   /// next date of the schedule, or runs.
   public func schedules() async throws -> [PersistedActionInfo] {
-    try await inContext { context in
+    try await repository.inContext { context in
       let unfinished = PersistedActionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
       let request = Records().filter { $0.scheduleName != nil && $0.state.isIn(unfinished) }
       return try context.fetch(request.sort(\.scheduleName)).map(PersistedActionInfo.init)
@@ -100,7 +98,7 @@ public struct PersistedActions: Sendable {
   ///   - name: The name of the schedule.
   ///   - limit: The maximum number of runs.
   public func runs(ofSchedule name: String, limit: Int = 100) async throws -> [PersistedActionInfo] {
-    try await inContext { context in
+    try await repository.inContext { context in
       let final = PersistedActionState.final.map(\.rawValue)
       let request = Records().filter { $0.scheduleName == name && $0.state.isIn(final) }
       return try context.fetch(request.sort(\.finishedDate, .reverse).limit(limit)).map(PersistedActionInfo.init)
@@ -109,12 +107,12 @@ public struct PersistedActions: Sendable {
 
   /// Returns the number of actions in each state, without zeros.
   public func counts() async throws -> [PersistedActionState: Int] {
-    try await inContext { try PersistedActionRecord.counts(in: $0) }
+    try await repository.inContext { try PersistedActionRecord.counts(in: $0) }
   }
 
   /// Returns the number of actions in each queue and state, without zeros. Costs two indexed reads for each number.
   public func queues() async throws -> [String: [PersistedActionState: Int]] {
-    try await inContext { context in
+    try await repository.inContext { context in
       var queues: [String: [PersistedActionState: Int]] = [:]
       for state in PersistedActionState.allCases {
         let actions = Records().filter { $0.state == state.rawValue }
@@ -134,7 +132,7 @@ public struct PersistedActions: Sendable {
   public func result<Value: Decodable & Sendable>(
     of handle: PersistedActionHandle, as type: Value.Type = Value.self
   ) async throws -> Value? {
-    let data = try await inContext { try Self.existing(handle, in: $0).result }
+    let data = try await repository.inContext { try Self.existing(handle, in: $0).result }
     return try data.map { try JSONDecoder().decode(Value.self, from: $0) }
   }
 
@@ -146,7 +144,7 @@ public struct PersistedActions: Sendable {
   public func untilFinished(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo {
     // The stream starts with an element, so that the first fetch follows the start of listening and misses no end.
     for await _ in coordinator.signals(ActionChannel.finished) {
-      let info = try await inContext { PersistedActionInfo(try Self.existing(handle, in: $0)) }
+      let info = try await repository.inContext { PersistedActionInfo(try Self.existing(handle, in: $0)) }
       if info.state.isFinal { return info }
     }
     try Task.checkCancellation()

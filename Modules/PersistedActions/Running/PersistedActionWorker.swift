@@ -47,13 +47,13 @@ public final class PersistedActionWorker: Sendable {
     _ container: any PersistentContainer, actions: [any PersistedAction.Type], schedules: [PersistedSchedule] = [],
     options: PersistedActionOptions = PersistedActionOptions(), clock: PersistedActionClock = .system
   ) throws {
-    let ledger = ActionLedger(
-      coordinator: container.persistentStoreCoordinator,
-      entity: try container.managedObjectModel.persistedActionEntity(),
+    let entity = try container.managedObjectModel.persistedActionEntity()
+    let repository = WorkerRepository(
+      actions: ActionRepository(coordinator: container.persistentStoreCoordinator, entity: entity),
       catalog: try ActionCatalog(actions, schedules: schedules), worker: UUID(), workerName: options.workerName,
       retention: options.retention, queues: options.queues.map(\.name),
       leavesUnknownActions: options.unknownActions == .leave)
-    engine = WorkerEngine(container: container, ledger: ledger, options: options, clock: clock)
+    engine = WorkerEngine(container: container, repository: repository, options: options, clock: clock)
   }
 
   deinit {
@@ -85,7 +85,7 @@ public final class PersistedActionWorker: Sendable {
   }
 
   private func makeListeners() -> [Task<Void, Never>] {
-    let coordinator = engine.ledger.coordinator
+    let coordinator = engine.repository.coordinator
     let due = coordinator.signals(ActionChannel.due)
     let cancel = coordinator.signals(ActionChannel.cancel)
     // The tasks must not retain the worker, whose `deinit` cancels them.
@@ -134,6 +134,6 @@ public final class PersistedActionWorker: Sendable {
 public enum PersistedActionStop: Sendable, Hashable {
   /// The running actions run to their end.
   case drain
-  /// The running actions are canceled, and wait for other workers. Their present attempts do not count.
+  /// The running actions are cancelled, and wait for other workers. Their present attempts do not count.
   case handBack
 }

@@ -2,7 +2,7 @@
 struct RunningAction: Sendable {
   let claim: ActionClaim
   let context: PersistedActionContext
-  /// Whether the stop of the worker has canceled the attempt. An error of the attempt is no failure then, and the
+  /// Whether the stop of the worker has cancelled the attempt. An error of the attempt is no failure then, and the
   /// action waits for another worker.
   var isHandedBack = false
 

@@ -52,7 +52,7 @@ extension WorkerEngine {
     isDry = false
     counters.withLock { $0.looks += 1 }
     let formerDueDate = nextDueDate
-    nextDueDate = try await ledger.promoteScheduled(at: clock.date())
+    nextDueDate = try await repository.promoteScheduled(at: clock.date())
     if isObservationDue { try await observeOthers() } else { claimObservation.expectClaims() }
     try await pruneIfDue()
     await measureIfDue()
@@ -72,22 +72,22 @@ extension WorkerEngine {
   }
 
   private func observeOthers() async throws {
-    let claims = try await ledger.observedClaims(except: knownLeases)
+    let claims = try await repository.observedClaims(except: knownLeases)
     let stopped = claimObservation.note(claims, at: clock.elapsed(), leaseLength: options.leaseLength)
     if !stopped.isEmpty {
-      publish(try await ledger.rescue(stopped, at: clock.date()))
+      publish(try await repository.rescue(stopped, at: clock.date()))
       claimObservation.remove(stopped)
     }
     let silent = workerObservation.note(
-      try await ledger.idleWorkers(), at: clock.elapsed(), leaseLength: options.leaseLength)
-    if !silent.isEmpty { try await ledger.forget(silent) }
+      try await repository.idleWorkers(), at: clock.elapsed(), leaseLength: options.leaseLength)
+    if !silent.isEmpty { try await repository.forget(silent) }
   }
 
   private func pruneIfDue() async throws {
     let now = clock.elapsed()
     if let lastPruning, now - lastPruning < Self.pruningInterval { return }
     lastPruning = now
-    try await ledger.prune(at: clock.date())
+    try await repository.actions.prune(repository.retention, at: clock.date())
   }
 
   // MARK: Claiming
@@ -118,7 +118,7 @@ extension WorkerEngine {
   }
 
   private func claim(from queue: PersistedActionQueue, limit: Int) async throws -> [ActionClaim] {
-    let claims = try await ledger.claim(from: queue.name, limit: limit, lease: .random(), at: clock.date())
+    let claims = try await repository.claim(from: queue.name, limit: limit, lease: .random(), at: clock.date())
     counters.withLock { counters in
       counters.claims += 1
       counters.claimedActions += claims.count

@@ -19,13 +19,13 @@ extension WorkerEngine {
   private func beat() async {
     guard outstanding > 0 else { return }
     do {
-      try await ledger.beat(at: clock.date())
+      try await repository.beat(at: clock.date())
       counters.withLock { $0.beats += 1 }
       try await checkOwnActions()
       let unstored = running.values.compactMap { action in
         action.context.takeUnstoredProgress().map { (claim: action.claim, progress: $0) }
       }
-      if !unstored.isEmpty { try await ledger.store(unstored) }
+      if !unstored.isEmpty { try await repository.store(unstored) }
     } catch {
       log("A heartbeat could not be saved; the worker tries again.", error)
     }
@@ -46,7 +46,7 @@ extension WorkerEngine {
     // Only actions that ran before the read: the read may miss a later claim, which would look like a lost lease.
     let known = running.values.map(\.claim)
     let own = Dictionary(
-      try await ledger.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+      try await repository.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
     for claim in known {
       guard let action = running[claim.id], action.context.committed == nil else { continue }
       let stored = own[claim.recordID]

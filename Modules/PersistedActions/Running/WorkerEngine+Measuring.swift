@@ -18,11 +18,11 @@ extension WorkerEngine {
 
   /// Reports the numbers. Costs nothing without an observer.
   func measure() async {
-    let coordinator = ledger.coordinator
+    let coordinator = repository.coordinator
     guard coordinator.isObserved else { return }
     lastMeasurement = clock.elapsed()
     // The next round reports a failure of the store.
-    guard let counts = try? await ledger.inContext({ try PersistedActionRecord.counts(in: $0) }) else { return }
+    guard let counts = try? await repository.inContext({ try PersistedActionRecord.counts(in: $0) }) else { return }
     for state in [PersistedActionState.scheduled, .waiting, .running, .parked] {
       coordinator.report(StackGauge("persistedActions", state: state.rawValue, counts[state] ?? 0))
     }

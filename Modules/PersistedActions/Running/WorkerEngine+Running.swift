@@ -47,7 +47,7 @@ extension WorkerEngine {
     // The next claim begins when half of the actions claimed in advance are left, so that the slots never run empty.
     if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { wakeSignal.send(looking: false) }
     let handle = claim.handle
-    let context = PersistedActionContext(claim, ledger: ledger, container: container, date: clock.date) {
+    let context = PersistedActionContext(claim, repository: repository, container: container, date: clock.date) {
       [weak self] progress in
       self?.send(.progressed(handle, completed: progress.completed, total: progress.total))
     }
@@ -76,7 +76,7 @@ extension WorkerEngine {
     func unbegun(_ text: String) -> FinishedAttempt {
       FinishedAttempt(claim: claim, context: context, end: .outcome(.parked(text: text)))
     }
-    guard let type = ledger.catalog[claim.handle.name] else {
+    guard let type = repository.catalog[claim.handle.name] else {
       return unbegun("The worker knows no action named '\(claim.handle.name)'.")
     }
     let body: ActionType.Body
@@ -90,7 +90,7 @@ extension WorkerEngine {
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
     // An immediate task avoids a change of threads: the action runs on the slot's thread up to its first suspension.
-    let task = Task.immediateDetached { [coordinator = ledger.coordinator] in
+    let task = Task.immediateDetached { [coordinator = repository.coordinator] in
       try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
     }
     context.attach(task)
@@ -168,7 +168,7 @@ extension WorkerEngine {
     var delay = Duration.milliseconds(100)
     while true {
       do {
-        publish(try await ledger.finish(attempts, at: clock.date()))
+        publish(try await repository.finish(attempts, at: clock.date()))
         counters.withLock { $0.saves += 1 }
         return
       } catch {
@@ -189,11 +189,11 @@ extension WorkerEngine {
     for var attempt in attempts {
       do {
         guard attempts.count > 1 else { throw error }
-        publish(try await ledger.finish([attempt], at: clock.date()))
+        publish(try await repository.finish([attempt], at: clock.date()))
       } catch {
         attempt.outcome = .parked(text: "The end of the action could not be saved: \(error.logText)")
         do {
-          publish(try await ledger.finish([attempt], at: clock.date()))
+          publish(try await repository.finish([attempt], at: clock.date()))
         } catch {
           log("The end of a persisted action could not be saved; its lease runs out.", error)
         }

@@ -19,7 +19,7 @@ actor WorkerEngine {
     case stopping
   }
 
-  nonisolated let ledger: ActionLedger
+  nonisolated let repository: WorkerRepository
   nonisolated let wakeSignal = WakeSignal()
   nonisolated let events = Broadcast<PersistedActionEvent>()
   nonisolated let counters = Mutex(PersistedActionStatistics())
@@ -50,21 +50,23 @@ actor WorkerEngine {
   var beating: Task<Void, Never>?
   var nextDueDate: Date?
   var claimObservation = ClaimObservation()
-  var workerObservation = WorkerObservation()
+  /// The other workers without an action. A killed worker without an action leaves only its record in the store: no
+  /// claim of the worker expires, so only this observation finds the record for its deletion.
+  var workerObservation = HeartbeatObservation<ObservedWorker>()
   var lastPruning: Duration?
   /// The time of the last report of the numbers of actions.
   var lastMeasurement: Duration?
 
   init(
-    container: any PersistentContainer, ledger: ActionLedger, options: PersistedActionOptions,
+    container: any PersistentContainer, repository: WorkerRepository, options: PersistedActionOptions,
     clock: PersistedActionClock
   ) {
     self.container = container
     connect = container as? any WorkEventPublishing
-    self.ledger = ledger
+    self.repository = repository
     self.options = options
     self.clock = clock
-    logger = ledger.coordinator.logger
+    logger = repository.coordinator.logger
     pacing = ClaimPacing(concurrency: options.concurrency, maximum: options.maximumClaimedAhead)
   }
 
@@ -77,7 +79,7 @@ actor WorkerEngine {
     phase = .started
     do {
       try await ensureSchedules()
-      try await ledger.beat(at: clock.date())
+      try await repository.beat(at: clock.date())
     } catch {
       phase = .stopped
       throw error
@@ -95,7 +97,7 @@ actor WorkerEngine {
   }
 
   private func ensureSchedules() async throws {
-    for schedule in ledger.catalog.allSchedules { try await ledger.ensure(schedule, at: clock.date()) }
+    for schedule in repository.catalog.allSchedules { try await repository.ensure(schedule, at: clock.date()) }
   }
 
   func stop(_ mode: PersistedActionStop, within limit: Duration?) async {
@@ -103,7 +105,7 @@ actor WorkerEngine {
     phase = .stopping
     timer?.cancel()
     timer = nil
-    // The loop ends by itself instead of being canceled, so that a claim in progress completes and is handed back.
+    // The loop ends by itself instead of being cancelled, so that a claim in progress completes and is handed back.
     wakeSignal.send(looking: false)
     await loop?.value
     loop = nil
@@ -126,7 +128,7 @@ actor WorkerEngine {
     beating?.cancel()
     beating = nil
     do {
-      try await ledger.removeWorker()
+      try await repository.removeWorker()
     } catch {
       log("The record of a worker could not be deleted; other workers delete it.", error)
     }
@@ -144,7 +146,7 @@ actor WorkerEngine {
     guard !claims.isEmpty else { return }
     let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
     do {
-      publish(try await ledger.finish(attempts, at: clock.date()))
+      publish(try await repository.finish(attempts, at: clock.date()))
     } catch {
       log("Claimed actions could not be handed back; other workers run them after their lease.", error)
     }

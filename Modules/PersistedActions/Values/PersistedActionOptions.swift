@@ -47,7 +47,7 @@ public enum UnknownActionPolicy: Sendable, Hashable {
 public struct PersistedActionRetention: Sendable, Hashable {
   /// The time to keep actions that succeeded. `nil` keeps them for ever; zero deletes them with their success.
   public var succeeded: Duration?
-  /// The time to keep canceled actions; `nil` keeps them for ever.
+  /// The time to keep cancelled actions; `nil` keeps them for ever.
   public var canceled: Duration?
   /// The time to keep parked actions; `nil` keeps them for ever.
   public var parked: Duration?

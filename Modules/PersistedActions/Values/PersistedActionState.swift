@@ -1,7 +1,7 @@
 /// The state of a persisted action.
 ///
 /// ```
-/// scheduled ── due ──▶ waiting ── claimed ──▶ running ──▶ succeeded, canceled or parked
+/// scheduled ── due ──▶ waiting ── claimed ──▶ running ──▶ succeeded, cancelled or parked
 ///     ▲                   ▲                      │
 ///     └─── retry later ───┴─── worker stopped ───┘
 /// ```
@@ -14,7 +14,7 @@ public enum PersistedActionState: String, Codable, Sendable, Hashable, CaseItera
   case running
   /// The action has returned without an error, or has committed its work.
   case succeeded
-  /// The action was canceled.
+  /// The action was cancelled.
   case canceled
   /// The action runs again only after ``PersistedActions/retry(_:)``. It has no attempts left, its error is final, its
   /// payload cannot be decoded, or the worker does not know its name.

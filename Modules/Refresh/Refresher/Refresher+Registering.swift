@@ -13,7 +13,7 @@ extension Refresher {
   ///   - stalenessInterval: The time after which the records are stale; by default the entity's `stalenessInterval`, or
   ///     else the interval of the options.
   ///   - schedule: The dates of regular attempts; `nil` for attempts by other reasons only.
-  ///   - timeLimit: The time after which an attempt is canceled; by default the limit of the options.
+  ///   - timeLimit: The time after which an attempt is cancelled; by default the limit of the options.
   ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. A thrown
   ///     error fails the attempt.
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an entity without a key;

@@ -55,10 +55,7 @@ public final class Refresher: Sendable {
   }
 
   deinit {
-    online.withLock { $0?.cancel() }
-    suspensions.withLock { $0?.cancel() }
-    stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
-    for scope in scopes.setStarted(false) { Task { await scope.stop() } }
+    for scope in endAutomaticAttempts() { Task { await scope.stop() } }
   }
 
   // MARK: Starting and stopping
@@ -98,6 +95,13 @@ public final class Refresher: Sendable {
 
   /// Ends the automatic attempts, cancels running attempts, and waits for their end. The stores keep the statuses.
   public func stop() async {
+    for scope in endAutomaticAttempts() { await scope.stop() }
+  }
+
+  /// Begins no further automatic attempt.
+  ///
+  /// - Returns: The lists that were started; the caller stops them.
+  private func endAutomaticAttempts() -> [ScopeRefresher] {
     let lists = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
     online.withLock { online in
@@ -108,7 +112,7 @@ public final class Refresher: Sendable {
       task?.cancel()
       task = nil
     }
-    for scope in lists { await scope.stop() }
+    return lists
   }
 
   /// Whether automatic attempts may begin; `true` by default. Setting `false` does not cancel running attempts. Setting

@@ -73,7 +73,7 @@ actor ScopeRefresher {
   /// network is offline. While the Connect is suspended, plans another try instead.
   func trigger(_ reason: RefreshReason) {
     guard current == nil else {
-      // The running attempt may still fail, because it began offline or because a stop has canceled it. Then `missed`
+      // The running attempt may still fail, because it began offline or because a stop has cancelled it. Then `missed`
       // leads to another attempt.
       if isStarted, reason == .start || reason == .online { missed = reason }
       return
@@ -181,19 +181,12 @@ actor ScopeRefresher {
     // A success makes a missed attempt for any reason unnecessary.
     if end != nil, failure == nil { missed = nil }
     guard failure == nil, let end else {
-      let error = failure ?? lostLease
+      let error = failure ?? name.lostLeaseError
       stack.send(.failed(target, error: error))
       throw AttemptFailure(underlying: error)
     }
     stack.send(.succeeded(target, end))
     return end
-  }
-
-  private var lostLease: CoherenceError {
-    CoherenceError(
-      .cancelled,
-      "The refresh of '\(registration.entity.name)' took longer than its time limit, and another attempt has taken "
-        + "over; allow the refresh more time.")
   }
 
   /// Runs the registered body as an entity action, and returns its error.
@@ -217,7 +210,7 @@ actor ScopeRefresher {
 
   /// Saves the result of an attempt, and releases its lease.
   ///
-  /// Saves in a new task, because a context performs no block in a canceled task. Otherwise the lease would delay the
+  /// Saves in a new task, because a context performs no block in a cancelled task. Otherwise the lease would delay the
   /// next attempt until its end.
   private func finish(_ lease: StatusTable.Lease, _ failure: (any Error)?) async throws -> RefreshStatus? {
     let (stack, name) = (stack, name)

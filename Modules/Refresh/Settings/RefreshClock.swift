@@ -6,12 +6,12 @@ public protocol RefreshClock: Sendable {
   var now: Date { get }
   /// Waits for a duration.
   ///
-  /// - Throws: `CancellationError` as soon as the task is canceled.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
   func wait(for duration: Duration) async throws
   /// Waits until the wall-clock time has reached a date. The default implementation reads the time every minute, so
   /// that the wait ends at most a minute late after the clock was set forward.
   ///
-  /// - Throws: `CancellationError` as soon as the task is canceled.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
   func wait(until date: Date) async throws
 }
 

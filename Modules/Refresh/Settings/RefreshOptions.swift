@@ -4,7 +4,7 @@ public import CoherenceCore
 public struct RefreshOptions: Sendable {
   /// The staleness interval for registrations and entities without their own interval; 600 seconds by default.
   public var stalenessInterval: Duration = .seconds(600)
-  /// The time after which an attempt is canceled; five minutes by default. When a process dies during an attempt, its
+  /// The time after which an attempt is cancelled; five minutes by default. When a process dies during an attempt, its
   /// scope is locked for about this time.
   public var timeLimit: Duration = .seconds(300)
   /// The delays after failures, by default from five seconds to an hour. The policy's number of attempts has no effect.

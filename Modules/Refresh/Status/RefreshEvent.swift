@@ -23,7 +23,7 @@ public enum RefreshEvent: Sendable {
   case started(RefreshTarget, reason: RefreshReason)
   /// An attempt has succeeded, and the store has the status.
   case succeeded(RefreshTarget, RefreshStatus)
-  /// An attempt has failed, was canceled, or has lost its lease.
+  /// An attempt has failed, was cancelled, or has lost its lease.
   case failed(RefreshTarget, error: any Error)
 }
 

@@ -91,6 +91,14 @@ struct StatusName: Sendable, Hashable {
     self.scope = scope ?? ""
   }
 
+  /// The error of an attempt that another attempt has taken over.
+  var lostLeaseError: CoherenceError {
+    CoherenceError(
+      .cancelled,
+      "The refresh of '\(entity.name)' took longer than its time limit, and another attempt has taken over; allow the "
+        + "refresh more time.")
+  }
+
   /// The predicate that finds the status's record.
   var predicate: FetchPredicate {
     func equals(_ name: String, _ value: String) -> FetchPredicate {

@@ -120,7 +120,7 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Releases the lease of a canceled attempt, and saves no result.
+  /// Releases the lease of a cancelled attempt, and saves no result.
   func release(_ name: StatusName, _ lease: Lease) async throws -> RefreshStatus? {
     try await retrying { context in
       guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }
@@ -136,10 +136,7 @@ struct StatusTable: Sendable {
   /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
   func setCursor(_ cursor: String, of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
     guard let record = try record(name, in: context), record.owner == owner else {
-      throw CoherenceError(
-        .cancelled,
-        "The refresh of '\(name.entity.name)' took longer than its time limit, and another attempt has taken over; "
-          + "allow the refresh more time.")
+      throw name.lostLeaseError
     }
     record.cursor = cursor
   }

@@ -8,7 +8,7 @@ extension PersistentContainer {
   ///
   /// - Parameter body: Called once, in the context.
   /// - Returns: The result of the block.
-  /// - Throws: The error of the block; `CancellationError` when the task was canceled before the block began.
+  /// - Throws: The error of the block; `CancellationError` when the task was cancelled before the block began.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (BackgroundContext) throws -> T
   ) async throws -> T {

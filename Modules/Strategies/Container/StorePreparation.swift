@@ -12,7 +12,7 @@ struct StorePreparation {
   func setAsideIncompatibleStore() throws {
     guard try isIncompatible() else { return }
     let location = try factory.setAside(environment)
-    logger.warning("Moved an incompatible store aside.", metadata: ["place": "\(location)"])
+    logger.warning("Moved an incompatible store aside.", metadata: ["location": "\(location)"])
   }
 
   private func isIncompatible() throws -> Bool {

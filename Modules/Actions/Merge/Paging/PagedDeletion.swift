@@ -25,9 +25,9 @@ struct PagedDeletion {
   func run() throws -> UnsavedMerge {
     let targets = MergeTargets()
     let pending = try PendingReconciliation(in: context, scope, layout: layout)
-    let index = try makeIndex()
+    let inputByKey = try makeIndex()
     let scan = RowScan(
-      layout.storedRows(in: context), inputByKey: index,
+      layout.storedRows(in: context), inputByKey: inputByKey,
       expected: MergeExpectation(input, layout: layout, targets: targets, pending: nil),
       options: scope.scanOptions(layout))
     try scan.readAll(where: scope.subsetFilter)
@@ -51,7 +51,7 @@ struct PagedDeletion {
     result.deleted = plan.deletes.count
     result.skipped = scan.superfluousRows.count - plan.deletes.count
     let check = try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: index, input: input,
+      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: inputByKey, input: input,
       context: context, respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }

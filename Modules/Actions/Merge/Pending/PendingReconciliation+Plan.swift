@@ -14,7 +14,7 @@ extension PendingReconciliation {
   /// The input and its links, for the comparison with pending edits.
   struct Incoming {
     let input: any MergeInput
-    let index: InputIndex
+    let inputByKey: InputIndex
     let targets: MergeTargets
   }
 
@@ -63,7 +63,7 @@ extension PendingReconciliation {
   /// Whether the merge may insert an input record. A pending deletion of the record, or of the destination of a required
   /// link, forbids the insert.
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
-    if let edit = deletions[MergeKey(values: try incoming.index.key(at: index))] {
+    if let edit = deletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
       keptCount += 1
       if policy == .conflict, !edit.isBeingSent { try decideOverDeletion(edit, index, incoming) }
       return false
@@ -188,7 +188,7 @@ extension PendingReconciliation {
   /// Whether a record with the key of an input record was deleted here before it was inserted again. The server still has the
   /// former record.
   private func isReinserted(_ index: Int, _ incoming: Incoming) -> Bool {
-    guard !deletions.isEmpty, let key = try? incoming.index.key(at: index) else { return false }
+    guard !deletions.isEmpty, let key = try? incoming.inputByKey.key(at: index) else { return false }
     return deletions[MergeKey(values: key)] != nil
   }
 

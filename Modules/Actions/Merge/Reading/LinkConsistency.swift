@@ -6,7 +6,7 @@ import CoherenceReconciliation
 struct LinkConsistency {
   let input: any MergeInput
   let layout: MergeLayout
-  let index: InputIndex
+  let inputByKey: InputIndex
 
   /// - Parameter linked: The relationships that the input contains.
   /// - Throws: ``ErrorCode/contradictoryLinks``; ``ErrorCode/invalidMergeKey`` for a key that does not fit the destination.
@@ -48,7 +48,7 @@ struct LinkConsistency {
     let destination = try MergeDestination(of: relationship)
     var members: [MergeKey: Set<MergeKey>] = [:]
     try forEachLink(of: relationship) { owner, link in
-      members[MergeKey(values: try index.key(at: owner))] = Set(try link.keys.map { try destination.checked($0) })
+      members[MergeKey(values: try inputByKey.key(at: owner))] = Set(try link.keys.map { try destination.checked($0) })
     }
     return members
   }
@@ -56,7 +56,7 @@ struct LinkConsistency {
   private func forEachLink(
     of relationship: RelationshipDescription, _ body: (_ index: Int, _ link: MergeLink) throws -> Void
   ) throws {
-    for owner in 0..<input.count where !index.isExcluded(owner) {
+    for owner in 0..<input.count where !inputByKey.isExcluded(owner) {
       for (other, link) in try input.links(owner) where other === relationship { try body(owner, link) }
     }
   }

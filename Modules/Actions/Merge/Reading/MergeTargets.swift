@@ -25,13 +25,13 @@ struct MergeTargets {
   ///
   /// - Parameters:
   ///   - links: The keys of the links, by relationship.
-  ///   - inputIndex: The input of the merge, whose records may be destinations too.
+  ///   - inputByKey: The input of the merge, whose records may be destinations too.
   ///   - pending: The pending edits, deletions of destinations among them.
   /// - Throws: ``ErrorCode/objectNotFound`` for a key without a record; ``ErrorCode/invalidMergeKey`` for a key that does
   ///   not fit the destination, and for a destination without a key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
-    inputIndex: InputIndex, pending: PendingReconciliation?
+    inputByKey: InputIndex, pending: PendingReconciliation?
   ) throws {
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
@@ -49,7 +49,7 @@ struct MergeTargets {
           hasDeletedTargets = true
           continue
         }
-        guard mayBeInput, let index = try inputIndex.index(of: key) else { throw destination.missingTargetError }
+        guard mayBeInput, let index = try inputByKey.index(of: key) else { throw destination.missingTargetError }
         found[key] = .new(index)
         insertedTargets.insert(index)
       }

@@ -24,9 +24,7 @@ extension FetchPredicate {
     case .not(let part):
       return .not(try part.mappingPaths(map))
     case .quantified(_, let path, _):
-      throw CoherenceError(
-        .invalidFetchRequest,
-        "A having predicate is about groups, which have no members '\(path)'; put the condition on the records.")
+      throw path.membersInHavingError
     }
   }
 
@@ -50,14 +48,19 @@ extension FetchExpression {
     case .arithmetic(let operation, let left, let right):
       return .arithmetic(operation, try left.mappingPath(map), try right.mappingPath(map))
     case .subquery(let path, _):
-      throw CoherenceError(
-        .invalidFetchRequest,
-        "A having predicate is about groups, which have no members '\(path)'; put the condition on the records.")
+      throw path.membersInHavingError
     }
   }
 }
 
 extension PropertyPath {
+  /// The error of a having predicate about members.
+  fileprivate var membersInHavingError: CoherenceError {
+    CoherenceError(
+      .invalidFetchRequest,
+      "A having predicate is about groups, which have no members '\(self)'; put the condition on the records.")
+  }
+
   /// The path to the number of members at the end of this path.
   package var counted: PropertyPath { appending([AggregateFunction.count.pathOperator]) }
 }

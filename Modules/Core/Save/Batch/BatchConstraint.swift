@@ -33,7 +33,7 @@ struct BatchConstraint {
     return values.contains(where: \.isNull) ? nil : values
   }
 
-  /// Returns one row for each set of equal constraint values: the first row, or the last row at the place of the first.
+  /// Returns one row for each set of equal constraint values: the first row, or the last row at the index of the first.
   /// Rows with a missing value all remain.
   func unique(_ rows: [[AttributeValue]], keepsLast: Bool) -> [[AttributeValue]] {
     var seen: [[AttributeValue]: Int] = [:]

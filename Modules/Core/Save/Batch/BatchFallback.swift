@@ -175,7 +175,7 @@ struct BatchFallback {
 }
 
 extension RelationshipDescription {
-  /// The slots of a to-one relationship: the target, and the record's place among the target's members.
+  /// The slots of a to-one relationship: the target, and the record's position among the target's members.
   var slotsWithPosition: [Int] {
     guard let inverse, case .inverseColumn(_, let position?) = inverse.storage else { return slot.map { [$0] } ?? [] }
     return [slot, position].compactMap { $0 }

@@ -20,28 +20,26 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      lease.endForSave()
-      let turn = try coordinator().storeEventHub.begin()
-      var listed = try CommittedChanges(for: coordinator())
-      defer { endBatch(listed, turn) }
-      let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
-      var changes = ChangeSet()
-      var added = ParticipantRecords()
-      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
-        var fallback = BatchFallback(self, store, recording)
-        let isDirect = recording == nil && !concernsDerivations(entity, query, slots: assignments.changedSlots)
-        let ids = isDirect ? try assignments.execute(query, in: store) : nil
-        changes.refreshed += try ids ?? fallback.update(query, values: assignments.values)
-        changes.updated += fallback.derived
-        added.append(fallback.added)
+      return try batch { listed in
+        let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
+        var changes = ChangeSet()
+        var added = ParticipantRecords()
+        let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
+          var fallback = BatchFallback(self, store, recording)
+          let isDirect = recording == nil && !concernsDerivations(entity, query, slots: assignments.changedSlots)
+          let ids = isDirect ? try assignments.execute(query, in: store) : nil
+          changes.refreshed += try ids ?? fallback.update(query, values: assignments.values)
+          changes.updated += fallback.derived
+          added.append(fallback.added)
+        }
+        changes.inserted = added.rows
+        publishBatch(changes)
+        listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
+        listed.add(added)
+        listed.add(derived: changes.updated, besides: changes.refreshed)
+        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
+        return changes.refreshed
       }
-      changes.inserted = added.rows
-      publishBatch(changes)
-      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
-      listed.add(added)
-      listed.add(derived: changes.updated, besides: changes.refreshed)
-      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
-      return changes.refreshed
     }
   }
 
@@ -57,31 +55,29 @@ extension ManagedObjectContext {
     try writing {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      lease.endForSave()
-      let turn = try coordinator().storeEventHub.begin()
-      var listed = try CommittedChanges(for: coordinator())
-      defer { endBatch(listed, turn) }
-      let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
-      var changes = ChangeSet()
-      var added = ParticipantRecords()
-      let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
-        var fallback = BatchFallback(self, store, recording)
-        let isDirect = recording == nil && !concernsDerivations(entity, query, slots: nil)
-        let batch = isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
-        let outcome = try batch ?? fallback.delete(query)
-        changes.updated += fallback.derived
-        changes.deleted += outcome.deleted
-        changes.refreshed += outcome.updated
-        added.append(fallback.added)
+      return try batch { listed in
+        let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
+        var changes = ChangeSet()
+        var added = ParticipantRecords()
+        let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
+          var fallback = BatchFallback(self, store, recording)
+          let isDirect = recording == nil && !concernsDerivations(entity, query, slots: nil)
+          let batch = isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
+          let outcome = try batch ?? fallback.delete(query)
+          changes.updated += fallback.derived
+          changes.deleted += outcome.deleted
+          changes.refreshed += outcome.updated
+          added.append(fallback.added)
+        }
+        changes.inserted = added.rows
+        publishBatch(changes)
+        listed.add(batch: changes.refreshed, as: .updated)
+        listed.add(batch: changes.deleted, of: entity, as: .deleted)
+        listed.add(added)
+        listed.add(derived: changes.updated, besides: changes.refreshed)
+        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
+        return changes.deleted
       }
-      changes.inserted = added.rows
-      publishBatch(changes)
-      listed.add(batch: changes.refreshed, as: .updated)
-      listed.add(batch: changes.deleted, of: entity, as: .deleted)
-      listed.add(added)
-      listed.add(derived: changes.updated, besides: changes.refreshed)
-      if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
-      return changes.deleted
     }
   }
 
@@ -117,11 +113,20 @@ extension ManagedObjectContext {
     return failure
   }
 
-  /// Counts a batch request as a save and posts its changes to the streams and the live results of the coordinator.
-  final func endBatch(_ listed: CommittedChanges, _ turn: StoreEventHub.Turn) {
-    guard let coordinator = persistentStoreCoordinator else { return }
-    coordinator.countSave()
-    listed.post(to: coordinator, turn)
+  /// Makes the changes of a batch request, counts the request as a save, and posts its changes to the streams and the
+  /// live results of the coordinator, also after an error.
+  ///
+  /// - Parameter body: Makes the changes, and adds them to the list.
+  final func batch<T>(_ body: (inout CommittedChanges) throws -> T) throws -> T {
+    lease.endForSave()
+    let coordinator = try coordinator()
+    let turn = coordinator.storeEventHub.begin()
+    var listed = CommittedChanges(for: coordinator)
+    defer {
+      coordinator.countSave()
+      listed.post(to: coordinator, turn)
+    }
+    return try body(&listed)
   }
 
   final func batchQuery(

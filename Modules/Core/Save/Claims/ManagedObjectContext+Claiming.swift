@@ -87,37 +87,35 @@ extension ManagedObjectContext {
       }
       var values = try checkedValues(values, of: entity)
       try DerivedValues().derive(&values, of: entity, request.includesSubentities)
-      lease.endForSave()
-      let turn = try coordinator().storeEventHub.begin()
-      var listed = try CommittedChanges(for: coordinator())
-      defer { endBatch(listed, turn) }
-      let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
-      var changes = ChangeSet()
-      var added = ParticipantRecords()
-      var claimed: [Row] = []
-      for store in try claimableStores(of: entity, only: store) {
-        query.limit = count - changes.refreshed.count
-        guard query.limit != 0 else { break }
-        var fallback = BatchFallback(self, store, recording)
-        do {
-          let isDirect = recording == nil && !concernsDerivations(entity, query, slots: SlotSet(values.keys))
-          let rows = isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
-          changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
-          claimed += rows ?? []
-          changes.updated += fallback.derived
-        } catch {
-          let failure = noted(error, in: &listed)
-          guard changes.refreshed.isEmpty else { break }
-          throw failure
+      return try batch { listed in
+        let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
+        var changes = ChangeSet()
+        var added = ParticipantRecords()
+        var claimed: [Row] = []
+        for store in try claimableStores(of: entity, only: store) {
+          query.limit = count - changes.refreshed.count
+          guard query.limit != 0 else { break }
+          var fallback = BatchFallback(self, store, recording)
+          do {
+            let isDirect = recording == nil && !concernsDerivations(entity, query, slots: SlotSet(values.keys))
+            let rows = isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
+            changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
+            claimed += rows ?? []
+            changes.updated += fallback.derived
+          } catch {
+            let failure = noted(error, in: &listed)
+            guard changes.refreshed.isEmpty else { break }
+            throw failure
+          }
+          added.append(fallback.added)
         }
-        added.append(fallback.added)
+        changes.inserted = added.rows
+        publishBatch(changes)
+        listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
+        listed.add(added)
+        listed.add(derived: changes.updated, besides: changes.refreshed)
+        return (changes.refreshed, claimed)
       }
-      changes.inserted = added.rows
-      publishBatch(changes)
-      listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
-      listed.add(added)
-      listed.add(derived: changes.updated, besides: changes.refreshed)
-      return (changes.refreshed, claimed)
     }
   }
 

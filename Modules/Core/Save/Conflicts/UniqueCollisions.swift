@@ -88,13 +88,13 @@ struct UniqueCollisions {
     var result: [Constraint] = []
     var seen: Set<Constraint> = []
     for entity in Set(kept.map(\.entity)).sorted(by: { $0.position < $1.position }) {
-      var lineage: [EntityDescription] = []
+      var entities: [EntityDescription] = []
       var ancestor: EntityDescription? = entity
       while let current = ancestor {
-        lineage.append(current)
+        entities.append(current)
         ancestor = current.superentity
       }
-      for declaring in lineage.reversed() {
+      for declaring in entities.reversed() {
         for properties in store.environment.ownConstraints(of: declaring) {
           let constraint = Constraint(entity: declaring, properties: properties)
           if seen.insert(constraint).inserted { result.append(constraint) }

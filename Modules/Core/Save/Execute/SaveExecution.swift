@@ -61,7 +61,7 @@ struct SaveExecution {
 
   /// Tries to write a unit once, with the records that participants add to it.
   ///
-  /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
+  /// - Returns: `false` when the save found conflicts, which are resolved in the unit now.
   private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
     if let recording {
       attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store, attempted.permanentIDs)

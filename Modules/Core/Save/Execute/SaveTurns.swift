@@ -45,7 +45,7 @@ final class SaveTurns: Sendable {
   private let holderCount = Atomic<Int>(0)
   /// The time after which a wait ends without the records, so that a merge policy whose closure waits for the waiting
   /// thread cannot deadlock. Longer than an ordinary turn.
-  private static let patience = DispatchTimeInterval.seconds(2)
+  private static let waitLimit = DispatchTimeInterval.seconds(2)
 
   /// The records of a save's turn.
   typealias Turn = Set<ManagedObjectID>
@@ -98,7 +98,7 @@ final class SaveTurns: Sendable {
       return true
     }
     if isFree { return (false, waiter.takes) }
-    let isAdmitted = WorkerPool.shared.blocking { waiter.semaphore.wait(timeout: .now() + Self.patience) } == .success
+    let isAdmitted = WorkerPool.shared.blocking { waiter.semaphore.wait(timeout: .now() + Self.waitLimit) } == .success
     if isAdmitted { return (true, waiter.takes) }
     let (isTaken, next) = state.withLock { state -> (Bool, [Waiter]) in
       // Another thread may have admitted the waiter between the end of the wait and the lock.

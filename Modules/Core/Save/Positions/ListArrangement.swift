@@ -7,7 +7,7 @@
 /// algorithm of M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton and J. Zito, "Two Simplified Algorithms for
 /// Maintaining Order in a List", ESA 2002. A window of 2^i positions is sparse with at most (2 / T)^i members. A smaller
 /// T makes smaller windows, which are full again sooner. An insertion changes O(log n) other members, on average over
-/// many insertions at any places.
+/// many insertions at any positions.
 struct ListArrangement {
   private let range: Range<Int64>
   /// The positions of the members in the new order; `nil` for members that still need one.

@@ -16,8 +16,8 @@ extension [Int64?] {
     }
     guard var index = lasts.last else { return [] }
     var result = lasts
-    for place in result.indices.reversed() {
-      result[place] = index
+    for position in result.indices.reversed() {
+      result[position] = index
       index = predecessors[index]
     }
     return result

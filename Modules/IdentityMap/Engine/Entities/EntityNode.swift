@@ -46,9 +46,9 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   /// Writes the value into the value of an aggregate.
   /// - Returns: The replaced value.
-  @inlinable func write(to place: inout T) -> T {
+  @inlinable func write(to occurrence: inout T) -> T {
     var former = value
-    swap(&place, &former)
+    swap(&occurrence, &former)
     return former
   }
 

@@ -65,9 +65,7 @@ extension EntityTable {
     if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
-    setAggregate(
-      node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing,
-      unchanged: isUpdate ? node.cycleChildren : [])
+    setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
     excludeTentativelyRemoved(from: node)
     // Nested entities that kept newer values can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
@@ -137,15 +135,15 @@ extension EntityTable {
   /// Sets the value of an aggregate and stores its nested entities. The caller retains the former value until the node
   /// is consistent.
   /// - Parameters:
-  ///   - mode: The treatment of existing nested entities.
-  ///   - unchanged: Nested entities that keep their values in every mode.
+  ///   - mode: The treatment of existing nested entities. Entities that close a cycle in the stored value keep their
+  ///     values in an update.
   ///   - confirmedContents: Entities of the confirmed value, among them removed ones whose last values it has.
   /// - Returns: Whether a change of a nested entity notifies the observers of the aggregate.
   @discardableResult
   func setAggregate(
-    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing, unchanged: [Node] = [],
-    confirmedContents: [Handle] = []
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, mode: ChildCollector.Mode, confirmedContents: [Handle] = []
   ) -> Bool {
+    let unchanged = mode == .updating ? node.cycleChildren : []
     // A stored value restores removed entities; an update or a tentative value leaves them removed.
     let retainedRemoved = mode == .storing ? [] : node.retainedRemoved(with: confirmedContents)
     node.flags.remove(.dirty)

@@ -33,7 +33,7 @@ class AnyLeafUndoLog {
   }
 
   /// Removes the flag `recorded` of leaves.
-  final func unmark(_ range: Range<Int>) {
+  final func unflag(_ range: Range<Int>) {
     entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
 

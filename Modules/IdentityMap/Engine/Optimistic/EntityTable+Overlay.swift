@@ -74,9 +74,7 @@ extension EntityTable {
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
     let visible = node.upToDateValue()
     if traits.isAggregate {
-      setAggregate(
-        node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing,
-        unchanged: isUpdate ? node.cycleChildren : [])
+      setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
     }
     setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, replacing: visible)
     noteWrite(of: node)

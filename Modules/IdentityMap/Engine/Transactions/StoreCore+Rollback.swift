@@ -4,10 +4,10 @@ extension StoreCore {
     // Without a possible error, nothing has to be recorded.
     if E.self == Never.self { return try body() }
     let isOutermost = undo.log == nil
-    if isOutermost { undo.log = UndoLog() } else { unmark() }
+    if isOutermost { undo.log = UndoLog() } else { unflag() }
     let start = savepoint
     defer {
-      unmark()
+      unflag()
       if isOutermost { endUndoLog() }
     }
     do {
@@ -45,11 +45,11 @@ extension StoreCore {
   }
 
   /// Lets nodes be recorded again, for an inner transaction with a rollback of its own.
-  private func unmark() {
+  private func unflag() {
     closeLeafLog()
     guard let log = undo.log else { return }
-    for entry in log.entries[log.marked...] { entry.unmark() }
-    log.marked = log.entries.count
+    for entry in log.entries[log.unflaggedCount...] { entry.unflag() }
+    log.unflaggedCount = log.entries.count
   }
 
   private func rollBack(to start: Savepoint) {
@@ -58,8 +58,8 @@ extension StoreCore {
     let undone = log.entries[start.entries...]
     defer { withExtendedLifetime(undone) {} }
     log.entries.removeSubrange(start.entries...)
-    log.marked = min(log.marked, start.entries)
-    for entry in undone { entry.unmark() }
+    log.unflaggedCount = min(log.unflaggedCount, start.entries)
+    for entry in undone { entry.unflag() }
     // The restoration itself is not recorded.
     undo.log = nil
     undo.isRollingBack = true

@@ -1,8 +1,8 @@
 /// The states of nodes before a transaction, for a rollback.
 final class UndoLog {
   var entries: [Entry] = []
-  /// The entries before this index are not marked as recorded any more.
-  var marked = 0
+  /// The number of entries, from the first on, whose nodes are no longer flagged as recorded.
+  var unflaggedCount = 0
   /// Nodes whose observers are notified after a rollback: of observations that began in the transaction, and of
   /// deliveries that wait for its end.
   var notifiedAfterRollback: [Node] = []
@@ -16,11 +16,11 @@ final class UndoLog {
     /// A range in the log of a table.
     case leaves(AnyLeafUndoLog, Range<Int>)
 
-    func unmark() {
+    func unflag() {
       switch self {
       case .node(let node, _): node.flags.remove(.recorded)
       case .other: break
-      case .leaves(let log, let range): log.unmark(range)
+      case .leaves(let log, let range): log.unflag(range)
       }
     }
 

@@ -3,14 +3,14 @@ import Foundation
 
 // The deletion of finished actions, whose ranks are the dates of their ends.
 
-extension ActionLedger {
+extension ActionRepository {
   private static let pruningBatch = 1000
 
   /// Deletes finished actions whose retention has expired, in small transactions.
   ///
   /// - Returns: The number of deleted records.
   @discardableResult
-  func prune(at date: Date) async throws -> Int {
+  func prune(_ retention: PersistedActionRetention, at date: Date) async throws -> Int {
     var count = 0
     for (state, duration) in retention.limits {
       let limit = date.addingTimeInterval(-(duration / .seconds(1)))

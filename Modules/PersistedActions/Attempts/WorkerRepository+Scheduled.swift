@@ -4,7 +4,7 @@ import Foundation
 
 // The scheduled actions, whose ranks are their due dates.
 
-extension ActionLedger {
+extension WorkerRepository {
   /// Moves the scheduled actions with reached dates to the waiting state.
   ///
   /// - Returns: The earliest date of the remaining scheduled actions; `nil` without such an action.

@@ -28,7 +28,7 @@ struct OwnAction: Sendable {
   let isCancelRequested: Bool
 }
 
-extension ActionLedger {
+extension WorkerRepository {
   private typealias Workers = FetchRequest<ActionWorkerRecord>
 
   // MARK: Heartbeats
@@ -36,17 +36,17 @@ extension ActionLedger {
   /// Saves a heartbeat. Inserts the record of the worker before its first heartbeat, and after another worker has
   /// deleted the record.
   func beat(at date: Date) async throws {
-    let ledger = self
+    let repository = self
     try await changing { context in
-      let workers = try context.fetch(Workers().filter { $0.identifier == ledger.worker }.limit(1))
+      let workers = try context.fetch(Workers().filter { $0.identifier == repository.worker }.limit(1))
       if let record = workers.first {
         record.beats += 1
         record.beatDate = date
         return
       }
       let record = try ActionWorkerRecord(context: context)
-      record.identifier = ledger.worker
-      record.name = ledger.workerName
+      record.identifier = repository.worker
+      record.name = repository.workerName
       // A new record must not repeat a number of a deleted record: an observer that reads both would miss the
       // heartbeat.
       record.beats = Int64.random(in: 0..<1 << 48)
@@ -77,7 +77,7 @@ extension ActionLedger {
     try await changing { context in
       let records = try Self.records(progress.map(\.claim.recordID), in: context)
       for (claim, progress) in progress {
-        guard let record = records[claim.recordID], record.isHeld(by: claim) else { continue }
+        guard let record = records[claim.recordID], record.isRunning(under: claim) else { continue }
         record.completedUnits = progress.completed
         record.totalUnits = progress.total
       }
@@ -124,7 +124,7 @@ extension ActionLedger {
       let request = Records().filter {
         $0.state == PersistedActionState.running.rawValue && $0.lease.isIn(tokens)
       }
-      let recording = AttemptRecording(ledger: self, context: context, date: date)
+      let recording = AttemptRecording(repository: self, context: context, date: date)
       let events = try context.fetch(request).map { try recording.rescue($0) }
       let stopped = Set(claims.compactMap(\.worker)).subtracting([worker])
       for record in try context.fetch(Workers().filter { $0.identifier.isIn(stopped) }) { context.delete(record) }
@@ -169,7 +169,7 @@ extension ActionLedger {
   /// is retried keeps its values.
   func ensure(_ schedule: PersistedSchedule, at date: Date) async throws {
     let payload = try schedule.encode()
-    let entity = entity
+    let entity = actions.entity
     try await changing { context in
       let key = PersistedActionRecord.key(ofSchedule: schedule.name)
       let request = Records().filter { $0.name == schedule.actionName && $0.activeKey == key }.limit(1)

@@ -3,7 +3,7 @@ import Foundation
 
 // The ends of attempts, and the changes of an action's record during its attempt.
 
-extension ActionLedger {
+extension WorkerRepository {
   /// Saves the ends of attempts, in one transaction. An attempt whose lease was lost writes nothing.
   ///
   /// A suspended process can resume after another worker has taken its actions over. Each record is therefore fetched
@@ -14,9 +14,9 @@ extension ActionLedger {
   func finish(_ attempts: [EndedAttempt], at date: Date) async throws -> [PersistedActionEvent] {
     try await changing { context in
       let records = try Self.records(attempts.map(\.claim.recordID), in: context)
-      let recording = AttemptRecording(ledger: self, context: context, date: date)
+      let recording = AttemptRecording(repository: self, context: context, date: date)
       return try attempts.map { attempt in
-        guard let record = records[attempt.claim.recordID], record.isHeld(by: attempt.claim) else {
+        guard let record = records[attempt.claim.recordID], record.isRunning(under: attempt.claim) else {
           return .leaseLost(attempt.claim.handle)
         }
         return try recording.record(attempt, in: record)
@@ -31,7 +31,7 @@ extension ActionLedger {
     _ claim: ActionClaim, _ change: @escaping @Sendable (PersistedActionRecord) throws -> Void
   ) async throws {
     try await changing { context in
-      guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isHeld(by: claim)
+      guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isRunning(under: claim)
       else { throw Self.leaseLost(claim) }
       try change(record)
     }
@@ -62,7 +62,7 @@ extension ActionLedger {
     context.mergePolicy = strict
     var attempt = 1
     while true {
-      guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isHeld(by: claim)
+      guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isRunning(under: claim)
       else { throw Self.leaseLost(claim) }
       if record.isCancelRequested { throw CancellationError() }
       let known = context.insertedObjects
@@ -92,5 +92,5 @@ extension ActionLedger {
 
 extension PersistedActionRecord {
   /// Whether the action still runs under a claim.
-  func isHeld(by claim: ActionClaim) -> Bool { state == .running && lease == claim.lease }
+  func isRunning(under claim: ActionClaim) -> Bool { state == .running && lease == claim.lease }
 }
