@@ -39,7 +39,7 @@ final class InMemorySchema: Sendable {
     let constraints = Self.constraints(in: environment)
     self.constraints = constraints
     constraintCount = constraints.values.joined().map { $0.number + 1 }.max() ?? 0
-    let lookups = Self.lookups(of: environment.entities, besides: constraints)
+    let lookups = Self.lookups(of: environment.entities, without: constraints)
     self.lookups = lookups
     lookupCount = lookups.values.joined().map { $0.number + 1 }.max() ?? 0
     var references: [ObjectIdentifier: [RelationshipDescription]] = [:]
@@ -73,7 +73,7 @@ final class InMemorySchema: Sendable {
 
   /// Inherited attributes keep their number, so that the records of a hierarchy are found together.
   private static func lookups(
-    of entities: [EntityDescription], besides constraints: [ObjectIdentifier: [Constraint]]
+    of entities: [EntityDescription], without constraints: [ObjectIdentifier: [Constraint]]
   ) -> [ObjectIdentifier: [Lookup]] {
     var numbers: [AttributeDescription: Int] = [:]
     let attributes = entities.flatMap { entity in

@@ -69,7 +69,7 @@ struct PostgreSQLCatalog {
         // The lock mode lets readers continue.
         try lock(change.constrainedTables, "SHARE ROW EXCLUSIVE")
         losses = try change.resolve { Int(try connection.run($0, isKept: false).int(0, 0) ?? 0) }
-        if change.isChange { try apply(change) }
+        if change.writesStore { try apply(change) }
       }
       try connection.run(PostgreSQLCommitMark.creation(in: schema), isKept: false)
       return change

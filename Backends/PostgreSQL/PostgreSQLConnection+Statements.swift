@@ -5,8 +5,9 @@ import Logging
 extension PostgreSQLConnection {
   /// Queues a statement with its values.
   ///
-  /// - Parameter clampsDates: Whether the statement may contain dates out of the server's range, because it only
-  ///   compares them.
+  /// - Parameters:
+  ///   - isKept: Whether the connection keeps the prepared statement for the next use.
+  ///   - clampsDates: Whether the statement may contain dates out of the server's range, because it only compares them.
   func send(_ statement: SQLStatement, isKept: Bool = true, clampsDates: Bool = false) throws {
     try send(PostgreSQLText(statement, isKept: isKept)) { fields in
       for binding in statement.bindings { try fields.append(binding, clampsDates: clampsDates) }
@@ -16,7 +17,7 @@ extension PostgreSQLConnection {
   /// Runs statements in one round trip. If a statement fails, the later ones do not run, and the connection is ready
   /// again.
   ///
-  /// - Returns: The result of each.
+  /// - Returns: The result of each statement.
   func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
     let statements = statements.map { $0.rendered(by: PostgreSQLDialect()) }
     return try timed(statements.map(\.text)) {

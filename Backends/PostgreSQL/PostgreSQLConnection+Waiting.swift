@@ -8,8 +8,8 @@ extension PostgreSQLConnection {
   /// Checks whether to continue waiting for a silent server, and throws if not.
   func checkSilence() throws {
     let now = ContinuousClock.now
-    let since = silence ?? now
-    silence = since
+    let since = silenceStart ?? now
+    silenceStart = since
     if isInterruptible, let cancellation, now - cancellation > Self.cancellationTimeout {
       closeSocket()
       throw CoherenceError(
@@ -21,7 +21,7 @@ extension PostgreSQLConnection {
       let probe = PostgreSQLProbe(options, logger: logger)
       let isWorking = probe.endIfStalled(process, on: host) { isReadable(within: 0) }
       if !isWorking, !isReadable(within: 0) { throw closeSilentSocket() }
-      silence = nil
+      silenceStart = nil
     }
   }
 

@@ -36,7 +36,7 @@ final class PostgreSQLConnection {
   var cancellation: ContinuousClock.Instant?
   var isCancelling: Bool { cancellation != nil }
   /// The time since which the server has sent and accepted nothing, during a wait; `nil` otherwise.
-  var silence: ContinuousClock.Instant?
+  var silenceStart: ContinuousClock.Instant?
   /// Whether the client closed the socket, because the server did not respond any more.
   var isClosed = false
   /// Whether the connection probes another connection. Such a connection is not probed itself.
@@ -317,7 +317,7 @@ final class PostgreSQLConnection {
   private func awaitEvents(_ events: Int16) throws -> Int16 {
     let events = wait(for: events, milliseconds: 100)
     if events & ~Int16(POLLOUT) != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
-    if events == 0 { try checkSilence() } else { silence = nil }
+    if events == 0 { try checkSilence() } else { silenceStart = nil }
     return events
   }
 

@@ -5,6 +5,7 @@ final class PostgreSQLCursor: RowCursor {
   private let reader: PostgreSQLReader
   private let decoder: PostgreSQLRowDecoder
   private let text: String
+  /// Whether the statement runs after a savepoint, so that the fetch can end early and later reads see the same state.
   private let isStoppable: Bool
   /// The row that a COPY fills again and again; `nil` without a COPY.
   private let copiedRow: PostgreSQLCopiedRow?

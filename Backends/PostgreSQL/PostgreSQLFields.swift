@@ -60,6 +60,7 @@ final class PostgreSQLFields {
   func withArrays<T>(
     _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) throws -> T
   ) rethrows -> T {
+    // 1 is the binary format.
     while formats.count < starts.count { formats.append(1) }
     pointers.removeAll(keepingCapacity: true)
     for start in starts {

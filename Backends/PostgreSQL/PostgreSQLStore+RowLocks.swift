@@ -8,7 +8,8 @@ extension PostgreSQLStore: RowLocking {
     // The tables first, as a save locks them: a thread that excludes writers is waited for before any record is locked,
     // so that it and this thread never wait for each other.
     let lock = PostgreSQLLock(
-      [recordTables(mode: "ROW EXCLUSIVE")] + plans.map(\.statement), of: "\(ids.count) record(s) of \(names)", timeout)
+      [recordTableLock(mode: "ROW EXCLUSIVE")] + plans.map(\.statement), of: "\(ids.count) record(s) of \(names)",
+      timeout)
     return try locking(excludingWriters: false, lock) { results in
       try body(
         try zip(plans, results.dropFirst()).flatMap { plan, result in

@@ -62,7 +62,7 @@ private struct PostgreSQLSave {
     case lock
     /// Some elements of a step.
     case step(Int, Range<Int>)
-    /// Clears left-out references to deleted records.
+    /// Clears references to deleted records, over relationships that the store has and the model leaves out.
     case clearing
     case count(MemberCountCheck)
     /// Computes derived values.
@@ -106,6 +106,7 @@ private struct PostgreSQLSave {
       try sendNotifications()
       try receive(in: &transaction)
     }
+    // Connections renew their query plans after the tables have grown.
     store.pool.growth.add(request.insertCount)
     return derived
   }
@@ -173,6 +174,7 @@ private struct PostgreSQLSave {
     }
   }
 
+  /// Clears the references of relationships that the model leaves out, because its delete rules do not clear them.
   private mutating func sendClearing(to entity: EntityDescription, _ deletes: [RowDelete]) throws {
     for reference in store.schema.leftOutReferences(to: entity) where !reference.retainsTarget {
       let statement = PostgreSQLBulkStatement.clear(reference)

@@ -11,7 +11,7 @@ extension StoreType {
   public static let postgreSQL = StoreType("PostgreSQL", factory: PostgreSQLStoreFactory())
 }
 
-/// Opens PostgreSQL stores. The server must be of version 13 or later, and the database keep text in UTF-8.
+/// Opens PostgreSQL stores. The server must be of version 13 or later, and the database must store text in UTF-8.
 public struct PostgreSQLStoreFactory: StoreFactory {
   public init() {}
 

@@ -33,7 +33,7 @@ struct PostgreSQLTransaction {
   private let pool: PostgreSQLPool
   private let isolation: Isolation
   private let start: Start
-  /// The mark that proves the transaction's commit.
+  /// The row that the transaction writes, and whose presence in the database proves the commit.
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
   private var isMarked = false
@@ -73,6 +73,7 @@ struct PostgreSQLTransaction {
         try transaction.commit()
         return result
       } catch {
+        // Later saves lock their rows in one order before they change them, so that they do not deadlock.
         if error.serverFailure?.isDeadlock == true { pool.saveLocking.require() }
         throw error
       }
@@ -217,7 +218,7 @@ struct PostgreSQLTransaction {
       }
       Thread.sleep(forTimeInterval: 0.1)
     } while .now < deadline
-    throw unknown(error)
+    throw unknownOutcome(error)
   }
 
   /// Asks the host of the transaction; if that host is lost or has become a standby, asks another host of the
@@ -239,7 +240,7 @@ struct PostgreSQLTransaction {
     }
   }
 
-  private func unknown(_ error: CoherenceError) -> CoherenceError {
+  private func unknownOutcome(_ error: CoherenceError) -> CoherenceError {
     CoherenceError(
       .connectionLost,
       "The connection to the PostgreSQL server broke during the commit, and no proof of the commit was found; read the "

@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// The holds of the readers of all pools, with the threads that read.
+/// The ``StateHold``s of the readers of all pools, by which contexts keep a reader in its state, with the threads that
+/// read.
 ///
 /// Two threads that each keep a state of one store and then read the other store could wait for each other. Neither
 /// pool alone can detect this deadlock.

@@ -12,7 +12,7 @@ final class SQLiteConnection: @unchecked Sendable {
   private let lock = Lock()
   /// SQLite's connection; `nil` after it was closed.
   private var handle: OpaquePointer?
-  private let errors: SQLiteError
+  private let errors: SQLiteErrorTranslator
   private let logger: Logger
   /// The state of a file that no program changes, when the connection was opened; `nil` for any other file.
   private let fixedState: FileState?
@@ -20,8 +20,7 @@ final class SQLiteConnection: @unchecked Sendable {
   fileprivate let files: SQLiteFiles
   /// The prepared statements that no block uses, by text.
   private var idle: [String: SQLiteStatement] = [:]
-  /// The statements that read a row by key, by hierarchy. Each use runs the statement to
-  /// its end.
+  /// The statements that read a row by key, by hierarchy. Each use runs the statement to its end.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
   private static let idleLimit = 128
@@ -46,7 +45,7 @@ final class SQLiteConnection: @unchecked Sendable {
   init(path: String, role: Role, busyTimeout: TimeInterval, logger: Logger, files: SQLiteFiles? = nil) throws {
     let files = files ?? SQLiteFiles(path: path)
     self.files = files
-    errors = SQLiteError(path: path, files: files)
+    errors = SQLiteErrorTranslator(path: path, files: files)
     self.logger = logger
     fixedState = role == .readerOfFixedFile ? FileState(path: path) : nil
     do {
@@ -223,18 +222,20 @@ struct SQLiteSession {
       try execute("COMMIT")
     } catch var failure as SQLiteFailure where failure.mayHaveCommitted {
       rollBack()
-      failure.isOutcomeUnknown = !isUndone()
+      failure.isOutcomeUnknown = !undoFailedCommit()
       throw failure
     }
   }
 
-  /// Whether it is certain that no process will find the transaction whose commit failed.
+  /// Makes sure that no process will find the transaction whose commit failed.
   ///
   /// If the failed write was a part of the commit's record, the record is incomplete, and no process finds it. If only
   /// a later write failed, the record is complete: this process continues without the transaction, but a process that
   /// opens the file after a crash would find it. So the function overwrites the record with the shortest possible
   /// transaction.
-  private func isUndone() -> Bool {
+  ///
+  /// - Returns: Whether it is certain that no process will find the transaction.
+  private func undoFailedCommit() -> Bool {
     do {
       try execute("BEGIN IMMEDIATE")
       defer { rollBack() }

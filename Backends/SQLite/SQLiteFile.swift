@@ -196,6 +196,6 @@ final class SQLiteFile: Sendable {
   private static func inaccessible(_ path: String) -> CoherenceError {
     let reason = String(cString: strerror(errno))
     return CoherenceError(
-      .storeInaccessible, SQLiteError.obstacle(path) ?? "'\(path)' cannot be created (\(reason)).")
+      .storeInaccessible, SQLiteErrorTranslator.obstacle(path) ?? "'\(path)' cannot be created (\(reason)).")
   }
 }

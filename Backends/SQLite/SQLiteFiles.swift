@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The files of a store that this process has open: the database, its log, and the index of the log.
+/// The files of a store that this process has open: the database, its write-ahead log, and the index of the log.
 ///
 /// Another process may delete or replace the files. SQLite does not notice it, and reports other causes for its
 /// failures.

@@ -9,7 +9,7 @@ final class SQLiteReader: StoreReader {
   private var isFinished = false
   /// The index of the log that this process writes; `nil` when the connection has another log open, or none.
   private let logIndex: SQLiteLogIndex?
-  /// The state of the log at the begin of the transaction; `nil` after the first read.
+  /// The state of the log at the beginning of the transaction; `nil` after the first read.
   private var stateAtBegin: SQLiteLogState?
   /// The state that the transaction sees; `nil` if it is not known for certain.
   private var state: SQLiteLogState?
@@ -53,7 +53,7 @@ final class SQLiteReader: StoreReader {
 
   // MARK: State
 
-  /// Records the state that the transaction sees: the state at the begin of the transaction, if the log has the same
+  /// Records the state that the transaction sees: the state at its beginning, if the log has the same
   /// state after the first read. No state of the log returns later.
   private func noteState() {
     if logIndex?.state == stateAtBegin { state = stateAtBegin }
@@ -68,7 +68,8 @@ final class SQLiteReader: StoreReader {
     mark = nil
   }
 
-  /// The mark of the state that the transaction sees. Before the first read, the transaction is fixed to its state.
+  /// The mark of the state that the transaction sees. Before the first read, this method fixes the transaction to a
+  /// state.
   func stateMark() throws -> StateMark? {
     guard logIndex != nil else { return nil }
     if let mark { return mark }

@@ -27,10 +27,12 @@ final class SQLiteReaderPool: Sendable {
   /// Lends a connection.
   func acquire() throws -> SQLiteConnection {
     while let connection = state.withLock({ $0.idle.popLast() }) {
+      // SQLite does not notice that another program has changed a file that was opened as immutable.
       if connection.isUpToDate { return connection }
       connection.close()
     }
     let connection = try SQLiteConnection.reader(of: files, options: options, logger: logger)
+    // The index of the write-ahead log identifies the state of the file, so that rows of that state can be cached.
     connection.findLogIndex()
     return connection
   }

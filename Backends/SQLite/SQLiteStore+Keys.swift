@@ -11,7 +11,7 @@ extension SQLiteStore {
     return try keys.take(count, of: root) { number in
       do {
         return try write { session in
-          try inTransactionBesideRecords(session) { try reserveKeys(number, of: table, session) }
+          try inTransactionWithoutRowChanges(session) { try reserveKeys(number, of: table, session) }
         }
       } catch var error as CoherenceError {
         // Keys set aside and never used change nothing.

@@ -1,8 +1,8 @@
 import CoherenceCore
 import CoherenceSQL
 
-/// The stores of one process signal one another through their file. Other processes notice commits, see
-/// ``SQLiteCommitWatch``.
+/// The stores of one process share the ``SQLiteFile`` of their path, which calls the listeners of all of them. Other
+/// processes notice commits, see ``SQLiteCommitWatch``.
 extension SQLiteStore: StoreSignaling {
   func signal(_ channel: String) throws {
     let file = try writableFile()
@@ -11,7 +11,7 @@ extension SQLiteStore: StoreSignaling {
       if session.isInTransaction {
         try session.rewriteUserVersion()
       } else {
-        try inTransactionBesideRecords(session) { try session.rewriteUserVersion() }
+        try inTransactionWithoutRowChanges(session) { try session.rewriteUserVersion() }
       }
     }
     file.signals.signal(channel)
@@ -39,7 +39,7 @@ extension SQLiteStore: StoreSignaling {
   }
 }
 
-/// A connection of a pool, returned to the pool with the value.
+/// A connection of a pool, returned to the pool when this object is released.
 private final class SQLitePooledReader {
   let connection: SQLiteConnection
   private let pool: SQLiteReaderPool

@@ -9,7 +9,7 @@ extension SQLiteStore: StateMarking {
   }
 
   /// Runs a block in a transaction that certainly writes, but changes no rows of records: kept rows stay as they are.
-  func inTransactionBesideRecords<T>(_ session: SQLiteSession, _ body: () throws -> T) throws -> T {
+  func inTransactionWithoutRowChanges<T>(_ session: SQLiteSession, _ body: () throws -> T) throws -> T {
     var former: SQLiteLogState?
     let result = try session.inWriteTransaction {
       former = states?.index.state

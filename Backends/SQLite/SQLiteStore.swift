@@ -40,7 +40,7 @@ final class SQLiteStore: PersistentStore {
     if options.isReadOnly || environment.isPartialModel, !FileManager.default.fileExists(atPath: path) {
       throw CoherenceError(
         .storeInaccessible,
-        SQLiteError.obstacle(path)
+        SQLiteErrorTranslator.obstacle(path)
           ?? "'\(path)' does not exist; a store that is opened to read only, or with a partial model, is not created.")
     }
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
@@ -90,7 +90,7 @@ final class SQLiteStore: PersistentStore {
         guard change.isNeeded else { return change }
         losses = try change.resolve { Int(try session.integers($0).first ?? 0) }
         if !losses.isEmpty { backup = try self.backup(of: path, pool: pool) }
-        if change.isChange { try session.apply(change) }
+        if change.writesStore { try session.apply(change) }
         return change
       }
       // After the commit, because the log records completed changes.
@@ -108,7 +108,7 @@ final class SQLiteStore: PersistentStore {
 
   // MARK: Connections
 
-  var errors: SQLiteError { SQLiteError(path: path, files: pool.files) }
+  var errors: SQLiteErrorTranslator { SQLiteErrorTranslator(path: path, files: pool.files) }
 
   func checkOpen() throws {
     if isClosed.load(ordering: .acquiring) { throw Self.closed }

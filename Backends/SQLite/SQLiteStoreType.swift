@@ -9,7 +9,7 @@ extension StoreType {
 
 /// Opens SQLite stores.
 ///
-/// Only its owner can read and write a fresh file. See ``SQLiteOption`` for the options.
+/// A new file can be read and written by the owner of the file only. See ``SQLiteOption`` for the options.
 public struct SQLiteStoreFactory: StoreFactory {
   public init() {}
 

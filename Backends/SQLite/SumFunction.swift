@@ -25,19 +25,19 @@ enum SumFunction {
     var isEmpty = true
   }
 
-  // Safety of `Unmanaged` and `assumingMemoryBound`: the room that SQLite reserves for a group is used here alone. It
+  // Safety of `Unmanaged` and `assumingMemoryBound`: the memory that SQLite reserves for a group is used here alone. It
   // holds one strong reference, which the first value puts there and `finish` takes back. SQLite calls `finish` once
   // for each group, after a failure too.
-  private static func room(_ context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<Unmanaged<State>?>? {
+  private static func memory(_ context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<Unmanaged<State>?>? {
     let size = creates ? CInt(MemoryLayout<Unmanaged<State>?>.size) : 0
     return sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Unmanaged<State>?.self)
   }
 
   private static func add(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
-    guard let value = arguments?[0], let room = room(context, creates: true) else { return }
-    // SQLite fills new room with zeros, which are no reference.
-    let state = room.pointee ?? Unmanaged.passRetained(State())
-    room.pointee = state
+    guard let value = arguments?[0], let memory = memory(context, creates: true) else { return }
+    // SQLite fills new memory with zeros, which are no reference.
+    let state = memory.pointee ?? Unmanaged.passRetained(State())
+    memory.pointee = state
     state._withUnsafeGuaranteedRef { add(value, to: $0) }
   }
 
@@ -55,10 +55,10 @@ enum SumFunction {
   }
 
   private static func finish(_ context: OpaquePointer?) {
-    guard let room = room(context, creates: false), let reference = room.pointee else {
+    guard let memory = memory(context, creates: false), let reference = memory.pointee else {
       return sqlite3_result_null(context)
     }
-    room.pointee = nil
+    memory.pointee = nil
     let state = reference.takeRetainedValue()
     if state.isEmpty { return sqlite3_result_null(context) }
     switch state.decimals?.value {

@@ -1,7 +1,7 @@
-/// A piece of memory for the texts of one run of a statement, used again for the next.
+/// A block of memory for the texts bound to one run of a statement, reused for the next run.
 struct TextArena: ~Copyable {
   private static let capacity = 16_384
-  /// Made when the first text comes: most statements take none.
+  /// Allocated for the first text: most statements bind none.
   private var base: UnsafeMutableRawPointer?
   private var used = 0
 
@@ -10,7 +10,8 @@ struct TextArena: ~Copyable {
   /// Forgets all texts.
   mutating func clear() { used = 0 }
 
-  /// Copies a text without a trailing zero; returns `nil` for lack of room.
+  /// Copies a text without a trailing zero; returns `nil` if the rest of the arena is too small, or if the text is not
+  /// contiguous in memory.
   @inline(__always) mutating func add(_ text: String) -> (start: UnsafePointer<CChar>, count: Int)? {
     let base = base ?? makeBase()
     let start = base + used

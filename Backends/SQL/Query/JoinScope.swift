@@ -52,7 +52,8 @@ struct JoinScope {
     return scope
   }
 
-  /// Calls a block with the scope of a record some conditions outwards; `nil` without such a scope.
+  /// Calls a block with the scope a number of levels outside of this scope, which is level 0; `nil` without such a
+  /// scope.
   mutating func atOuterLevel<T>(_ level: Int, _ body: (inout JoinScope) -> T?) -> T? {
     guard level > 0 else { return body(&self) }
     let index = enclosing.count - level

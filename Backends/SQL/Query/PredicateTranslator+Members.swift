@@ -3,13 +3,18 @@ import CoherenceCore
 // Conditions on the members of to-many relationships, and values computed from them.
 
 extension PredicateTranslator {
+  /// The FROM clause and the condition of a subquery over the members of a relationship.
   private struct Members {
     var tables: SQLFragment
     var condition: SQLFragment
+    /// The scope of the subquery, in which paths begin at a member.
     var scope: JoinScope
   }
 
-  /// The tables of a subquery and the condition that select the members of a relationship.
+  /// Returns a subquery over the members of a relationship at the end of to-one relationships; `nil` when the store
+  /// cannot select the members.
+  ///
+  /// - Parameter readingMembers: Whether the subquery reads columns of the members. Otherwise a link table suffices.
   private func members(
     _ relationship: RelationshipDescription, following steps: [RelationshipDescription], in scope: inout JoinScope,
     readingMembers: Bool = false
@@ -53,14 +58,20 @@ extension PredicateTranslator {
     }
   }
 
-  /// A condition on members, which may use the records around the member.
+  /// Translates a condition on a member. Paths in the condition may begin at records of the outer queries too.
+  ///
+  /// - Parameter isTotal: Whether the condition must never be null, because it stands under NOT.
   private func memberCondition(
     _ predicate: FetchPredicate, of members: inout Members, in scope: inout JoinScope, isTotal: Bool = false
   ) -> SQLFragment? {
-    guard let inner = nested(by: 12) else { return nil }
+    guard let inner = nested(by: Self.subqueryDepth) else { return nil }
     return scope.withSubquery(&members.scope) { inner.condition(predicate, in: &$0, isTotal: isTotal) }
   }
 
+  /// The entries of the engine's parser stack that a subquery takes.
+  private static let subqueryDepth = 12
+
+  /// Translates a condition on any, all or none of the members at the end of a path.
   func quantified(
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
     in scope: inout JoinScope

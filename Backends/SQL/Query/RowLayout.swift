@@ -21,8 +21,9 @@ package struct RowLayout: Sendable {
     columns = used.map { table.columns[$0] }
     let isShared = table.isShared
     let first = isShared ? 3 : 2
-    let places = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($0.element, $0.offset + first) })
-    positions = entities.map { entity in table.positions(of: entity).map { places[$0]! } }
+    let positionsInStatement = Dictionary(
+      uniqueKeysWithValues: used.enumerated().map { ($0.element, $0.offset + first) })
+    positions = entities.map { entity in table.positions(of: entity).map { positionsInStatement[$0]! } }
     hasEntity = isShared
   }
 

@@ -45,9 +45,11 @@ struct EntityRename: Sendable, Hashable {
     """
   }
 
-  /// Renames records under a former name. A program with another model, which had the store open during the rename, has
-  /// inserted them later.
-  static func renamesOfLateInserts(in schema: StoredSchema, _ schemaStatements: SchemaStatements) -> [SQLFragment] {
+  /// Renames the records that still have a former name of their entity. A program with another model, which had the
+  /// store open during the rename, inserted them afterwards.
+  static func renamesOfRecordsWithFormerNames(in schema: StoredSchema, _ schemaStatements: SchemaStatements)
+    -> [SQLFragment]
+  {
     schema.tables.flatMap { table -> [SQLFragment] in
       let names = Set(table.entities.map(\.name))
       return table.entities.compactMap { entity in

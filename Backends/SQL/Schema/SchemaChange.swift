@@ -19,13 +19,13 @@ package struct SchemaChange {
   private let dialect: any SQLDialect
   /// The recorded state before the change; `nil` for a new store.
   private let before: StoreState?
-  /// The stored schema, with the names that the model's properties have.
-  private let view: StoredSchema
+  /// The stored schema under the model's names of entities and properties.
+  private let namedSchema: StoredSchema
   /// The entities whose records have another name in the store.
   private let renames: [EntityRename]
   private let age: ModelAge
   /// Possible obstacles, to be looked up before the statements run.
-  private var faults: [SchemaFault] = []
+  private var mismatches: [SchemaMismatch] = []
   private var suspectedRenames: [SuspectedRename] = []
   /// Sentences about values that the program may miss.
   private var warnings: [String] = []
@@ -52,21 +52,21 @@ package struct SchemaChange {
       state = StoreState(
         metadata: environment.freshMetadata(identifier: identifier),
         schema: StoredSchema.empty.merging(StoredSchema(schema)))
-      view = .empty
+      namedSchema = .empty
       renames = []
       age = .newest
       try checkColumns()
       return
     }
     let renamed = stored.schema.renamed(for: environment)
-    view = renamed.schema
+    namedSchema = renamed.schema
     renames = renamed.renames
-    try Self.checkIsRelated(environment, to: stored, as: view, location: location, elsewhere: elsewhere)
+    try Self.checkIsRelated(environment, to: stored, as: namedSchema, location: location, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
     // A part of the store's model counts as an older model, which leaves out everything else in the store.
     age = environment.isPartialModel ? .older : stored.metadata.age(ofModelWith: record.versionHashes)
-    schema = SQLSchema(environment: environment, dialect: dialect, stored: view, keepsRules: age == .older)
+    schema = SQLSchema(environment: environment, dialect: dialect, stored: namedSchema, keepsRules: age == .older)
     state = stored
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
     if isSame, !canMigrate {
@@ -74,25 +74,25 @@ package struct SchemaChange {
       return
     }
     // The usual case: one program, whose model has not changed.
-    let differences = SchemaDifferences(from: view, to: schema, renaming: renames, age: age, dialect: dialect)
+    let differences = SchemaDifferences(from: namedSchema, to: schema, renaming: renames, age: age, dialect: dialect)
     let lateRenames = age == .older ? [] : differences.lateRenames
     if isSame, stored.metadata.models.count == 1, lateRenames.isEmpty,
-      view.merging(StoredSchema(schema)) == stored.schema
+      namedSchema.merging(StoredSchema(schema)) == stored.schema
     {
       isNeeded = false
       return
     }
-    faults = differences.faults
+    mismatches = differences.mismatches
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
-    layOut(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
+    layOut(dropping: mismatches.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       guard needsNothing else { throw Self.refusal(stored.metadata, record.versionHashes, environment) }
       isNeeded = false
       return
     }
-    faults += lateRenames
+    mismatches += lateRenames
     state.metadata.recordOpening(by: record)
-    isNeeded = isChange || !faults.isEmpty
+    isNeeded = writesStore || !mismatches.isEmpty
     try checkColumns()
   }
 
@@ -109,14 +109,14 @@ package struct SchemaChange {
   }
 
   /// Whether the change writes to the store.
-  package var isChange: Bool {
+  package var writesStore: Bool {
     !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
   }
 
   /// Whether the store has every part that the model needs, because an earlier change has extended the store. Without
   /// the right to change the store, a key stays without its constraint, like other indexes.
   private var needsNothing: Bool {
-    age != .unseen && statements.isEmpty && stages.isEmpty && faults.isEmpty && constraints.allSatisfy(\.isKey)
+    age != .unseen && statements.isEmpty && stages.isEmpty && mismatches.isEmpty && constraints.allSatisfy(\.isKey)
   }
 
   private var canMigrate: Bool {
@@ -135,15 +135,15 @@ package struct SchemaChange {
   /// Lays out the tables and plans the migration to them, with the conversions of columns.
   private mutating func layOut(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
-    let conversions = faults.compactMap(\.conversion)
-    var remaining = view.dropping(drops)
+    let conversions = mismatches.compactMap(\.conversion)
+    var remaining = namedSchema.dropping(drops)
     // A dropped column may make way for that of a former name.
     if !drops.columns.isEmpty { remaining = remaining.renamed(for: environment).schema }
     remaining = remaining.converting(conversions, for: dialect)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: remaining, keepsRules: age == .older)
     let migration = SchemaMigration(
       from: MigrationSource(
-        stored: view, remaining: remaining, renames: renames, drops: drops, conversions: conversions),
+        stored: namedSchema, remaining: remaining, renames: renames, drops: drops, conversions: conversions),
       to: schema, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
@@ -156,11 +156,12 @@ package struct SchemaChange {
 
   /// Refuses a store with entities, none of which the model shares.
   private static func checkIsRelated(
-    _ environment: StoreEnvironment, to stored: StoreState, as view: StoredSchema, location: String, elsewhere: String
+    _ environment: StoreEnvironment, to stored: StoreState, as namedSchema: StoredSchema, location: String,
+    elsewhere: String
   ) throws {
     let known = stored.schema.tables
     let names = known.flatMap(\.entities).map(\.name).sorted()
-    guard !names.isEmpty, !environment.entities.contains(where: { view.shares($0) }) else { return }
+    guard !names.isEmpty, !environment.entities.contains(where: { namedSchema.shares($0) }) else { return }
     let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
     throw CoherenceError(
       .incompatibleModel,
@@ -206,7 +207,7 @@ package struct SchemaChange {
 
   /// The tables whose content decides whether the change is possible. No other writer may change them before the
   /// change.
-  package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
+  package var countedTables: [String] { Set(mismatches.filter { $0.count != nil }.map(\.table)).sorted() }
 
   /// Counts the values and records that the change would drop. To be called in the transaction of the change, before
   /// its statements run.
@@ -221,28 +222,28 @@ package struct SchemaChange {
     var lostParts: [String] = []
     var drops: [SchemaDrops] = []
     try lookUpSuspectedRenames(count)
-    for fault in faults {
-      let number = try fault.count.map(count)
-      if fault.isOptional, let number, number > 0 {
-        warnings.append("\(fault.sentence) (\(number))")
+    for mismatch in mismatches {
+      let number = try mismatch.count.map(count)
+      if mismatch.isOptional, let number, number > 0 {
+        warnings.append("\(mismatch.sentence) (\(number))")
         continue
       }
-      if fault.conversion != nil {
+      if mismatch.conversion != nil {
         guard let number, number > 0 else { continue }
-        losses.append(fault.loss(of: number))
-        lostParts.append(fault.lostParts(number))
+        losses.append(mismatch.loss(of: number))
+        lostParts.append(mismatch.lostParts(number))
         continue
       }
       // A column without values may have any form; an entity without records has nothing to delete.
-      if number == 0, fault.drops?.entities.isEmpty != false { fault.drops.map { drops.append($0) } }
+      if number == 0, mismatch.drops?.entities.isEmpty != false { mismatch.drops.map { drops.append($0) } }
       if number == 0 { continue }
-      if let number, let lost = fault.drops {
+      if let number, let lost = mismatch.drops {
         drops.append(lost)
-        losses.append(fault.loss(of: number))
-        lostParts.append(fault.lostParts(number))
+        losses.append(mismatch.loss(of: number))
+        lostParts.append(mismatch.lostParts(number))
       } else {
         let records = number.map { " (\($0) \($0 == 1 ? "record" : "records").)" } ?? ""
-        obstacles.append(fault.sentence + records)
+        obstacles.append(mismatch.sentence + records)
       }
     }
     guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else {
@@ -341,7 +342,7 @@ package struct SchemaChange {
         attribute takes the values over while it has none of its own.
         """, metadata: ["attributes": .array(warnings.map { "\($0)" })])
     }
-    let conversions = faults.compactMap(\.conversion).map { "\($0.key.entity).\($0.key.slot)" }
+    let conversions = mismatches.compactMap(\.conversion).map { "\($0.key.entity).\($0.key.slot)" }
     if !conversions.isEmpty {
       logger.notice(
         "Converted values to other types of the model.", metadata: ["attributes": "\(Self.list(conversions))"])
@@ -355,7 +356,7 @@ package struct SchemaChange {
       let newest = before.metadata.models.last
     {
       logger.warning(
-        "The model is older than the store: what it does not have stays as it is.",
+        "The model is older than the store. Parts of the store that the model leaves out stay as they are.",
         metadata: ["newest": "\(newest)", "leftOut": "\(leftOut)"])
     } else if before.metadata.versionHashes != state.metadata.versionHashes {
       logger.notice(

@@ -34,12 +34,13 @@ extension SchemaDifferences {
     }
   }
 
-  /// The attributes that got their former names after a model without these had added them to the store. The store has
-  /// a column for each name. If the column of the later name has no values, the attribute takes the earlier column.
-  var lateRenames: [SchemaFault] {
-    new.tables.flatMap { table -> [SchemaFault] in
+  /// The attributes whose former names were declared too late: an earlier model without the former names has already
+  /// added a column for the new name, beside the column of the former name. If the column of the new name is empty, it
+  /// is dropped, and the attribute takes the column of its former name.
+  var lateRenames: [SchemaMismatch] {
+    new.tables.flatMap { table -> [SchemaMismatch] in
       guard let known = old.table(ofRoot: table.root.name) else { return [] }
-      return table.columns.compactMap { column -> SchemaFault? in
+      return table.columns.compactMap { column -> SchemaMismatch? in
         guard case .attribute(let attribute) = column.slot, !attribute.formerNames.isEmpty,
           let stored = known.column(column.key)
         else { return nil }

@@ -26,16 +26,16 @@ struct SchemaDifferences {
     self.new = new
   }
 
-  var faults: [SchemaFault] {
-    hierarchyFaults + leftOutEntities + new.tables.flatMap(columnFaults) + relationshipFaults
+  var mismatches: [SchemaMismatch] {
+    hierarchyMismatches + leftOutEntities + new.tables.flatMap(columnMismatches) + relationshipMismatches
   }
 
   // MARK: Entities
 
-  private var hierarchyFaults: [SchemaFault] {
+  private var hierarchyMismatches: [SchemaMismatch] {
     let before = old.entitiesByName
     return new.tables.flatMap { table in
-      table.root.hierarchy.compactMap { entity -> SchemaFault? in
+      table.root.hierarchy.compactMap { entity -> SchemaMismatch? in
         guard let known = before[entity.name] else { return nil }
         if known.parent != entity.superentity?.name {
           return .obstacle(
@@ -58,8 +58,8 @@ struct SchemaDifferences {
 
   /// Entities that the model leaves out of a hierarchy that it has. Their records share the table: the model can
   /// neither show them nor skip them.
-  private var leftOutEntities: [SchemaFault] {
-    new.tables.flatMap { table -> [SchemaFault] in
+  private var leftOutEntities: [SchemaMismatch] {
+    new.tables.flatMap { table -> [SchemaMismatch] in
       let wanted = Set(table.root.hierarchy.map(\.name))
       let known = old.table(ofRoot: table.root.name)?.entities ?? []
       return known.filter { !wanted.contains($0.name) && !$0.isAbstract }.map { entity in
@@ -73,17 +73,17 @@ struct SchemaDifferences {
 
   // MARK: Columns
 
-  private func columnFaults(_ table: SQLTable) -> [SchemaFault] {
+  private func columnMismatches(_ table: SQLTable) -> [SchemaMismatch] {
     guard let known = old.table(ofRoot: table.root.name) else { return [] }
     return table.columns.flatMap { column in
-      if let stored = known.column(column.key) { return changeFaults(column, stored, in: known) }
-      return additionFaults(column, in: table, known)
+      if let stored = known.column(column.key) { return changeMismatches(column, stored, in: known) }
+      return additionMismatches(column, in: table, known)
     }
   }
 
-  private func changeFaults(
+  private func changeMismatches(
     _ column: SQLColumn, _ stored: StoredSchema.Column, in table: StoredSchema.Table
-  ) -> [SchemaFault] {
+  ) -> [SchemaMismatch] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     if wanted.type != stored.type {
@@ -94,16 +94,16 @@ struct SchemaDifferences {
         let advice = isAttribute && converts ? "; a conversion of the attribute, as `converting`, keeps them" : ""
         return [loss("\(sentence)\(advice).", of: stored, in: table)]
       }
-      return [conversionFault(sentence, conversion, of: stored, in: table)]
-        + (conversion.mayLoseValues ? [] : missingFaults(column, stored, in: table))
+      return [conversionMismatch(sentence, conversion, of: stored, in: table)]
+        + (conversion.mayLoseValues ? [] : missingValueMismatches(column, stored, in: table))
     }
-    return missingFaults(column, stored, in: table)
+    return missingValueMismatches(column, stored, in: table)
   }
 
   /// The difference that a conversion ends, except for the values that do not fit the new type.
-  private func conversionFault(
+  private func conversionMismatch(
     _ sentence: String, _ conversion: ColumnConversion, of column: StoredSchema.Column, in table: StoredSchema.Table
-  ) -> SchemaFault {
+  ) -> SchemaMismatch {
     var misfits: SQLFragment?
     if case .numbers(let numbers) = conversion.method {
       misfits = numbers.misfit("\(name: column.name)", dialect).map {
@@ -117,9 +117,9 @@ struct SchemaDifferences {
   }
 
   /// Records without a value that the model requires.
-  private func missingFaults(
+  private func missingValueMismatches(
     _ column: SQLColumn, _ stored: StoredSchema.Column, in table: StoredSchema.Table
-  ) -> [SchemaFault] {
+  ) -> [SchemaMismatch] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull, !isKnown {
@@ -133,9 +133,9 @@ struct SchemaDifferences {
     return []
   }
 
-  private func additionFaults(
+  private func additionMismatches(
     _ column: SQLColumn, in table: SQLTable, _ known: StoredSchema.Table
-  ) -> [SchemaFault] {
+  ) -> [SchemaMismatch] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     let related = Set((column.slot.entity.ancestors + column.slot.entity.hierarchy).map(\.name))
@@ -143,22 +143,24 @@ struct SchemaDifferences {
     let moved = known.columns.first {
       $0.slot == wanted.slot && related.contains($0.entity) && !remaining.contains($0.key)
     }
-    var faults: [SchemaFault] = []
-    if let moved { faults.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: known)) }
+    var mismatches: [SchemaMismatch] = []
+    if let moved {
+      mismatches.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: known))
+    }
     let hasRecords = known.entities.contains { $0.name == wanted.entity }
     if hasRecords, !wanted.isOptional, column.defaultValue.isNull {
-      faults.append(
+      mismatches.append(
         .obstacle(
           "\(path) is new and required; give it a default for the records that there are, or make it optional.",
           in: table.name, count: records(of: old.members(of: wanted.entity), in: table.name)))
     }
-    return faults
+    return mismatches
   }
 
   /// The loss of a column's values.
   private func loss(
     _ sentence: String, of column: StoredSchema.Column, in table: StoredSchema.Table
-  ) -> SchemaFault {
+  ) -> SchemaMismatch {
     .loss(
       sentence, table: table.name, column: column.name, count: values(of: column, in: table),
       drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
@@ -174,7 +176,7 @@ struct SchemaDifferences {
 
   // MARK: Relationships
 
-  private var relationshipFaults: [SchemaFault] {
+  private var relationshipMismatches: [SchemaMismatch] {
     struct Name: Hashable {
       let entity: String
       let name: String
@@ -185,17 +187,17 @@ struct SchemaDifferences {
       guard let known = before[Name(entity: wanted.entity, name: wanted.name)] else { return nil }
       let path = "'\(wanted.entity).\(wanted.name)'"
       if known.isToMany != wanted.isToMany {
-        return fault(
+        return mismatch(
           "\(path) is to-\(known.isToMany ? "many" : "one") in the store and "
             + "to-\(wanted.isToMany ? "many" : "one") in the model.", of: known)
       }
       if known.destination != wanted.destination {
-        return fault(
+        return mismatch(
           "\(path) leads to '\(known.destination)' in the store and to '\(wanted.destination)' in the model.",
           of: known)
       }
       if known.storage != wanted.storage {
-        return fault("The inverse of \(path) is of another kind in the store than in the model.", of: known)
+        return mismatch("The inverse of \(path) is of another kind in the store than in the model.", of: known)
       }
       return nil
     } + renamedLinks
@@ -203,7 +205,7 @@ struct SchemaDifferences {
 
   /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a
   /// loss of the inverse.
-  private func fault(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaFault {
+  private func mismatch(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaMismatch {
     let path = "\(known.entity).\(known.name)"
     let table = old.tables.first { $0.entities.contains { $0.name == known.entity } }
     let key = SQLColumn.Key(entity: known.entity, slot: known.name)
@@ -215,14 +217,14 @@ struct SchemaDifferences {
     return .obstacle(sentence, in: table?.name ?? known.entity)
   }
 
-  private func loss(_ sentence: String, of links: StoredSchema.LinkTable) -> SchemaFault {
+  private func loss(_ sentence: String, of links: StoredSchema.LinkTable) -> SchemaMismatch {
     .loss(
       sentence, table: links.name, column: nil, count: "SELECT COUNT(*) FROM \(name: links.name)",
       drops: SchemaDrops(linkTables: [links.name]))
   }
 
   /// Links are named after both relationships: a new inverse, or one left out, gives them another name.
-  private var renamedLinks: [SchemaFault] {
+  private var renamedLinks: [SchemaMismatch] {
     let wanted = Set(new.linkTables.map(\.links.name))
     return new.linkTables.compactMap { table in
       guard !old.linkTables.contains(where: { $0.links == table.links.name }) else { return nil }

@@ -1,4 +1,5 @@
-/// The columns, link tables and records that a change of a store's schema drops, after their values were counted.
+/// The columns, link tables and records that a change of a store's schema drops. The change counts their values first,
+/// and fails if the user does not allow the loss.
 struct SchemaDrops: Sendable, Hashable {
   /// A column, by the root of its table's hierarchy.
   struct Column: Sendable, Hashable {

@@ -2,14 +2,14 @@ import CoherenceCore
 
 /// The migration of a store's schema to a model: statements to run in one transaction.
 ///
-/// Parts that the model leaves out stay. Only parts that the model has in another form, and whose values were counted,
-/// are dropped.
+/// Tables and columns that the model leaves out stay. Dropped are only parts that the model has in another form, after
+/// ``SchemaChange/resolve(_:)`` has counted their values: the parts are empty, or the user allows the loss.
 package struct SchemaMigration: Sendable {
   /// The stages before the statements: conversions, each with the statements that precede it.
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
-  /// The statements to run last. They fill in required values in records of programs with another model.
+  /// The statements to run last. They fill in required values that programs with another model left out.
   private(set) var completion: [SQLFragment] = []
   /// The unique indexes of existing tables, to be made last, after a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
@@ -30,7 +30,7 @@ package struct SchemaMigration: Sendable {
     wasOpenedByOtherModel = false
     rederived = []
     statements = schemaStatements.bookkeeping
-    createTables(besides: nil)
+    createTables(missingIn: nil)
   }
 
   /// Makes the migration of an existing store, which adds missing parts and converts parts of another form.
@@ -53,20 +53,20 @@ package struct SchemaMigration: Sendable {
     let changed = source.conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = source.renames.flatMap { $0.statements(in: old, schemaStatements) }
-    if wasOpenedByOtherModel { completion = EntityRename.renamesOfLateInserts(in: old, schemaStatements) }
+    if wasOpenedByOtherModel { completion = EntityRename.renamesOfRecordsWithFormerNames(in: old, schemaStatements) }
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion, in: old) }
-    createTables(besides: remaining)
+    createTables(missingIn: remaining)
     extendTables(remaining)
     derive(remaining)
     deriveFromOthers(remaining)
-    createIndexes(besides: old)
+    createIndexes(missingIn: old)
   }
 
   // MARK: Adding
 
-  private mutating func createTables(besides remaining: StoredSchema?) {
+  private mutating func createTables(missingIn remaining: StoredSchema?) {
     let tables = new.tables.filter { remaining?.table(ofRoot: $0.root.name) == nil }
     statements += tables.map { schemaStatements.create($0) }
     for table in tables {
@@ -112,8 +112,8 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Whether a program that does not know a subentity's column may write records without a value there: the engine
-  /// knows no such default, or learned of it after the column was made.
+  /// Whether a program that does not know a subentity's column may write records without a value there, because the
+  /// column has no default in the engine, or got it later.
   private func mayLackEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
     column.slot.entity !== table.root
       && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
@@ -262,7 +262,7 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  private mutating func createIndexes(besides old: StoredSchema) {
+  private mutating func createIndexes(missingIn old: StoredSchema) {
     for table in new.tables {
       let known = old.table(ofRoot: table.root.name)
       for index in table.indexes {

@@ -74,7 +74,7 @@ extension StoredSchema {
     return nil
   }
 
-  /// The names, with its entity's, that the store may have for a relationship.
+  /// The qualified names, as `Entity.relationship`, that the store may have for a relationship.
   private func paths(of relationship: RelationshipDescription) -> [String] {
     let entity = relationship.entity.name
     let known = relationships.first { $0.entity == entity && $0.name == relationship.name }
@@ -91,13 +91,13 @@ extension StoredSchema.Table {
     for slot in own where column(SQLColumn.Key(slot)) == nil {
       let known = columns.indices.filter { columns[$0].entity == entity.name }
       let name = RenamedName(name: slot.name, formerNames: slot.formerNames)
-      let place = name.index(among: known.map { (columns[$0].slot, columns[$0].formerSlots) }, besides: declared)
-      guard let index = place.map({ known[$0] }) else { continue }
+      let match = name.index(among: known.map { (columns[$0].slot, columns[$0].formerSlots) }, besides: declared)
+      guard let index = match.map({ known[$0] }) else { continue }
       let former = columns[index].slot
       columns[index].slot = slot.name
       columns[index].formerSlots = (columns[index].formerSlots ?? []).renamed(former, to: slot.name)
     }
-    // A name that a property of its own has now is no former name of another one any more.
+    // A former name that the model now gives to another property no longer leads to the renamed property.
     for index in columns.indices where columns[index].entity == entity.name {
       let names = columns[index].formerSlots?.filter { !declared.contains($0) } ?? []
       columns[index].formerSlots = names.isEmpty ? nil : names
@@ -117,7 +117,7 @@ extension Slot {
 }
 
 extension [String] {
-  /// Former names after a replacement of the present one.
+  /// These former names after a rename, which makes the present name a former name.
   func renamed(_ present: String, to name: String) -> [String]? {
     let names = Set(self + [present]).subtracting([name]).sorted()
     return names.isEmpty ? nil : names

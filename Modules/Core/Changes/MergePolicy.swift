@@ -8,9 +8,10 @@
 /// are a conflict. The same rule applies to a save that the context has not merged yet, for example of another process.
 /// In a context that follows no other context, each record that another writer changed since the read is a conflict.
 ///
-/// Every policy except ``error`` loses one of two edits of the same property and reports nothing. Conflicts are found
-/// record by record. So two saves succeed although each of them read a record that the other one writes (write skew).
-/// Where a decision depends on a record, write that record too.
+/// A policy other than ``error`` resolves two edits of the same property silently: the edit of one writer is lost,
+/// unless a rule or a closure combines both edits. Conflicts are found record by record. So two saves succeed
+/// although each of them read a record that the other one writes (write skew). Where a decision depends on a record,
+/// write that record too.
 ///
 /// ## Unique values
 ///
@@ -45,11 +46,11 @@
 ///
 /// ## Attempts
 ///
-/// Saves of one process that conflict over the same records take turns, so that each of them succeeds. After four
-/// failed attempts, the store keeps other writers out during further attempts, see ``WriterExcluding``. Other writers
-/// are not kept out by a store without ``WriterExcluding``, and not under a policy with a closure, because the closure
-/// may wait for another writer. Such a save is tried again after random pauses that grow, 64 times in all. It then
-/// throws ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set.
+/// Saves of one process that conflict over the same records run one after the other, so that each of them succeeds.
+/// After four failed attempts, the store keeps other writers out during further attempts, see ``WriterExcluding``.
+/// Other writers are not kept out by a store without ``WriterExcluding``, and not under a policy with a closure, because
+/// the closure may wait for another writer. Such a save is tried again after random pauses that grow, 64 times in all. It
+/// then throws ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set.
 ///
 /// ## Ordered relationships
 ///
@@ -68,7 +69,7 @@ public struct MergePolicy: Sendable {
   /// over a record more than once.
   package var observer: (@Sendable (_ conflict: Conflict, _ isDiscarded: Bool) -> Void)?
   /// Returns whether the saver's changes of a record still apply to the row that the store has now. Changes that do not
-  /// apply are discarded, and the policy is not asked. Called in the saver's context, as a part of its save.
+  /// apply are discarded without a call of the policy. Called in the saver's context, as a part of its save.
   package var allows: (@Sendable (_ conflict: Conflict) throws -> Bool)?
 
   init(kind: Kind) { self.kind = kind }
@@ -105,9 +106,9 @@ public struct MergePolicy: Sendable {
   /// No conflict is resolved: the save throws ``ErrorCode/versionConflict`` with every conflict in
   /// ``CoherenceError/conflicts``, or ``ErrorCode/uniquenessViolated`` with both records, and writes nothing.
   ///
-  /// In a background context, each record that another writer changed since the read is a conflict. In a view that
-  /// follows other contexts, and in a child context, the properties are compared: changes of different properties
-  /// merge.
+  /// In a context that follows no other context and has no parent, each record that another writer changed since the
+  /// read is a conflict. In a context that follows other contexts, and in a child context, the properties are compared:
+  /// changes of different properties merge.
   public static let error = MergePolicy(kind: .error)
   /// Property by property, the store's changes win and the saver's other changes are kept. A record deleted in the
   /// store stays deleted. The saver's delete of a record that the store changed is discarded.

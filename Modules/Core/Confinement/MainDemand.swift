@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Records whose work waits for the main actor through a main-queue context, so that deadlocks with the main actor are
-/// detected.
+/// Keeps track of the owners whose work waits for the main actor through a main-queue context, so that deadlocks with
+/// the main actor are detected.
 ///
 /// A call about to block the main actor until an owner's work ends watches the owner. When work of the owner begins to
 /// wait for the main actor, the call can fail instead of waiting forever.
@@ -21,16 +21,16 @@ package enum MainDemand {
   // MARK: Work
 
   /// Runs work of an owner. Waits for the main actor in it are recorded for the owner.
-  package static func working<T>(for party: some AnyObject, operation: () throws -> T) rethrows -> T {
-    try $owner.withValue(ObjectIdentifier(party), operation: operation)
+  package static func working<T>(for workOwner: some AnyObject, operation: () throws -> T) rethrows -> T {
+    try $owner.withValue(ObjectIdentifier(workOwner), operation: operation)
   }
 
   /// Runs asynchronous work of an owner. Waits for the main actor in it are recorded for the owner.
   package static func working<T>(
-    for party: some AnyObject & Sendable, isolation: isolated (any Actor)? = #isolation,
+    for workOwner: some AnyObject & Sendable, isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> T
   ) async rethrows -> T {
-    try await $owner.withValue(ObjectIdentifier(party), operation: operation, isolation: isolation)
+    try await $owner.withValue(ObjectIdentifier(workOwner), operation: operation, isolation: isolation)
   }
 
   /// Records that the caller waits for the main actor from now on.
@@ -63,8 +63,8 @@ package enum MainDemand {
   // MARK: Watches
 
   /// Calls a block whenever work of an owner begins to wait for the main actor, and at once if some work waits already.
-  package static func watch(_ party: some AnyObject, _ notify: @escaping @Sendable () -> Void) -> Watch {
-    let owner = ObjectIdentifier(party)
+  package static func watch(_ workOwner: some AnyObject, _ notify: @escaping @Sendable () -> Void) -> Watch {
+    let owner = ObjectIdentifier(workOwner)
     let (number, isNeeded) = content.withLock { content in
       content.nextNumber += 1
       content.watches[owner, default: [:]][content.nextNumber] = notify

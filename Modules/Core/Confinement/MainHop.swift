@@ -8,12 +8,13 @@ enum MainQueue {
   private static let served = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
 
-  /// Whether the main queue has run a block or a job so far. Such a queue is only busy when it does not begin a block.
+  /// Whether the main queue has run a block or a job so far. If such a queue does not begin a block, the queue is only
+  /// busy.
   static var isServed: Bool { served.load(ordering: .relaxed) }
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
-  /// Starts to find out whether the process runs the main queue, long before the first hop. The caller may be a proof
-  /// itself; otherwise a block dispatched into the queue becomes the proof.
+  /// Starts to find out whether the process runs the main queue, long before the first hop. A caller that runs as a job
+  /// or block of the queue proves it; otherwise a block dispatched to the queue proves it once the block runs.
   static func watch() {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
@@ -23,7 +24,7 @@ enum MainQueue {
   /// Whether the main queue runs further blocks after the caller, which is on the main actor: after a task, a block of
   /// the queue, or a callback of the main run loop. `false` for the top-level statements of a program, which may never
   /// run the queue.
-  static var isReturnedTo: Bool {
+  static var continuesAfterCaller: Bool {
     coherence_is_in_main_job() || !Thread.isMainThread || RunLoop.main.currentMode != nil
   }
 

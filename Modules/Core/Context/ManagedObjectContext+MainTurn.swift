@@ -45,7 +45,7 @@ extension ManagedObjectContext {
 
   private final func openUnit() {
     closeMainUnit()
-    let isLasting = !turn.isAlone && MainQueue.isReturnedTo
+    let isLasting = !turn.isAlone && MainQueue.continuesAfterCaller
     let saves = persistentStoreCoordinator?.saves
     if isLasting {
       scheduleTurnEnd()

@@ -57,15 +57,17 @@ open class ManagedObjectContext: @unchecked Sendable {
     var parent: ManagedObjectContext?
     var mergePolicy = MergePolicy.error
     var savesThroughParent = false
+    /// Whether save participants take part in the context's saves.
     var recordsChanges = true
     var transactionAuthor: String?
     var faultPolicy = FaultPolicy.load
     var children: [ContextHandle] = []
+    /// The contexts that receive each save of this context, see ``follow(_:)``.
     var followers: [ContextHandle] = []
     var followsAnother = false
-    /// The live results of this context and its children.
+    /// The live results of this context and its children, which receive the records with changed unsaved state.
     var touchReceivers: [TouchReceiverEntry] = []
-    /// The class of the last object made by class, with the class's entity.
+    /// The last class whose entity was looked up, with the entity.
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
 
@@ -169,11 +171,13 @@ open class ManagedObjectContext: @unchecked Sendable {
     set { settings.withLock { $0.savesThroughParent = newValue } }
   }
 
-  /// The context below this one whose unsaved changes reads show; `nil` under a pinned snapshot, which has only saved
-  /// values.
+  /// The parent whose unsaved changes the reads of this context include; `nil` under a pinned snapshot, which has only
+  /// saved values.
   @inline(__always) final var readParent: ManagedObjectContext? { lease.pin == nil ? parent : nil }
 
-  /// The context below this one whose unsaved changes the reads of a context show.
+  /// The parent whose unsaved changes the reads of a context include; `nil` for a reader under a pinned snapshot.
+  ///
+  /// - Parameter reader: This context or one of its descendants.
   final func parent(readBy reader: ManagedObjectContext) -> ManagedObjectContext? {
     self === reader ? readParent : parent
   }

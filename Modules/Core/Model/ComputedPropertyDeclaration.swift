@@ -1,8 +1,8 @@
 /// A declared property without stored values, such as a ``FetchedProperty``. The model checks the declaration and keeps
 /// it with its entity.
 protocol ComputedPropertyDeclaration: PropertyDeclaration {
-  /// Sentences about the faults of the declaration.
+  /// Sentences about the problems of the declaration.
   ///
   /// - Parameter entities: The entities of the model by name.
-  func faults(in owner: Entity, among entities: [String: Entity]) -> [String]
+  func problems(in owner: Entity, among entities: [String: Entity]) -> [String]
 }

@@ -1,7 +1,8 @@
 /// Infers the inverses that a declaration leaves to the model.
 ///
-/// A relationship that the other side names comes first. What then has no inverse is paired with the only relationship
-/// that leads back and has none either.
+/// The inverse of a relationship is the relationship that names it as its inverse. Of the relationships that no other
+/// relationship names, two are paired if each of them is the only such relationship that leads back to the other's
+/// entity.
 struct InverseInference {
   /// A relationship by the names of its entity and of itself.
   private struct Side: Hashable {
@@ -13,7 +14,7 @@ struct InverseInference {
   /// The declarations, with the inferred inverses.
   private(set) var entities: [Entity]
   /// A sentence for each relationship whose inverse may be several relationships.
-  private(set) var faults: [String] = []
+  private(set) var problems: [String] = []
 
   init(_ declarations: [Entity]) {
     entities = declarations
@@ -24,13 +25,13 @@ struct InverseInference {
   // MARK: Inverses that the other side names
 
   private mutating func assignNamed() {
-    let claims = Self.claims(entities)
+    let namers = Self.namers(in: entities)
     for open in openRelationships() {
-      let claimants = claims[open.side, default: []].filter { $0.entity == open.destination }
-      guard let first = claimants.first else { continue }
-      if claimants.count > 1 {
-        let names = claimants.map(\.path).joined(separator: " and ")
-        faults.append(
+      let candidates = namers[open.side, default: []].filter { $0.entity == open.destination }
+      guard let first = candidates.first else { continue }
+      if candidates.count > 1 {
+        let names = candidates.map(\.path).joined(separator: " and ")
+        problems.append(
           "\(names) name the same inverse, \(open.side.path); a relationship can be the inverse of only one.")
       }
       assign(first.name, to: open)
@@ -38,16 +39,16 @@ struct InverseInference {
   }
 
   /// The relationships that name each relationship as their inverse, in order of declaration.
-  private static func claims(_ declarations: [Entity]) -> [Side: [Side]] {
-    var claims: [Side: [Side]] = [:]
+  private static func namers(in declarations: [Entity]) -> [Side: [Side]] {
+    var namers: [Side: [Side]] = [:]
     for entity in declarations {
       for case let relationship as Relationship in entity.properties {
         guard let inverse = relationship.inverse else { continue }
-        claims[Side(entity: relationship.destination, name: inverse), default: []]
+        namers[Side(entity: relationship.destination, name: inverse), default: []]
           .append(Side(entity: entity.name, name: relationship.name))
       }
     }
-    return claims
+    return namers
   }
 
   // MARK: Relationships without an inverse so far
@@ -94,18 +95,20 @@ struct InverseInference {
   private mutating func assignPairs() {
     let open = openRelationships()
     let byEnds = Dictionary(grouping: open) { Ends(from: $0.side.entity, to: $0.destination) }
-    for one in open {
-      let leadingBack = byEnds[Ends(from: one.destination, to: one.side.entity), default: []]
+    for relationship in open {
+      let leadingBack = byEnds[Ends(from: relationship.destination, to: relationship.side.entity), default: []]
       // Of two references of an entity to itself, neither need be the inverse of the other: a mother and a father.
-      let candidates = one.isReflexive ? leadingBack.filter { $0.isToMany != one.isToMany } : leadingBack
+      let candidates =
+        relationship.isReflexive ? leadingBack.filter { $0.isToMany != relationship.isToMany } : leadingBack
       guard let inverse = candidates.first else { continue }
       if candidates.count > 1 {
         let names = candidates.map(\.side.path).joined(separator: " or ")
-        faults.append(
-          "The inverse of \(one.side.path) may be \(names); name one of them as the inverse, or declare 'inverse: nil'."
+        problems.append(
+          "The inverse of \(relationship.side.path) may be \(names); name one of them as the inverse, or declare "
+            + "'inverse: nil'."
         )
       }
-      assign(inverse.side.name, to: one)
+      assign(inverse.side.name, to: relationship)
     }
   }
 }

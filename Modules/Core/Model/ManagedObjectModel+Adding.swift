@@ -4,7 +4,7 @@ extension ManagedObjectModel {
   /// For modules that keep records of their own in the stores of a program. The function skips an entity if the model
   /// already has an entity with the same name and class. A model with all of the entities is returned itself.
   ///
-  /// - Throws: ``ErrorCode/invalidModel`` when the model has another entity of the same name, and for faults of the
+  /// - Throws: ``ErrorCode/invalidModel`` when the model has another entity of the same name, and for problems of the
   ///   declarations.
   package func adding(_ additions: [Entity]) throws -> ManagedObjectModel {
     let missing = try additions.filter { addition in

@@ -10,7 +10,7 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - configurations: For each configuration, the classes of its entities. A configuration includes the subentities
   ///     of its entities. A store without a configuration name has all entities.
-  /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
+  /// - Throws: ``ErrorCode/invalidModel``, naming every problem of the declarations.
   public convenience init(
     _ first: any DeclaredEntity.Type, _ others: any DeclaredEntity.Type..., name: String? = nil,
     configurations: [String: [any DeclaredEntity.Type]] = [:], versionIdentifiers: Set<String> = []
@@ -21,14 +21,14 @@ extension ManagedObjectModel {
 
   /// Builds a model from an array of classes that declare their entities.
   ///
-  /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
+  /// - Throws: ``ErrorCode/invalidModel``, naming every problem of the declarations.
   public convenience init(
     classes: [any DeclaredEntity.Type], name: String? = nil,
     configurations: [String: [any DeclaredEntity.Type]] = [:], versionIdentifiers: Set<String> = []
   ) throws {
     let declarations = classes.map { ($0, $0.entityDeclaration) }
-    let faults = declarations.flatMap { Self.faults($0, $1) }
-    guard faults.isEmpty else { throw CoherenceError(.invalidModel, faults.joined(separator: " ")) }
+    let problems = declarations.flatMap { Self.problems($0, $1) }
+    guard problems.isEmpty else { throw CoherenceError(.invalidModel, problems.joined(separator: " ")) }
     try self.init(
       name: name, entities: declarations.map(\.1),
       configurations: configurations.mapValues { $0.map { $0.entityName } },
@@ -36,7 +36,7 @@ extension ManagedObjectModel {
   }
 
   /// Returns a sentence for a declaration with another class, or with another name than the class declares.
-  private static func faults(_ type: any DeclaredEntity.Type, _ declaration: Entity) -> [String] {
+  private static func problems(_ type: any DeclaredEntity.Type, _ declaration: Entity) -> [String] {
     if declaration.objectClass != type {
       return [
         "The declaration of class '\(type)' makes objects of '\(declaration.objectClass)'; "

@@ -36,7 +36,7 @@ public final class ManagedObjectModel: Sendable {
   /// - Parameters:
   ///   - configurations: For each configuration, the names of its entities. A configuration includes the subentities of
   ///     its entities. A store without a configuration name has all entities.
-  /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
+  /// - Throws: ``ErrorCode/invalidModel``, naming every problem of the declarations.
   public convenience init(
     name: String? = nil, configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [],
     @EntitiesBuilder entities: () -> [Entity]
@@ -64,9 +64,9 @@ public final class ManagedObjectModel: Sendable {
   ) throws {
     let inference = InverseInference(declarations)
     let declarations = inference.entities
-    let faults = inference.faults + ModelValidation(declarations, configurations: configurations).faults
-    guard faults.isEmpty else {
-      throw CoherenceError(.invalidModel, faults.joined(separator: " "))
+    let problems = inference.problems + ModelValidation(declarations, configurations: configurations).problems
+    guard problems.isEmpty else {
+      throw CoherenceError(.invalidModel, problems.joined(separator: " "))
     }
     let linked = ModelLinker(declarations).link()
     let byName = Dictionary(uniqueKeysWithValues: linked.map { ($0.name, $0) })

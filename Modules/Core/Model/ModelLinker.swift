@@ -5,7 +5,7 @@ struct ModelLinker {
   private let declarations: [Entity]
   private static let lastToken = Atomic<UInt32>(0)
 
-  /// - Parameter declarations: Declarations in which ``ModelValidation`` found no fault.
+  /// - Parameter declarations: Declarations in which ``ModelValidation`` found no problem.
   init(_ declarations: [Entity]) { self.declarations = declarations }
 
   /// Builds the descriptions, in the order of the declarations.

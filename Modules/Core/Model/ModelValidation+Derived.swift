@@ -1,8 +1,8 @@
 extension ModelValidation {
   /// Finds derived attributes with an inapplicable rule, or with settings that contradict a derived value.
-  func derivedFaults(_ entity: Entity) -> [String] {
+  func derivedProblems(_ entity: Entity) -> [String] {
     entity.properties.flatMap { property -> [String] in
-      if let attribute = property as? Attribute { return derivedFaults(attribute, of: entity) }
+      if let attribute = property as? Attribute { return derivedProblems(attribute, of: entity) }
       let parts = (property as? CompositeAttribute)?.parts.filter { $0.derived != nil } ?? []
       return parts.map {
         "'\(entity.name).\(property.name).\($0.name)' is a part of a composite and cannot be derived; derive an attribute."
@@ -10,35 +10,35 @@ extension ModelValidation {
     }
   }
 
-  private func derivedFaults(_ attribute: Attribute, of entity: Entity) -> [String] {
+  private func derivedProblems(_ attribute: Attribute, of entity: Entity) -> [String] {
     guard let derivation = attribute.derived else { return [] }
     let path = "'\(entity.name).\(attribute.name)'"
-    var faults: [String] = []
-    if let type = derivation.type, attribute.type != type { faults.append(typeFault(path, type, attribute)) }
+    var problems: [String] = []
+    if let type = derivation.type, attribute.type != type { problems.append(typeProblem(path, type, attribute)) }
     if !attribute.defaultValue.isNull || !attribute.validation.isEmpty || attribute.conversion != nil {
-      faults.append("\(path) is derived and can have no default, no validation and no conversion; remove them.")
+      problems.append("\(path) is derived and can have no default, no validation and no conversion; remove them.")
     }
     if let related = derivation.relationshipPath {
-      return faults + relatedFaults(attribute, derivation, related, path, of: entity)
+      return problems + relatedProblems(attribute, derivation, related, path, of: entity)
     }
-    guard let source = derivation.source else { return faults }
+    guard let source = derivation.source else { return problems }
     guard let text = attributes(entity).first(where: { $0.name == source }) else {
-      faults.append(
+      problems.append(
         "\(path) is derived from '\(source)', which is no attribute of '\(entity.name)'; derive the text where it is "
           + "declared, and take it over by a path such as 'artist.nameFold'.")
-      return faults
+      return problems
     }
     if text.type.storage != .string || text.type == .codable || text.type.isWeakReference {
-      faults.append("\(path) is derived from '\(source)', which is no text.")
+      problems.append("\(path) is derived from '\(source)', which is no text.")
     }
     if text.derived != nil {
-      faults.append("\(path) is derived from '\(source)', which is derived itself; derive both from one attribute.")
+      problems.append("\(path) is derived from '\(source)', which is derived itself; derive both from one attribute.")
     }
-    return faults
+    return problems
   }
 
   /// The sentence for a derived attribute of another type than its values.
-  func typeFault(_ path: String, _ type: AttributeType, _ attribute: Attribute) -> String {
+  func typeProblem(_ path: String, _ type: AttributeType, _ attribute: Attribute) -> String {
     "\(path) is derived as a value of type \(type.canonicalName); declare it as one, not as "
       + "\(attribute.type.canonicalName)."
   }

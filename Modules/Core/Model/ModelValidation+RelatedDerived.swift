@@ -1,24 +1,26 @@
 extension ModelValidation {
   /// Finds derived attributes whose rule cannot follow their path over relationships.
-  func relatedFaults(
+  func relatedProblems(
     _ attribute: Attribute, _ derivation: Derivation, _ related: String, _ path: String, of entity: Entity
   ) -> [String] {
-    var faults: [String] = []
+    var problems: [String] = []
     if isConstrained(attribute.name, of: entity) {
-      faults.append(
+      problems.append(
         "\(path) is derived from other records and cannot be unique, because a save of another record would violate the "
           + "constraint; leave it out of the constraints.")
     }
     guard let route = Route(related, from: entity, in: self) else {
-      return faults + ["\(path) is derived from '\(related)', which is no path over relationships of '\(entity.name)'."]
+      return problems + [
+        "\(path) is derived from '\(related)', which is no path over relationships of '\(entity.name)'."
+      ]
     }
-    return faults + shapeFaults(route, derivation, related, path)
-      + valueFaults(attribute, derivation, route, related, path)
+    return problems + shapeProblems(route, derivation, related, path)
+      + valueProblems(attribute, derivation, route, related, path)
   }
 
   /// Finds paths with a to-many relationship for the rule ``Derivation/path(_:)``, and paths without exactly one
   /// to-many relationship for the other rules.
-  private func shapeFaults(_ route: Route, _ derivation: Derivation, _ related: String, _ path: String) -> [String] {
+  private func shapeProblems(_ route: Route, _ derivation: Derivation, _ related: String, _ path: String) -> [String] {
     if case .path = derivation {
       guard route.relationships.contains(where: \.isToMany) else { return [] }
       return [
@@ -37,7 +39,7 @@ extension ModelValidation {
 
   /// Finds attributes at the end of a path with a type that the rule does not accept, and derived attributes with
   /// another type than their values.
-  private func valueFaults(
+  private func valueProblems(
     _ attribute: Attribute, _ derivation: Derivation, _ route: Route, _ related: String, _ path: String
   ) -> [String] {
     if case .count = derivation {
@@ -61,7 +63,7 @@ extension ModelValidation {
           + "numbers, for least and greatest values also texts and dates."
       ]
     }
-    return attribute.type == type ? [] : [typeFault(path, type, attribute)]
+    return attribute.type == type ? [] : [typeProblem(path, type, attribute)]
   }
 
   /// Whether an entity or a subentity has a uniqueness constraint with a property.

@@ -1,4 +1,4 @@
-/// Finds all faults of the declarations of a model.
+/// Finds all problems of the declarations of a model.
 struct ModelValidation {
   let entities: [Entity]
   let byName: [String: Entity]
@@ -10,63 +10,63 @@ struct ModelValidation {
     self.configurations = configurations
   }
 
-  /// A sentence for each fault. A fault of an ancestor is reported once, not for each descendant.
-  var faults: [String] {
-    let faults =
-      nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
-      + entities.flatMap(derivedFaults)
-      + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults) + configurationFaults
+  /// A sentence for each problem. A problem of an ancestor is reported once, not for each descendant.
+  var problems: [String] {
+    let problems =
+      nameProblems + formerNameProblems + hierarchyProblems + entities.flatMap(propertyProblems)
+      + entities.flatMap(derivedProblems)
+      + entities.flatMap(relationshipProblems) + entities.flatMap(constraintProblems) + configurationProblems
     var seen: Set<String> = []
-    return faults.filter { seen.insert($0).inserted }
+    return problems.filter { seen.insert($0).inserted }
   }
 
-  private var nameFaults: [String] {
-    var faults: [String] = []
+  private var nameProblems: [String] {
+    var problems: [String] = []
     var seen: Set<String> = []
     for entity in entities {
-      if entity.name.isEmpty { faults.append("An entity has no name.") }
-      if entity.name.utf8.contains(0) { faults.append("An entity's name contains U+0000.") }
-      if !seen.insert(entity.name).inserted { faults.append("Two entities are named '\(entity.name)'.") }
+      if entity.name.isEmpty { problems.append("An entity has no name.") }
+      if entity.name.utf8.contains(0) { problems.append("An entity's name contains U+0000.") }
+      if !seen.insert(entity.name).inserted { problems.append("Two entities are named '\(entity.name)'.") }
     }
-    return faults
+    return problems
   }
 
   /// Finds former names of two entities, and former names that the model still has as the name of an entity.
-  private var formerNameFaults: [String] {
-    var faults: [String] = []
+  private var formerNameProblems: [String] {
+    var problems: [String] = []
     var seen: Set<String> = []
     for (entity, former) in entities.flatMap({ entity in entity.formerNames.map { (entity, $0) } }) {
-      if former.isEmpty { faults.append("The renaming identifier of '\(entity.name)' is empty.") }
+      if former.isEmpty { problems.append("The renaming identifier of '\(entity.name)' is empty.") }
       if former != entity.name, byName[former] != nil {
-        faults.append("'\(entity.name)' is renamed from '\(former)', which the model still has.")
+        problems.append("'\(entity.name)' is renamed from '\(former)', which the model still has.")
       }
-      if !seen.insert(former).inserted { faults.append("Two entities are renamed from '\(former)'.") }
+      if !seen.insert(former).inserted { problems.append("Two entities are renamed from '\(former)'.") }
     }
-    return faults
+    return problems
   }
 
-  private var hierarchyFaults: [String] {
-    var faults: [String] = []
+  private var hierarchyProblems: [String] {
+    var problems: [String] = []
     for entity in entities {
       var visited: Set<String> = [entity.name]
       var current = entity
       while let parent = current.parent {
         guard let next = byName[parent] else {
           if current.name == entity.name {
-            faults.append(
+            problems.append(
               "Entity '\(entity.name)' inherits from '\(parent)', which the model does not have; "
                 + "add the entity or its class.")
           }
           break
         }
         guard visited.insert(parent).inserted else {
-          faults.append("Entity '\(entity.name)' inherits from itself.")
+          problems.append("Entity '\(entity.name)' inherits from itself.")
           break
         }
         current = next
       }
     }
-    return faults
+    return problems
   }
 
   /// The properties of the entity's ancestors and of the entity, in order of inheritance. Stops at a cycle of
@@ -89,21 +89,21 @@ struct ModelValidation {
   }
 
   /// Finds former names of two properties, and former names that the entity still has as the name of a property.
-  private func renamingFaults(_ entity: Entity) -> [String] {
+  private func renamingProblems(_ entity: Entity) -> [String] {
     let declared = Set(names(entity))
-    var faults: [String] = []
+    var problems: [String] = []
     var seen: Set<String> = []
     for (name, former) in entity.properties.flatMap(formerNames) {
       let path = "'\(entity.name).\(name)'"
-      if former.isEmpty { faults.append("The renaming identifier of \(path) is empty.") }
+      if former.isEmpty { problems.append("The renaming identifier of \(path) is empty.") }
       if former != name, declared.contains(former) {
-        faults.append("\(path) is renamed from '\(former)', which the entity still has.")
+        problems.append("\(path) is renamed from '\(former)', which the entity still has.")
       }
       if !seen.insert(former).inserted {
-        faults.append("Two properties of '\(entity.name)' are renamed from '\(former)'.")
+        problems.append("Two properties of '\(entity.name)' are renamed from '\(former)'.")
       }
     }
-    return faults
+    return problems
   }
 
   /// Each former name of a property, or of a composite's parts, with the present name.
@@ -117,66 +117,66 @@ struct ModelValidation {
     }
   }
 
-  private func propertyFaults(_ entity: Entity) -> [String] {
-    var faults: [String] = []
+  private func propertyProblems(_ entity: Entity) -> [String] {
+    var problems: [String] = []
     var seen: Set<String> = []
     for property in allProperties(entity) {
-      if property.name.isEmpty { faults.append("A property of '\(entity.name)' has no name.") }
-      if property.name.utf8.contains(0) { faults.append("A property's name of '\(entity.name)' contains U+0000.") }
+      if property.name.isEmpty { problems.append("A property of '\(entity.name)' has no name.") }
+      if property.name.utf8.contains(0) { problems.append("A property's name of '\(entity.name)' contains U+0000.") }
       if !seen.insert(property.name).inserted {
-        faults.append("Entity '\(entity.name)' has two properties named '\(property.name)'.")
+        problems.append("Entity '\(entity.name)' has two properties named '\(property.name)'.")
       }
     }
     for case let composite as CompositeAttribute in allProperties(entity) {
       for part in Set(composite.parts.map { "\(composite.name).\($0.name)" }).sorted()
       where !seen.insert(part).inserted {
-        faults.append("Entity '\(entity.name)' has a part of a composite and another property named '\(part)'.")
+        problems.append("Entity '\(entity.name)' has a part of a composite and another property named '\(part)'.")
       }
     }
-    faults += renamingFaults(entity)
+    problems += renamingProblems(entity)
     for property in entity.properties {
-      if let attribute = property as? Attribute { faults += attributeFaults(attribute, in: entity) }
+      if let attribute = property as? Attribute { problems += attributeProblems(attribute, in: entity) }
       if let computed = property as? any ComputedPropertyDeclaration {
-        faults += computed.faults(in: entity, among: byName)
+        problems += computed.problems(in: entity, among: byName)
       }
       if let composite = property as? CompositeAttribute {
-        if composite.parts.isEmpty { faults.append("Composite '\(entity.name).\(composite.name)' has no parts.") }
+        if composite.parts.isEmpty { problems.append("Composite '\(entity.name).\(composite.name)' has no parts.") }
         if Set(composite.parts.map(\.name)).count != composite.parts.count {
-          faults.append("Composite '\(entity.name).\(composite.name)' has two parts with the same name.")
+          problems.append("Composite '\(entity.name).\(composite.name)' has two parts with the same name.")
         }
-        faults += composite.parts.flatMap { attributeFaults($0, in: entity) }
+        problems += composite.parts.flatMap { attributeProblems($0, in: entity) }
       }
     }
-    return faults
+    return problems
   }
 
-  private func attributeFaults(_ attribute: Attribute, in entity: Entity) -> [String] {
+  private func attributeProblems(_ attribute: Attribute, in entity: Entity) -> [String] {
     let path = "'\(entity.name).\(attribute.name)'"
-    var faults: [String] = []
+    var problems: [String] = []
     for case .pattern(let pattern) in attribute.validation where (try? TextPattern(pattern, [])) == nil {
-      faults.append("The pattern of \(path) is not a valid regular expression.")
+      problems.append("The pattern of \(path) is not a valid regular expression.")
     }
     if case .weakReference(let target?) = attribute.type, !entities.contains(where: { $0.name == target }) {
-      faults.append("The weak reference \(path) leads to '\(target)', which the model does not have.")
+      problems.append("The weak reference \(path) leads to '\(target)', which the model does not have.")
     }
-    guard !attribute.defaultValue.isNull else { return faults }
+    guard !attribute.defaultValue.isNull else { return problems }
     do {
       _ = try attribute.type.checked(attribute.defaultValue)
     } catch {
-      faults.append("The default of \(path) does not fit its type: \(error.message)")
+      problems.append("The default of \(path) does not fit its type: \(error.message)")
     }
-    return faults
+    return problems
   }
 
-  private func relationshipFaults(_ entity: Entity) -> [String] {
+  private func relationshipProblems(_ entity: Entity) -> [String] {
     entity.properties.compactMap { $0 as? Relationship }.flatMap { relationship -> [String] in
       let path = "'\(entity.name).\(relationship.name)'"
-      return countFaults(relationship, path) + inverseFaults(relationship, path, of: entity)
+      return countProblems(relationship, path) + inverseProblems(relationship, path, of: entity)
     }
   }
 
   /// Finds bounds that no number of members can satisfy.
-  private func countFaults(_ relationship: Relationship, _ path: String) -> [String] {
+  private func countProblems(_ relationship: Relationship, _ path: String) -> [String] {
     if relationship.minimumCount < 0 || relationship.maximumCount.map({ $0 < 0 }) == true {
       return ["Relationship \(path) asks for a negative number of members."]
     }
@@ -184,7 +184,7 @@ struct ModelValidation {
     return ["Relationship \(path) asks for at least \(relationship.minimumCount) and at most \(maximum) members."]
   }
 
-  private func inverseFaults(_ relationship: Relationship, _ path: String, of entity: Entity) -> [String] {
+  private func inverseProblems(_ relationship: Relationship, _ path: String, of entity: Entity) -> [String] {
     guard let destination = byName[relationship.destination] else {
       return [
         "Relationship \(path) leads to '\(relationship.destination)', which the model does not have; "
@@ -217,7 +217,7 @@ struct ModelValidation {
     byName[entity]!.properties.contains { $0.name == property }
   }
 
-  private func constraintFaults(_ entity: Entity) -> [String] {
+  private func constraintProblems(_ entity: Entity) -> [String] {
     let known = Set(names(entity))
     return (entity.uniqueness + entity.indexes).flatMap { list -> [String] in
       guard !list.isEmpty else { return ["A constraint or index of '\(entity.name)' names no property."] }
@@ -230,7 +230,7 @@ struct ModelValidation {
     }
   }
 
-  private var configurationFaults: [String] {
+  private var configurationProblems: [String] {
     configurations.sorted { $0.key < $1.key }.flatMap { name, members in
       members.filter { byName[$0] == nil }.map { "Configuration '\(name)' names the unknown entity '\($0)'." }
     }

@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   /// read is noticed.
   final func enterUnit() {
     let kept = storage.kept
-    if isInLeasedUnit { return kept.belong(to: lease.number) }
-    kept.dropIfOvertaken()
+    if isInLeasedUnit { return kept.dropLists(unlessReadUnder: lease.number) }
+    kept.dropIfOutdated()
     if kept.isEmpty, let coordinator = persistentStoreCoordinator { kept.begin(watching: coordinator.saves) }
   }
 

@@ -1,10 +1,10 @@
 extension ManagedObjectContext {
-  /// Runs a block whose reads are of one state of every store: fetches, faults and relationships see each store as of
-  /// the first read of it in the block. A save inside the block, also a failed one, ends the state; the next read
-  /// begins another.
+  /// Runs a block whose reads see one state of every store: fetches, faults and relationships see each store as of the
+  /// first read of it in the block. A save inside the block, also a failed one, ends the state; the next read begins
+  /// another.
   ///
-  /// Without a snapshot, each fetch is of one state, and all reads of a `perform` are of one state as long as the store
-  /// has connections to spare. Call it inside `perform`, or on the context's actor or thread.
+  /// Without a snapshot, each fetch sees one state, and all reads of a `perform` see one state as long as the store has
+  /// connections to spare. Call it inside `perform`, or on the context's actor or thread.
   ///
   /// Cost: a connection to each store read, until the block ends. Nested snapshots of several contexts have a
   /// connection each, also beyond the size of a pool. Unchanged objects in use become faults at the beginning and are
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     group(objects)
   }
 
-  /// Runs a block whose reads are of one state of each store.
+  /// Runs a block whose reads see one state of each store. Objects loaded in the block get `awakeFromFetch` at its end.
   @inline(__always) final func inOneState<T>(_ body: () throws -> T) rethrows -> T {
     lease.beginOperation()
     storage.loads.depth += 1

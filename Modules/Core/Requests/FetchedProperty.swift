@@ -57,15 +57,15 @@ public struct FetchedProperty: ComputedPropertyDeclaration {
     return request
   }
 
-  /// The faults of the condition's text, as the ends of sentences.
-  package var conditionFaults: [String] { condition?.textFaults ?? [] }
+  /// The problems of the condition's text, as the ends of sentences.
+  package var conditionProblems: [String] { condition?.textProblems ?? [] }
 
-  func faults(in owner: Entity, among entities: [String: Entity]) -> [String] {
+  func problems(in owner: Entity, among entities: [String: Entity]) -> [String] {
     let path = "'\(owner.name).\(name)'"
     guard entities[destination] != nil else {
       return ["The fetched property \(path) is of '\(destination)', which the model does not have."]
     }
-    return condition?.faults(in: owner, among: entities).map { "The fetched property \(path) \($0)." } ?? []
+    return condition?.problems(in: owner, among: entities).map { "The fetched property \(path) \($0)." } ?? []
   }
 }
 

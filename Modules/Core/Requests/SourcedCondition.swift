@@ -83,28 +83,28 @@ struct SourcedCondition: Sendable {
 
   // MARK: Checks
 
-  /// The faults of the text, as the ends of sentences.
-  func faults(in owner: Entity, among entities: [String: Entity]) -> [String] {
+  /// The problems of the text, as the ends of sentences.
+  func problems(in owner: Entity, among entities: [String: Entity]) -> [String] {
     let unknown = variables.filter { variable in
       variable.name == Self.source && !Self.exists(variable.path[...], in: owner, among: entities)
     }
-    return textFaults
+    return textProblems
       + unknown.map { variable in
         "names '\(variable.path.joined(separator: "."))' of its source, which '\(owner.name)' does not have"
       }
   }
 
-  /// The faults of the text alone.
-  var textFaults: [String] {
-    var faults = variables.filter { $0.name != Self.source }.map {
+  /// The problems of the text alone.
+  var textProblems: [String] {
+    var problems = variables.filter { $0.name != Self.source }.map {
       "names the variable '$\($0.name)'; only '$\(Self.source)' has a value"
     }
     do throws(CoherenceError) {
       _ = try FetchPredicate(format: format, arguments: variables.map { $0.isList ? [0, 1] : nil })
     } catch {
-      faults.append("has a condition that cannot be read: \(error.message)")
+      problems.append("has a condition that cannot be read: \(error.message)")
     }
-    return faults
+    return problems
   }
 
   private static func exists(

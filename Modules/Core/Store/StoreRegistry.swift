@@ -36,8 +36,9 @@ public final class StoreRegistry: Sendable {
 
   /// Registers a backend under the name of its store type.
   ///
+  /// - Parameter factory: Opens the stores of the type; `nil` for the type's own factory.
   /// - Throws: ``ErrorCode/storeTypeRegisteredTwice`` when the name is taken; the first registration stays.
-  /// - Precondition: The type brings its factory along, or `factory` is given.
+  ///   ``ErrorCode/unknownStoreType`` for `nil` and a type without a factory.
   public func register(_ type: StoreType, factory: (any StoreFactory)? = nil) throws {
     guard let factory = factory ?? type.factory else {
       throw CoherenceError(.unknownStoreType, "Store type '\(type)' cannot be registered without a factory; pass one.")

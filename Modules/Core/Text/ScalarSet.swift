@@ -1,4 +1,4 @@
-/// A set of Unicode scalars, as a pattern writes it.
+/// A character class of a regular expression, as a set of Unicode scalars.
 struct ScalarSet: Sendable {
   /// `\d`, `\w` and `\s`, by Unicode's properties.
   enum Category: Sendable { case digit, word, space }

@@ -29,7 +29,7 @@ public struct ManagedObjectID: Sendable, Hashable {
   }
 
   /// Whether both identifiers have the same space.
-  @inlinable package func isNeighbour(of other: ManagedObjectID) -> Bool {
+  @inlinable package func hasSameSpace(as other: ManagedObjectID) -> Bool {
     unmanagedSpace.toOpaque() == other.unmanagedSpace.toOpaque()
   }
 
@@ -81,7 +81,7 @@ public final class IDSpace: Sendable {
   @usableFromInline let isTemporary: Bool
   /// Distinguishes spaces in this process.
   @usableFromInline let number: Int
-  /// The rows of the space in use.
+  /// The rows of the space that contexts use.
   let rows = RowTable()
 
   private static let count = Atomic<Int>(0)

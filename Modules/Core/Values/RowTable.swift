@@ -1,6 +1,6 @@
 import CoherenceRuntime
 
-/// The rows of one space in use in this process, so that contexts share buffers.
+/// The rows of one space that this process uses, so that contexts share buffers.
 ///
 /// The table does not retain rows. It has their plain addresses, and a row removes itself in its `deinit`, as objects
 /// do in ``ObjectRegistry``.
@@ -18,7 +18,7 @@ final class RowTable: @unchecked Sendable {
   /// Replaces each row by the table's row of the same version, and adds rows newer than the table's row. A row older
   /// than the table's row stays as it is, because rows read together belong to one state of the store.
   func share(_ rows: inout [Row]) {
-    // What a row replaces may be its last reference: it must not go while the lock is held.
+    // A replaced reference may be the last one to its row, whose `deinit` takes the lock. So it is released afterwards.
     var replaced: [Row] = []
     lock.withLock {
       keys.reserve(rows.count)
@@ -47,7 +47,7 @@ final class RowTable: @unchecked Sendable {
 
   /// Adds rows that a save wrote, in place of older rows.
   fileprivate func enter(_ rows: ArraySlice<Row>) {
-    // What a row replaces may be its last reference: it must not go while the lock is held.
+    // A replaced reference may be the last one to its row, whose `deinit` takes the lock. So it is released afterwards.
     var replaced: [Row] = []
     lock.withLock {
       keys.reserve(rows.count)
@@ -65,7 +65,7 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Reserves room for further rows.
+  /// Reserves capacity for further rows.
   func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
   /// The table's row with a key; `nil` for an unknown key.
@@ -115,7 +115,7 @@ extension Row {
   static func enter(_ rows: ArraySlice<Row>) {
     var rest = rows
     while let id = rest.first?.id {
-      let neighbours = rest.prefix { $0.id.isNeighbour(of: id) }
+      let neighbours = rest.prefix { $0.id.hasSameSpace(as: id) }
       id.space.rows.enter(neighbours)
       rest = rest.dropFirst(neighbours.count)
     }

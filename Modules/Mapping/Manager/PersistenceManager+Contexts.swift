@@ -88,7 +88,7 @@ extension PersistenceManager {
         let result = try state.run(in: context) { try body(PersistenceTransaction(context: context, state: state)) }
         try state.check()
         // The save is outside the transaction, because an observer of the save may save changes of its own.
-        try state.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
+        try state.failsOnConflicts ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
         return result
       }
     }
@@ -139,7 +139,7 @@ extension PersistenceManager {
     _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try planning(entityName, in: given) { transaction in
-      transaction.state.makeStrict()
+      transaction.state.failOnConflicts()
       return try body(transaction)
     }
   }

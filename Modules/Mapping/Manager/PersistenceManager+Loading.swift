@@ -123,7 +123,7 @@ extension PersistenceManager {
   private func erase(_ environment: StoreEnvironment) throws {
     let factory = try container.persistentStoreCoordinator.factory(for: environment.type)
     if let eraser = factory as? any StoreErasing { return try eraser.erase(environment) }
-    let refuge = try factory.setAside(environment)
-    environment.logger.info("A store that cannot be erased was moved aside.", metadata: ["location": "\(refuge)"])
+    let location = try factory.setAside(environment)
+    environment.logger.info("A store that cannot be erased was moved aside.", metadata: ["location": "\(location)"])
   }
 }

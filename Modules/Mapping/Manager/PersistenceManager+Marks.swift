@@ -32,7 +32,7 @@ extension PersistenceManager {
       while true {
         do {
           try writing(in: context) { transaction in
-            transaction.state.makeStrict()
+            transaction.state.failOnConflicts()
             try batch.mark()
           }
           return batch.changed

@@ -31,14 +31,14 @@ open class PersistenceManager: @unchecked Sendable {
   /// The stores that `load()` attaches.
   public final let storeConfigurations: [StoreConfiguration]
   final let threadContexts = ThreadContexts()
-  /// The queue on which loading and destroying take turns.
+  /// The serial queue of loading and destroying.
   final let lifecycleQueue = DispatchQueue(label: "coherence.mapping.lifecycle")
   private let state: Mutex<State>
 
   private struct State {
     var container: any PersistentContainer
-    /// The reason for a container without entities.
-    var fault: (any Error)?
+    /// The error of the look-up of the model, for a container without entities; `nil` once the model is found.
+    var modelError: (any Error)?
   }
 
   /// Makes a manager for the registered model with a name, without opening a store.
@@ -56,7 +56,7 @@ open class PersistenceManager: @unchecked Sendable {
   ) {
     let made = Self.container(for: modelName, at: storeLocation)
     self.init(container: made.container, mergePolicy: mergePolicy, storeConfigurations: storeConfigurations)
-    state.withLock { $0.fault = made.fault }
+    state.withLock { $0.modelError = made.error }
   }
 
   /// Makes a manager for a model, without opening a store.
@@ -98,9 +98,9 @@ open class PersistenceManager: @unchecked Sendable {
   ///
   /// - Throws: ``ErrorCode/modelNotFound``.
   final func findModel() throws {
-    guard state.withLock({ $0.fault }) != nil else { return }
+    guard state.withLock({ $0.modelError }) != nil else { return }
     let made = Self.container(for: modelName, at: container.storeLocation)
-    if let fault = made.fault { throw fault }
+    if let error = made.error { throw error }
     state.withLock { $0 = State(container: made.container) }
     configure(made.container)
   }
@@ -108,7 +108,7 @@ open class PersistenceManager: @unchecked Sendable {
   /// Returns a container for a registered model; without such a model, a container without entities, and the error.
   private static func container(
     for modelName: String, at location: URL?
-  ) -> (container: any PersistentContainer, fault: (any Error)?) {
+  ) -> (container: any PersistentContainer, error: (any Error)?) {
     do {
       return (try Container(name: modelName, storeLocation: location), nil)
     } catch {

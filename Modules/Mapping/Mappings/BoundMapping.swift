@@ -11,8 +11,8 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   /// The index of ``uid`` in the mapping.
   let uidIndex: Int
 
-  /// - Throws: ``ErrorCode/contextWithoutStore``; ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit`` with all faults
-  ///   of the mapping.
+  /// - Throws: ``ErrorCode/contextWithoutStore``; ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit`` with all
+  ///   problems of the mapping.
   init(_ mapping: Mapping<Model>, in context: ManagedObjectContext) throws {
     guard let uidIndex = mapping.uidIndex else {
       throw Self.mappingError(mapping, ["No field has the key path of the uid; add a `Field` for it."])
@@ -20,8 +20,8 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
     guard let entity = try context.persistentStoreCoordinator?.managedObjectModel.entity(named: mapping.entityName)
     else { throw CoherenceError(.contextWithoutStore, "The context has no coordinator; get one from a manager.") }
     let attributes = mapping.fields.map { entity.attribute(named: $0.attribute.name) }
-    let faults = Self.duplicateNames(mapping) + zip(mapping.fields, attributes).compactMap(Self.fault)
-    guard faults.isEmpty else { throw Self.mappingError(mapping, faults) }
+    let problems = Self.duplicateNames(mapping) + zip(mapping.fields, attributes).compactMap(Self.problem)
+    guard problems.isEmpty else { throw Self.mappingError(mapping, problems) }
     let uid = mapping.fields[uidIndex]
     self.mapping = mapping
     self.uid = uid
@@ -30,11 +30,11 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
     table = try UidTable(mapping.entityName, uidKey: uid.attribute.name, in: context)
   }
 
-  private static func mappingError(_ mapping: Mapping<Model>, _ faults: [String]) -> CoherenceError {
+  private static func mappingError(_ mapping: Mapping<Model>, _ problems: [String]) -> CoherenceError {
     CoherenceError(
       .modelDoesNotFit,
       "The mapping of '\(Model.self)' does not fit '\(mapping.entityName)'. "
-        + faults.joined(separator: " "))
+        + problems.joined(separator: " "))
   }
 
   private static func duplicateNames(_ mapping: Mapping<Model>) -> [String] {
@@ -42,7 +42,7 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
     return names.sorted().map { "Several fields have the name '\($0)'." }
   }
 
-  private static func fault(_ field: Field<Model>, _ attribute: AttributeDescription?) -> String? {
+  private static func problem(_ field: Field<Model>, _ attribute: AttributeDescription?) -> String? {
     guard let attribute else { return "The entity has no attribute '\(field.attribute.name)'." }
     let (own, theirs) = (field.attribute.type.storage, attribute.type.storage)
     guard own.isConvertible(to: theirs) else {

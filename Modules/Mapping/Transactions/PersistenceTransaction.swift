@@ -137,7 +137,7 @@ extension PersistenceTransaction {
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
     duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
-    state.makeStrict()
+    state.failOnConflicts()
     var save = try RecordSave(models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin))
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }

@@ -8,7 +8,7 @@ import Synchronization
 final class TransactionState: Sendable {
   private struct State {
     var failure: (any Error)?
-    var isStrict = false
+    var failsOnConflicts = false
   }
   private let state = Mutex(State())
 
@@ -28,11 +28,11 @@ final class TransactionState: Sendable {
   }
 
   /// Whether a conflict with another writer fails the transaction, regardless of the merge policy.
-  var isStrict: Bool { state.withLock { $0.isStrict } }
+  var failsOnConflicts: Bool { state.withLock { $0.failsOnConflicts } }
 
   /// Makes conflicts fail the transaction. Required for synchronisation marks: a merge by property would give one writer's
   /// edit the mark "uploaded" of another writer.
-  func makeStrict() { state.withLock { $0.isStrict = true } }
+  func failOnConflicts() { state.withLock { $0.failsOnConflicts = true } }
 
   // MARK: Running transactions
 

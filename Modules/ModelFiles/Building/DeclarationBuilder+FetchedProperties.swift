@@ -16,8 +16,8 @@ extension DeclarationBuilder {
     let property = FetchedProperty(
       part.name, of: request.entity, where: request.predicate, limit: request.fetchLimit.flatMap { $0 == 0 ? nil : $0 },
       includesSubentities: request.includesSubentities ?? true, userInfo: part.userInfo)
-    guard let fault = property.conditionFaults.first else { return property }
-    warnings.append("Fetched property '\(path)' is left out, because it \(fault).")
+    guard let problem = property.conditionProblems.first else { return property }
+    warnings.append("Fetched property '\(path)' is left out, because it \(problem).")
     return nil
   }
 }

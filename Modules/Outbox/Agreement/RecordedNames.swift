@@ -46,7 +46,7 @@ final class RecordedNames {
 
   /// The store of an entry, or the store that will receive an unsaved entry of the context; `nil` for a detached store.
   func store(of entry: ManagedObjectID) -> (any PersistentStore)? {
-    if let lastStore, lastStore.entry.isNeighbour(of: entry), !entry.isTemporaryID { return lastStore.store }
+    if let lastStore, lastStore.entry.hasSameSpace(as: entry), !entry.isTemporaryID { return lastStore.store }
     let store = storeIdentifier(of: entry).flatMap { coordinator.persistentStore(with: $0) }
     lastStore = (entry, store)
     return store
@@ -58,7 +58,7 @@ final class RecordedNames {
 
   /// The identifier of a record that an entry names, by the present name of its hierarchy.
   func objectID(of record: OutboxRecord, in entry: ManagedObjectID) -> ManagedObjectID? {
-    if let lastSpace, lastSpace.rootName == record.rootName, lastSpace.entry.isNeighbour(of: entry),
+    if let lastSpace, lastSpace.rootName == record.rootName, lastSpace.entry.hasSameSpace(as: entry),
       !entry.isTemporaryID
     {
       return lastSpace.space.map { ManagedObjectID(space: $0, key: record.key) }

@@ -8,8 +8,9 @@ extension ContextStrategy {
   /// ```
   ///
   /// A background context sees the unsaved edits of the view. Its save passes only its own changes through view and root
-  /// into the stores before it returns; the view keeps its edits over the saved values. The save is a conflict when a
-  /// property that the context read as an edit of the view, and changed, was saved by another background context since.
+  /// into the stores before it returns; the view keeps its edits over the saved values. The save has a conflict over a
+  /// property that the context read as an unsaved edit of the view and changed, if another background context has saved
+  /// the property in the meantime.
   public final class IndirectNested: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

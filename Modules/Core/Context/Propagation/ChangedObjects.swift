@@ -8,7 +8,8 @@ public final class ChangedObjects {
     var updated: Set<ManagedObject> = []
     var refreshed: Set<ManagedObject> = []
     var deleted: Set<ManagedObject> = []
-    /// The identifiers by which observers know the objects of inserted records that became other records.
+    /// The former identifiers of inserted objects that became stored records with the same unique values, by which
+    /// observers know the objects; see ``MergePolicy``.
     var formerIDs: [ObjectIdentifier: ManagedObjectID] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }

@@ -27,12 +27,12 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether unsaved records may include deletes.
   @exclusivity(unchecked) private(set) var hasDeletes = false
-  /// The records with unsaved references or deletes that other writers have moved into other lists since.
+  /// The deleted records, and records with unsaved references, that other writers may have added to lists since.
   @exclusivity(unchecked) var movedRecords: Set<ManagedObjectID> = []
   /// Whether unsaved records may include changes of ordered relationships.
   @exclusivity(unchecked) private(set) var changesLists = false
   /// The number of unsaved records of each hierarchy.
-  @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
+  @exclusivity(unchecked) private var counts: [(root: EntityDescription, count: Int)] = []
   /// The index of unsaved records by value, made by the first fetch that needs it.
   @exclusivity(unchecked) private var index: UnsavedIndex?
   /// The changed records that no notification has listed yet. Their `round` is the present round.
@@ -56,7 +56,8 @@ final class ContextStorage: @unchecked Sendable {
   var epoch = 0
   /// The permanent identifiers by temporary identifiers that users or children know.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  /// The records that inserted records became, by the permanent identifiers obtained for the inserted records before.
+  /// The stored records that inserted records became in saves, by the permanent identifiers that the inserted records
+  /// had obtained before; see ``MergePolicy``.
   var joinedIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// Whether the running work plans again after a save that loses a race, see
   /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
@@ -102,7 +103,7 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) var loads = LoadedObjects()
   /// The failures of accessors.
   var reports = AccessorReports()
-  /// The beginnings and ends of saves.
+  /// The sequence number of the saves, by which a stream on another thread notices a save while it begins.
   let saveNumber = SaveNumber()
   /// The number of times that the context dropped all objects.
   var resetCount = 0
@@ -227,18 +228,18 @@ final class ContextStorage: @unchecked Sendable {
   @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
     let root = record.entity.root
     // A context changes few hierarchies, and mostly one hierarchy in a row.
-    for index in kinds.indices where kinds[index].root === root {
-      kinds[index].count += change
+    for index in counts.indices where counts[index].root === root {
+      counts[index].count += change
       return
     }
-    kinds.append((root, change))
+    counts.append((root, change))
   }
 
   /// The roots of the hierarchies with unsaved records.
-  var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
+  var changedRoots: [EntityDescription] { withPending { counts.filter { $0.count > 0 }.map(\.root) } }
 
   /// Whether a hierarchy has unsaved records. Called under the lock.
-  func hasUnsavedRecords(of root: EntityDescription) -> Bool { kinds.contains { $0.root === root && $0.count > 0 } }
+  func hasUnsavedRecords(of root: EntityDescription) -> Bool { counts.contains { $0.root === root && $0.count > 0 } }
 
   /// Adds the missing records to the table. Called under the lock.
   private func indexAll() {
@@ -357,7 +358,7 @@ final class ContextStorage: @unchecked Sendable {
     movedRecords = []
     table.removeAll()
     recordCount = 0
-    kinds = []
+    counts = []
     sequence = []
     indexedCount.store(0, ordering: .relaxed)
   }

@@ -18,6 +18,7 @@ final class KeptReads {
   /// The greatest number of retained objects, without the objects of the last read.
   static let limit = 32_768
 
+  // Two generations. When `young` is full, the objects in `old` are released, and `young` becomes `old`.
   private var young: [ManagedObject] = []
   private var old: [ManagedObject] = []
   /// The number of objects in `young` at which the older objects are released.
@@ -30,14 +31,16 @@ final class KeptReads {
   private var counts: [RelationshipDescription: KeptCounts] = [:]
   /// The number of look-ups of single members in the store, by owner.
   private var lookups: [RelationshipDescription: [ManagedObjectID: Int]] = [:]
-  /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
+  /// The counter of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
   /// The count of saves at the beginning of the unit.
   private(set) var seenSaves = 0
+  /// Whether a save may end the unit, so that each use of `targets` compares the counts of saves.
   @exclusivity(unchecked) private var isWatching = false
   /// The count of the main actor's saves at the beginning of a unit that only such saves end; `nil` for other units.
   private var seenSavesOfMain: Int?
-  private var isCalm: Bool {
+  /// Whether no save has ended the unit.
+  private var isCurrent: Bool {
     guard let saves else { return true }
     if let seenSavesOfMain { return saves.valueOfMain == seenSavesOfMain }
     return saves.value == seenSaves
@@ -70,8 +73,8 @@ final class KeptReads {
     isWatching = count != nil
   }
 
-  /// Drops the lists if the lease has changed since they were read.
-  @inline(__always) func belong(to lease: Int) {
+  /// Drops the lists if they were read under another lease.
+  @inline(__always) func dropLists(unlessReadUnder lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
     invalidateLists()
@@ -86,14 +89,14 @@ final class KeptReads {
   }
 
   /// Drops everything if a save has ended the unit.
-  func dropIfOvertaken() { if !isCalm { removeAll() } }
+  func dropIfOutdated() { if !isCurrent { removeAll() } }
 
   // MARK: Objects
 
   /// The retained target of a to-one relationship.
   @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
     // `young` or `old` retains every object of the table.
-    guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCalm else { return nil }
+    guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCurrent else { return nil }
     return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
@@ -151,7 +154,7 @@ final class KeptReads {
   func checkInvariants() {
     targets.checkInvariants()
     let retained = Set((young + old).map(Self.word))
-    targets.forEach { word in assert(retained.contains(word), "The memory of a unit retains every target that it has.")
+    targets.forEach { word in assert(retained.contains(word), "Every target is retained by one of the two generations.")
     }
   }
 
@@ -175,7 +178,7 @@ final class KeptReads {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// The lists that no owner has taken yet.
+  /// The retained lists, which no owner has taken yet.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }

@@ -133,7 +133,7 @@ final class ObjectRegistry: @unchecked Sendable {
       var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
         let id = row.id
-        if !id.isNeighbour(of: space) {
+        if !id.hasSameSpace(as: space) {
           table.reserve(rows.count, beside: id)
           (space, keys) = (id, table.makeKeys(beside: id))
         }

@@ -1,5 +1,5 @@
-// The recording of references without an inverse to deleted records. No delete rule clears such references; the store
-// clears them with the save of the delete.
+// The recording of references without an inverse to deleted records. No delete rule clears such references. The save of
+// the delete removes the members of to-many relationships; a to-one reference stays, unless its target was never saved.
 
 extension ManagedObjectContext {
   /// Records the references to deleted records in relationships without an inverse.

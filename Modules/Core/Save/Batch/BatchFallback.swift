@@ -149,7 +149,7 @@ struct BatchFallback {
     let excludes = store is any WriterExcluding
     for attempt in 1...(excludes ? min(attempts, Self.attemptsBesideWriters) : attempts) {
       if let result = try attempting(body) { return result }
-      SaveTurns.pause(after: attempt)
+      SaveReservations.pause(after: attempt)
     }
     if excludes, let result = try context.excludingWriters(of: [store], { try attempting(body) }) { return result }
     throw CoherenceError(

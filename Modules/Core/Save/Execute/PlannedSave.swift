@@ -35,7 +35,7 @@ extension ManagedObjectContext {
       } catch let error as CoherenceError where error.isLostRace && !hasChanges {
         races.note(error)
         if Task.isCancelled { throw error }
-        SaveTurns.pause(after: races.count)
+        SaveReservations.pause(after: races.count)
       }
     }
     do {

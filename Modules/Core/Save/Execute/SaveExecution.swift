@@ -31,28 +31,28 @@ struct SaveExecution {
   private static let uselessAttempts = 8
 
   /// Writes one unit, and resolves conflicts over versions and unique values until the store accepts it. Saves that
-  /// conflict over the same records take turns.
+  /// conflict over the same records reserve them, see ``SaveReservations``.
   ///
   /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve, or, retryable, after
   ///   the last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store
   ///   is as before then, unless the error's outcome says otherwise.
   func commit(_ unit: StoreUnit) throws -> CommittedUnit {
     var attempted = ConflictResolution(of: unit, in: context, permanentIDs)
-    if SaveTurns.all.isAnyTaken, !context.lease.excludesWriters {
+    if SaveReservations.all.isAnyTaken, !context.lease.excludesWriters {
       // The wait must not hold a connection.
       context.lease.endOffers()
-      SaveTurns.all.waitForOthers(unit.unit.changes.lazy.map(\.id))
+      SaveReservations.all.waitForOthers(unit.unit.changes.lazy.map(\.id))
     }
-    var turn = SaveTurns.Turn()
-    defer { SaveTurns.all.end(&turn) }
+    var reservation = SaveReservations.Reservation()
+    defer { SaveReservations.all.end(&reservation) }
     for attempt in 1...Self.attempts {
-      if try save(&attempted, &turn) { return attempted.committed }
+      if try save(&attempted, &reservation) { return attempted.committed }
       if attempt == Self.sharedAttempts, policy.canExcludeWriters, !context.lease.excludesWriters,
-        try saveExcludingWriters(&attempted, &turn)
+        try saveExcludingWriters(&attempted, &reservation)
       {
         return attempted.committed
       }
-      if attempt > 2, !context.lease.excludesWriters { SaveTurns.pause(after: attempt - 2) }
+      if attempt > 2, !context.lease.excludesWriters { SaveReservations.pause(after: attempt - 2) }
     }
     throw CoherenceError(
       .versionConflict, "Other writers change the records faster than the save can resolve the conflicts; save again.",
@@ -62,7 +62,9 @@ struct SaveExecution {
   /// Tries to write a unit once, with the records that participants add to it.
   ///
   /// - Returns: `false` when the save found conflicts, which are resolved in the unit now.
-  private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
+  private func save(
+    _ attempted: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
+  ) throws -> Bool {
     if let recording {
       attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store, attempted.permanentIDs)
     }
@@ -73,12 +75,12 @@ struct SaveExecution {
       attempted.derived = try saving.run(in: attempted.store, by: coordinator)
       return true
     } catch let failure as StoreConflict.Failure {
-      // The policy's closure and the turn may wait for other writers, which need connections.
+      // The policy's closure and the reservation may wait for other writers, which need connections.
       context.lease.endOffers()
       try attempted.resolve(failure.conflicts, by: policy)
-      // A writer with a turn may be waiting for this store, which keeps that writer out. A wait for its turn would
-      // never end.
-      if !context.lease.excludesWriters { SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id)) }
+      // A writer with a reservation may be waiting for this store, which keeps that writer out. A wait for its
+      // reservation would never end.
+      if !context.lease.excludesWriters { SaveReservations.all.begin(&reservation, with: failure.conflicts.map(\.id)) }
     } catch let error as CoherenceError where resolvesUniqueness && error.outcome == .notApplied {
       context.lease.endOffers()
       try resolve(error, in: &attempted)
@@ -111,11 +113,11 @@ struct SaveExecution {
   ///
   /// - Returns: Whether the unit was written; `false` also for a store that cannot keep writers out.
   private func saveExcludingWriters(
-    _ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn
+    _ attempted: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
   ) throws -> Bool {
     guard attempted.store is any WriterExcluding else { return false }
     return try context.excludingWriters(of: [attempted.store]) {
-      for _ in 1...Self.exclusiveAttempts where try save(&attempted, &turn) { return true }
+      for _ in 1...Self.exclusiveAttempts where try save(&attempted, &reservation) { return true }
       return false
     }
   }

@@ -52,7 +52,7 @@ struct UnitGatherer {
     var last: (id: ManagedObjectID, index: Int)?
     for (index, record) in gathered.records.enumerated() where !record.isUnchanged {
       let id = record.permanentID
-      if last?.id.isNeighbour(of: id) != true {
+      if last?.id.hasSameSpace(as: id) != true {
         guard let home = id.storeIdentifier else { throw unsavedReference(from: record) }
         let index = units.firstIndex { $0.home == home } ?? units.count
         if index == units.count { units.append((home, UnitOfWork(of: keeper))) }

@@ -1,13 +1,14 @@
-/// Gives the members of a list in a new order rising positions.
+/// Assigns increasing positions to the members of a reordered list.
 ///
-/// The members of a longest increasing subsequence of the present positions keep them, because every order of positions
-/// that changes fewer members would leave a longer one. The other members get positions in the gaps between them.
+/// The members of a longest increasing subsequence of the present positions keep their positions: unchanged positions
+/// always form an increasing subsequence, so that no assignment keeps more of them. The other members get positions in
+/// the gaps.
 ///
 /// Where a gap is too small, the members of the smallest sparse window around the gap get evenly spread positions: the
 /// algorithm of M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton and J. Zito, "Two Simplified Algorithms for
-/// Maintaining Order in a List", ESA 2002. A window of 2^i positions is sparse with at most (2 / T)^i members. A smaller
-/// T makes smaller windows, which are full again sooner. An insertion changes O(log n) other members, on average over
-/// many insertions at any positions.
+/// Maintaining Order in a List", ESA 2002. A window of 2^i positions is sparse if it has at most (2 / T)^i members. A
+/// smaller T makes smaller windows, which are full again sooner. An insertion changes O(log n) other members, on
+/// average over many insertions at any positions.
 struct ListArrangement {
   private let range: Range<Int64>
   /// The positions of the members in the new order; `nil` for members that still need one.
@@ -35,7 +36,7 @@ struct ListArrangement {
     return positions.map { $0! }
   }
 
-  /// Gives positions in the gap between their neighbours to adjacent members.
+  /// Assigns positions in the gap between their neighbours to adjacent members without a position.
   ///
   /// - Returns: `false` when the gap is too small.
   private mutating func fill(_ members: Range<Int>) -> Bool {
@@ -44,7 +45,7 @@ struct ListArrangement {
     if let left, let right {
       guard right - left > members.count else { return false }
       for (number, index) in zip(1..., members) {
-        positions[index] = left + Self.part(number, of: members.count + 1, right - left)
+        positions[index] = left + Self.fraction(number, of: members.count + 1, right - left)
       }
       return true
     }
@@ -63,7 +64,7 @@ struct ListArrangement {
 
   /// Spreads the members of the smallest sparse window.
   ///
-  /// - Returns: The index behind the members that have new positions.
+  /// - Returns: The index after the last member with a new position.
   private mutating func respace(around members: Range<Int>) -> Int {
     let anchor = members.lowerBound == 0 ? range.lowerBound : positions[members.lowerBound - 1]!
     var (low, high) = (members.lowerBound, members.upperBound)
@@ -92,12 +93,12 @@ struct ListArrangement {
   private mutating func spread(_ members: Range<Int>, over window: Range<Int64>) {
     let width = window.upperBound - window.lowerBound
     for (number, index) in zip(0..., members) {
-      positions[index] = window.lowerBound + Self.part(2 * number + 1, of: 2 * members.count, width)
+      positions[index] = window.lowerBound + Self.fraction(2 * number + 1, of: 2 * members.count, width)
     }
   }
 
-  /// A number's share of a length, rounded down.
-  private static func part(_ number: Int, of count: Int, _ length: Int64) -> Int64 {
+  /// The length times the number, divided by the count and rounded down, without an overflow of the product.
+  private static func fraction(_ number: Int, of count: Int, _ length: Int64) -> Int64 {
     let product = UInt64(length).multipliedFullWidth(by: UInt64(number))
     return Int64(UInt64(count).dividingFullWidth((product.high, product.low)).quotient)
   }

@@ -3,21 +3,21 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Lets saves that conflict over the same records take turns, so that each of them succeeds.
+/// Reserves records for saves that conflict over them, so that these saves run one after the other and each succeeds.
 ///
-/// Without turns, many writers of one record overtake each other: while one save resolves its conflict, another save
-/// causes the next conflict. A save with a conflict takes a turn with the records in conflict, and later saves of these
-/// records wait until the turn ends. Without any turn in the process, a save only reads one word.
+/// Without reservations, many writers of one record overtake each other: while one save resolves its conflict, another
+/// save causes the next conflict. A save with a conflict reserves the records in conflict, and later saves of these
+/// records wait until the reservation ends. Without any reservation in the process, a save only reads one word.
 ///
-/// Turns do not reach other processes. Against these, ``pause(after:)`` waits between attempts for a random time that
-/// grows.
-final class SaveTurns: Sendable {
-  /// The turns of all stores of the process. An identifier names its store.
-  static let all = SaveTurns()
+/// Reservations do not reach other processes. Against these, ``pause(after:)`` waits between attempts for a random time
+/// that grows.
+final class SaveReservations: Sendable {
+  /// The reservations of all stores of the process. An identifier names its store.
+  static let all = SaveReservations()
 
   private final class Waiter: Sendable {
     let ids: Set<ManagedObjectID>
-    /// Whether the waiter takes the records, or waits until they are free and takes none.
+    /// Whether the waiter reserves the records, or only waits until they are free.
     let takes: Bool
     let thread: UInt
     let semaphore = DispatchSemaphore(value: 0)
@@ -30,7 +30,7 @@ final class SaveTurns: Sendable {
   }
 
   private struct State {
-    /// The threads in their turns, by record.
+    /// The threads that have reserved records, by record.
     var holders: [ManagedObjectID: UInt] = [:]
     var waiters: [Waiter] = []
 
@@ -44,19 +44,19 @@ final class SaveTurns: Sendable {
   private let state = Locked(State())
   private let holderCount = Atomic<Int>(0)
   /// The time after which a wait ends without the records, so that a merge policy whose closure waits for the waiting
-  /// thread cannot deadlock. Longer than an ordinary turn.
+  /// thread cannot deadlock. Longer than an ordinary reservation.
   private static let waitLimit = DispatchTimeInterval.seconds(2)
 
-  /// The records of a save's turn.
-  typealias Turn = Set<ManagedObjectID>
+  /// The records that a save has reserved.
+  typealias Reservation = Set<ManagedObjectID>
 
   /// The number of saves that wait. For tests.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Whether any save has a turn.
+  /// Whether any save has a reservation.
   var isAnyTaken: Bool { holderCount.load(ordering: .acquiring) > 0 }
 
-  /// Waits until no other save has a turn with one of the records.
+  /// Waits until no other save has reserved one of the records.
   ///
   /// - Returns: Whether the caller had to wait.
   @discardableResult
@@ -65,20 +65,21 @@ final class SaveTurns: Sendable {
     return wait(Waiter(Set(ids), takes: false, thread: currentThread)).hasWaited
   }
 
-  /// Adds records to a turn, after a wait until no other save has them. After the time limit, the turn is empty.
-  func begin(_ turn: inout Turn, with ids: [ManagedObjectID]) {
-    let wanted = turn.union(ids)
-    guard wanted.count > turn.count else { return }
-    // A turn takes all its records at once, so that two saves never wait for each other.
-    end(&turn)
-    if wait(Waiter(wanted, takes: true, thread: currentThread)).isTaken { turn = wanted }
+  /// Adds records to a reservation, after a wait until no other save has reserved them. After the time limit, the
+  /// reservation is empty.
+  func begin(_ reservation: inout Reservation, with ids: [ManagedObjectID]) {
+    let wanted = reservation.union(ids)
+    guard wanted.count > reservation.count else { return }
+    // A reservation takes all its records at once, so that two saves never wait for each other.
+    end(&reservation)
+    if wait(Waiter(wanted, takes: true, thread: currentThread)).isTaken { reservation = wanted }
   }
 
-  /// Ends a turn.
-  func end(_ turn: inout Turn) {
-    guard !turn.isEmpty else { return }
-    let ids = turn
-    turn = []
+  /// Ends a reservation.
+  func end(_ reservation: inout Reservation) {
+    guard !reservation.isEmpty else { return }
+    let ids = reservation
+    reservation = []
     let thread = currentThread
     let next = state.withLock { state in
       for id in ids where state.holders[id] == thread { state.holders[id] = nil }

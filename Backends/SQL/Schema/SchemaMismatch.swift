@@ -2,7 +2,7 @@ import CoherenceCore
 
 /// A difference between a store and a model for which additions to the store's schema are not enough. Most differences
 /// matter only if the store has certain values or records, which a statement counts.
-package struct SchemaFault: Sendable {
+package struct SchemaMismatch: Sendable {
   /// The difference, as a sentence that names the property or the entity.
   let sentence: String
   let table: String
@@ -18,16 +18,16 @@ package struct SchemaFault: Sendable {
   /// Whether the difference stays as it is if values are counted, so that none of them is dropped.
   var isOptional = false
 
-  /// A difference that refuses the model.
-  static func obstacle(_ sentence: String, in table: String, count: SQLFragment? = nil) -> SchemaFault {
-    SchemaFault(sentence: sentence, table: table, column: nil, count: count, drops: nil)
+  /// A difference for which the store refuses the model.
+  static func obstacle(_ sentence: String, in table: String, count: SQLFragment? = nil) -> SchemaMismatch {
+    SchemaMismatch(sentence: sentence, table: table, column: nil, count: count, drops: nil)
   }
 
   /// A difference whose end costs the counted values or records.
   static func loss(
     _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
-  ) -> SchemaFault {
-    SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops)
+  ) -> SchemaMismatch {
+    SchemaMismatch(sentence: sentence, table: table, column: column, count: count, drops: drops)
   }
 
   /// The loss that the end of the difference causes.
@@ -53,15 +53,15 @@ package struct SchemaFault: Sendable {
   /// A column without values. Its attribute takes the column of its former name instead.
   static func lateRename(
     _ sentence: String, table: String, column: String, count: SQLFragment, drops: SchemaDrops
-  ) -> SchemaFault {
-    SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops, isOptional: true)
+  ) -> SchemaMismatch {
+    SchemaMismatch(sentence: sentence, table: table, column: column, count: count, drops: drops, isOptional: true)
   }
 
   /// A difference that a conversion ends. The conversion drops the counted values, which do not fit the new type.
   static func conversion(
     _ conversion: ColumnConversion, _ sentence: String, table: String, column: String, misfits: SQLFragment?
-  ) -> SchemaFault {
-    SchemaFault(
+  ) -> SchemaMismatch {
+    SchemaMismatch(
       sentence: sentence, table: table, column: column, count: misfits, drops: nil, conversion: conversion)
   }
 }

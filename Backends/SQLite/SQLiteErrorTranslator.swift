@@ -32,7 +32,7 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
 }
 
 /// Translates SQLite's failures into errors of the framework.
-struct SQLiteError {
+struct SQLiteErrorTranslator {
   /// The store's file.
   let path: String
   /// The open files; `nil` where they are not watched.
@@ -55,7 +55,7 @@ struct SQLiteError {
       underlying: failure, outcome: .unknown)
   }
 
-  /// The failure that a missing file is, where another failure comes from it.
+  /// Returns the failure of a missing file in place of a failure that the missing file has caused.
   private func attributedToMissingFile(_ failure: SQLiteFailure) -> SQLiteFailure {
     guard failure.mayComeFromMissingFile, let missing = files?.missing else { return failure }
     var result = SQLiteFailure(
@@ -98,7 +98,7 @@ struct SQLiteError {
         "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the "
           + "store and attach it again."
       )
-    case SQLITE_ERROR where failure.namesLimit, SQLITE_TOOBIG:
+    case SQLITE_ERROR where failure.exceedsLimit, SQLITE_TOOBIG:
       return (
         .limitExceeded,
         "SQLite cannot take a statement or a value of that size (\(failure.message)); ask for less at once."
@@ -171,7 +171,7 @@ extension SQLiteFailure {
   }
 
   /// Whether a statement, or its result, exceeds a limit of the engine.
-  fileprivate var namesLimit: Bool {
+  fileprivate var exceedsLimit: Bool {
     ["parser stack overflow", "too large", "too many", "at most", "too deep"].contains { message.contains($0) }
   }
 
