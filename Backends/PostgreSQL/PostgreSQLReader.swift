@@ -72,7 +72,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
     let query = try store.rowQueries.query(for: root)
-    let result = try self.result(of: query.text) { $0.append(key) }
+    let result = try self.result(of: query.text.text) { connection in
+      try connection.send(query.text) { $0.append(key) }
+    }
     return result.rowCount == 0 ? nil : try query.decoder.row(PostgreSQLResultRow(result: result, index: 0))
   }
 

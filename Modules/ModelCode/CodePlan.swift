@@ -46,7 +46,8 @@ struct CodePlan {
     }
   }
 
-  /// The composites with their structures' names, in the file's order, those that attributes declare for themselves last.
+  /// The composites, each with the name of its structure: first the composite types in the file's order, then the
+  /// composites that attributes declare inline.
   var structures: [(name: String, parts: [ModelFile.Attribute])] {
     var list = file.composites.map { (name: $0.name, parts: $0.parts) }
     for entity in file.entities { collectParts(of: entity.attributes, owner: className(of: entity), into: &list) }
@@ -65,35 +66,36 @@ struct CodePlan {
 
   /// The attribute with a name, declared or inherited.
   func attribute(_ name: String, of entity: ModelFile.Entity) -> ModelFile.Attribute? {
-    line(of: entity).lazy.compactMap { $0.attributes.first { $0.name == name } }.first
+    lineage(of: entity).lazy.compactMap { $0.attributes.first { $0.name == name } }.first
   }
 
   /// Whether the entity declares or inherits a relationship.
   func hasRelationship(_ name: String, of entity: ModelFile.Entity) -> Bool {
-    line(of: entity).contains { $0.relationships.contains { $0.name == name } }
+    lineage(of: entity).contains { $0.relationships.contains { $0.name == name } }
   }
 
-  /// The entity and its ancestors. A circle of parents ends at its first repetition.
-  func line(of entity: ModelFile.Entity) -> [ModelFile.Entity] {
-    var line: [ModelFile.Entity] = []
+  /// The entity and its ancestors. A cycle of parents ends at its first repetition.
+  func lineage(of entity: ModelFile.Entity) -> [ModelFile.Entity] {
+    var lineage: [ModelFile.Entity] = []
     var next: ModelFile.Entity? = entity
-    while let current = next, !line.contains(where: { $0.name == current.name }) {
-      line.append(current)
+    while let current = next, !lineage.contains(where: { $0.name == current.name }) {
+      lineage.append(current)
       next = current.parent.flatMap { entities[$0] }
     }
-    return line
+    return lineage
   }
 
-  /// Whether the relationship's side names the inverse in a key path.
+  /// Whether this side of a relationship names its inverse in a key path. Of two inverse relationships one side does.
   ///
-  /// The compiler cannot follow key paths in a circle. A key path leads from a deeper entity of a hierarchy to a higher
-  /// one, as inheritance does, and from the lower name to the higher one at equal depth.
+  /// The compiler refuses a cycle of key paths between classes. Therefore the entity with more ancestors names the
+  /// inverse, so that a key path leads in the direction of inheritance. With equally many ancestors, the entity whose
+  /// name is first in the alphabet does.
   func namesInverse(_ relationship: ModelFile.Relationship, of entity: ModelFile.Entity) -> Bool {
     guard let inverse = relationship.inverse, let destination = entities[relationship.destination],
-      let other = line(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })
+      let other = lineage(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })
     else { return false }
-    let left = (-line(of: entity).count, entity.name, relationship.name)
-    let right = (-line(of: other).count, other.name, inverse)
+    let left = (-lineage(of: entity).count, entity.name, relationship.name)
+    let right = (-lineage(of: other).count, other.name, inverse)
     return left <= right
   }
 }

@@ -7,8 +7,8 @@ import CoherenceCore
 /// let code = try ModelCode(ModelFile(contentsOf: url), source: "Music.xcdatamodeld").generate()
 /// ```
 ///
-/// The same file and options give the same bytes. The sources are laid out as `swift format` lays them out with its own
-/// settings. May be used on any thread.
+/// The same file and options give the same bytes. The sources are laid out as `swift format` lays them out with its
+/// default settings. May be used on any thread.
 public struct ModelCode: Sendable {
   private let plan: CodePlan
 

@@ -21,7 +21,7 @@ struct NameFaults {
     if let parent = entity.parent, plan.entity(parent) == nil {
       return ["The parent '\(parent)' of '\(entity.name)' is not an entity of the model file; correct the name."]
     }
-    if plan.line(of: entity).last?.parent != nil { return ["The entity '\(entity.name)' is its own ancestor."] }
+    if plan.lineage(of: entity).last?.parent != nil { return ["The entity '\(entity.name)' is its own ancestor."] }
     return []
   }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The lines of a call or a list, laid out as `swift format` lays them out with its own settings.
+/// The lines of a call or a list, laid out as `swift format` lays them out with its default settings.
 enum SourceLine {
   /// The greatest number of characters of a line.
   static let width = 100

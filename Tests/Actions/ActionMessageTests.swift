@@ -6,7 +6,7 @@ import Logging
 import Testing
 import TestSupport
 
-@Suite("What is logged of actions")
+@Suite("Log entries of actions")
 struct ActionMessageTests {
   private let log = MessageLog()
   private let directory = TemporaryDirectory()
@@ -55,7 +55,7 @@ struct ActionMessageTests {
     #expect(warnings.isEmpty)
   }
 
-  @Test func `the log of a replaced action says so and is no error`() async throws {
+  @Test func `a replaced action is logged as replaced, and not as an error`() async throws {
     connect.suspended = true
     let options = ActionOptions(uniqueKey: "key", equalActionPolicy: .replace)
     let replaced = try await finish { completion in
@@ -67,7 +67,7 @@ struct ActionMessageTests {
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
   }
 
-  @Test func `the log of a canceled action says so and is no error`() async throws {
+  @Test func `a canceled action is logged as canceled, and not as an error`() async throws {
     let script = MockScript()
     let canceled = try await finish { completion in
       let handle = try connect.execute(

@@ -2,7 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Testing
 
-@Suite("Canceling whoever waits for an action")
+@Suite("Canceling tasks that wait for an action")
 struct CanceledWaitTests {
   private let stack: ConnectStack
   private var connect: TestConnect { stack.connect }

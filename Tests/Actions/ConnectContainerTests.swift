@@ -63,7 +63,7 @@ struct ConnectContainerTests {
     #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `a shared store stays attached while stores of users come and go`() throws {
+  @Test func `a shared store stays attached while the stores of users are attached and detached`() throws {
     let stack = try ConnectStack(try StoresByUser.model())
     let connect = stack.connect
     let global = StoreConfiguration(name: "GlobalData", type: .sqlite)

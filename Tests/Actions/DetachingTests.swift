@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Two entities in stores of their own; the detach of a store waits for an action.
-@Suite("Detaching stores while others come and go")
+@Suite("Detaching stores while other stores are attached and detached")
 struct DetachingTests {
   private let stack: ConnectStack
   private var connect: TestConnect { stack.connect }

@@ -6,7 +6,9 @@ import Testing
   typealias Album = QueryLibrary.Album
 
   @Test(arguments: ["no == 1", "yes == 'x'", "nil == 3", "No != TRUE", "no IN {1, 2}", "null BETWEEN {1, 2}"])
-  func `the error of a comparison of constants shows how to write a property of that name`(format: String) {
+  func `the error of a comparison of constants shows how to write a property with the name of a constant`(
+    format: String
+  ) {
     let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: format) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("write #") == true, "\(error?.message ?? "")")

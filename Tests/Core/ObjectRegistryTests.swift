@@ -77,7 +77,7 @@ struct ObjectRegistryTests {
 
     /// Whether the registry finds the objects by their present identifiers alone, and forgets them with their last
     /// references.
-    mutating func agreesAndEnds() -> Bool {
+    mutating func agreesAndReleases() -> Bool {
       registry.checkInvariants()
       for id in ids {
         let expected = objects.compactMap { $0 }.first { $0.recordID == id }
@@ -96,7 +96,7 @@ struct ObjectRegistryTests {
     forEachSequence(of: 11, upTo: 4) { sequence in
       var stage = Stage(self)
       for operation in sequence { stage.run(operation) }
-      if !stage.agreesAndEnds() { different.append(sequence) }
+      if !stage.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
   }

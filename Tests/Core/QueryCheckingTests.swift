@@ -47,7 +47,7 @@ import Testing
     #expect(try library.refusal(of: "price IN %@", [Decimal.nan])?.code == .invalidPredicate)
   }
 
-  @Test func `constants become values of the property's type where nothing is lost`() throws {
+  @Test func `a constant becomes a value of the property's type if the conversion is exact`() throws {
     let album = try library.entity("Album")
     func checked(_ format: String) throws -> FetchPredicate { try FetchPredicate(format: format).checked(for: album) }
     func year(_ value: AttributeValue) -> FetchPredicate {

@@ -58,7 +58,7 @@ struct RowTableTests {
     }
 
     /// Whether the table knows the expected row, and none once all rows are released.
-    mutating func agreesAndEnds() -> Bool {
+    mutating func agreesAndReleases() -> Bool {
       table.checkInvariants()
       guard isRight, table.row(key).map({ ObjectIdentifier($0.storage) }) == known?.identity else { return false }
       if let known, table.row(key)?.version != known.version { return false }
@@ -72,7 +72,7 @@ struct RowTableTests {
     forEachSequence(of: 9, upTo: 5) { sequence in
       var stage = Stage(staff, key: 7)
       for operation in sequence { stage.run(operation) }
-      if !stage.agreesAndEnds() { different.append(sequence) }
+      if !stage.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
   }
@@ -87,7 +87,7 @@ struct RowTableTests {
       stages[index].run(Int.random(in: 0..<9, using: &random))
     }
     for index in stages.indices {
-      let agrees = stages[index].agreesAndEnds()
+      let agrees = stages[index].agreesAndReleases()
       #expect(agrees, "The key is \(stages[index].key).")
     }
   }

@@ -17,7 +17,7 @@ struct SlotSetTests {
   }
 
   @Test(arguments: slots)
-  func `removing one slot keeps the others`(slot: Int) {
+  func `removing a slot from a set leaves the other slots in the set`(slot: Int) {
     var set = SlotSet(Self.slots)
     set.remove(slot)
     #expect(Array(set) == Self.slots.filter { $0 != slot })

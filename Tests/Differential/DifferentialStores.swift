@@ -3,7 +3,7 @@ import CoherenceCore
 import CoherenceInMemory
 import Foundation
 
-/// The compared stores. The in-memory store is the model of the others.
+/// The compared stores. The results of the first store, in memory, are the expected results of the other stores.
 enum DifferentialStores {
   static var all: [any StoreHarness] {
     let stores: [any StoreHarness] = [InMemoryHarness(), BareHarness(on: InMemoryHarness()), SQLiteHarness()]

@@ -18,6 +18,7 @@ struct BehaviourTableTests {
     /// The folder of the tests that the table names.
     var tests: String { "Tests/\(catalogue.prefix { $0 != "/" })" }
 
+    /// Whether each test of a file must have a row.
     func demandsRows(of file: String) -> Bool { folders.isEmpty || folders.contains { file.hasPrefix($0 + "/") } }
   }
 
@@ -41,7 +42,7 @@ struct BehaviourTableTests {
   }
 
   @Test(arguments: tables)
-  func `every test that a table is about has a row`(table: Table) throws {
+  func `every test in the folders of a table has a row`(table: Table) throws {
     let rows = try Dictionary(grouping: rows(of: table), by: \.file)
     #expect(!rows.isEmpty)
     let known = try testNames(in: table.tests)

@@ -8,19 +8,19 @@ import Testing
 struct CollectionModelTests {
   private final class Element {
     let id: Int
-    private let census: Census
+    private let counter: LiveCounter
 
-    init(_ id: Int, _ census: Census) {
+    init(_ id: Int, _ counter: LiveCounter) {
       self.id = id
-      self.census = census
-      census.living += 1
+      self.counter = counter
+      counter.living += 1
     }
 
-    deinit { census.living -= 1 }
+    deinit { counter.living -= 1 }
   }
 
-  /// Counts the elements that live.
-  private final class Census {
+  /// Counts the elements that are not released.
+  private final class LiveCounter {
     var living = 0
   }
 
@@ -30,21 +30,21 @@ struct CollectionModelTests {
   private struct IndexPair {
     var index = IdentityIndex<Element>()
     var model: [Int: Element] = [:]
-    let census = Census()
+    let counter = LiveCounter()
     let hashes: [UInt32]
 
     mutating func toggle(_ id: Int) {
       if let element = model.removeValue(forKey: id) {
         index.remove(element, hash: hashes[id])
       } else {
-        let element = Element(id, census)
+        let element = Element(id, counter)
         model[id] = element
         index.insert(element, hash: hashes[id])
       }
     }
 
     /// Whether the index finds and visits the elements of the model, retains them, and releases them at its end.
-    mutating func agreesAndEnds() -> Bool {
+    mutating func agreesAndReleases() -> Bool {
       index.checkInvariants()
       var agrees = index.count == model.count
       for id in hashes.indices {
@@ -56,9 +56,9 @@ struct CollectionModelTests {
       if visited.sorted() != model.keys.sorted() { agrees = false }
       let count = model.count
       model = [:]
-      if census.living != count { agrees = false }
+      if counter.living != count { agrees = false }
       index.destroy()
-      return agrees && census.living == 0
+      return agrees && counter.living == 0
     }
   }
 
@@ -68,23 +68,28 @@ struct CollectionModelTests {
     forEachSequence(of: 4, upTo: 6) { sequence in
       var pair = IndexPair(hashes: hashes)
       for operation in sequence {
-        if operation < 3 { pair.toggle(operation) } else { pair.index.remove(Element(9, Census()), hash: hashes[0]) }
+        if operation < 3 {
+          pair.toggle(operation)
+        } else {
+          pair.index.remove(Element(9, LiveCounter()), hash: hashes[0])
+        }
       }
-      if !pair.agreesAndEnds() { different.append(sequence) }
+      if !pair.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
   }
 
-  /// The numbers of elements around which an index of a capacity grows to the double: four fifths.
+  /// The greatest numbers of elements in indexes of 8, 16, 32 and 64 buckets: four fifths. One more element doubles the
+  /// capacity.
   @Test(arguments: [6, 12, 25, 51])
   func `an identity index keeps its elements when it grows in the middle of a run of occupied buckets`(bound: Int) {
     var different: [[Int]] = []
     forEachSequence(of: 3, upTo: 5) { sequence in
-      // All hashes are equal in their lower bits, so that the elements are in one run, and not in their upper bits.
+      // All hashes have equal lower bits, so that the elements form one run of buckets, and different upper bits.
       var pair = IndexPair(hashes: (0..<bound + 3).map { UInt32($0 % 3) << 20 | 5 })
       for id in 3..<bound + 2 { pair.toggle(id) }
       for operation in sequence { pair.toggle(operation) }
-      if !pair.agreesAndEnds() { different.append(sequence) }
+      if !pair.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
   }
@@ -99,7 +104,7 @@ struct CollectionModelTests {
       for id in 17..<60 { pair.toggle(id) }
       for operation in sequence { pair.toggle(operation * 7) }
       capacities.insert(pair.index.capacity)
-      if !pair.agreesAndEnds() { different.append(sequence) }
+      if !pair.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
     #expect(capacities == [64, 128])
@@ -108,8 +113,8 @@ struct CollectionModelTests {
   // MARK: LRU list
 
   @Test func `an LRU list agrees with an array after every sequence of up to five operations on three entries`() {
-    let census = Census()
-    let elements = (0..<3).map { Element($0, census) }
+    let counter = LiveCounter()
+    let elements = (0..<3).map { Element($0, counter) }
     var different: [[Int]] = []
     forEachSequence(of: 10, upTo: 5) { sequence in
       let entries = elements.map { LRUEntry($0, cost: 1, deadline: .seconds($0.id)) }
@@ -142,7 +147,7 @@ struct CollectionModelTests {
       list.checkInvariants()
     }
     #expect(different.isEmpty)
-    #expect(census.living == elements.count)
+    #expect(counter.living == elements.count)
   }
 
   private func isLater(_ entry: LRUEntry<Element>, than other: LRUEntry<Element>) -> Bool {
@@ -165,7 +170,7 @@ struct CollectionModelTests {
   // MARK: Block list
 
   @Test func `a block list agrees with an array after every sequence of operations at the bound between two blocks`() {
-    let census = Census()
+    let counter = LiveCounter()
     let full = BlockList<Element>.blockSize
     var list = BlockList<Element>()
     var model: [Int] = []
@@ -174,51 +179,51 @@ struct CollectionModelTests {
       // One element more than a block, exactly a block, or one less, by turns.
       let start = full - 1 + sequence.count % 3
       while model.count < start {
-        list.append(Element(model.count, census))
+        list.append(Element(model.count, counter))
         model.append(model.count)
       }
       while model.count > start { if list.removeLast()?.id != model.popLast() { different.append(sequence) } }
       for operation in sequence {
         switch operation {
         case 0:
-          list.append(Element(-model.count, census))
+          list.append(Element(-model.count, counter))
           model.append(-model.count)
         default: if list.removeLast()?.id != model.popLast() { different.append(sequence) }
         }
         // The third operation is a removal and an insertion, so that a block is given back and taken again.
         if operation == 2 {
-          list.append(Element(7, census))
+          list.append(Element(7, counter))
           model.append(7)
         }
       }
       list.checkInvariants()
       var visited: [Int] = []
       list.forEach(in: max(0, model.count - 9)..<model.count) { visited.append($0.id) }
-      if list.count != model.count || visited != Array(model.suffix(9)) || census.living != model.count {
+      if list.count != model.count || visited != Array(model.suffix(9)) || counter.living != model.count {
         different.append(sequence)
       }
     }
     #expect(different.isEmpty)
     list.removeAll()
     list.checkInvariants()
-    #expect(list.count == 0 && census.living == 0 && list.removeLast() == nil)
+    #expect(list.count == 0 && counter.living == 0 && list.removeLast() == nil)
   }
 
   @Test func `a block list of every length visits and removes the elements that it has`() {
     let full = BlockList<Element>.blockSize
     for count in [0, 1, full - 1, full, full + 1, 2 * full, 2 * full + 1] {
-      let census = Census()
+      let counter = LiveCounter()
       var list = BlockList<Element>()
-      for id in 0..<count { list.append(Element(id, census)) }
+      for id in 0..<count { list.append(Element(id, counter)) }
       list.checkInvariants()
       var visited: [Int] = []
       list.forEach(in: 0..<count) { visited.append($0.id) }
       #expect(visited == Array(0..<count) && list.count == count)
       list.removeAll()
       list.checkInvariants()
-      #expect(list.count == 0 && census.living == 0)
-      list.append(Element(1, census))
-      #expect(list.removeLast()?.id == 1 && census.living == 0)
+      #expect(list.count == 0 && counter.living == 0)
+      list.append(Element(1, counter))
+      #expect(list.removeLast()?.id == 1 && counter.living == 0)
     }
   }
 

@@ -18,7 +18,7 @@ import Testing
     #expect(try second.store.allocateKeys(1, for: second.album).lowerBound == keys.upperBound)
   }
 
-  @Test func `shared content lives while one store is open`() throws {
+  @Test func `shared content is kept while one of its stores is open`() throws {
     let first = try MusicFixture(options: options)
     try first.addBand()
     let second = try MusicFixture(model: first.model, options: options)

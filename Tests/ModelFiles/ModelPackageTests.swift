@@ -93,7 +93,7 @@ struct ModelPackageTests {
     #expect(model.warnings.contains { $0.contains("'Nowhere'") })
   }
 
-  @Test func `a missing file, a compiled model and an empty package are errors that say how to go on`() throws {
+  @Test func `a missing file, a compiled model and an empty package throw errors with advice`() throws {
     #expect { try ModelFile(contentsOf: directory.file("None.xcdatamodeld")) } throws: { ErrorCode.modelNotFound ~= $0 }
     #expect { try ModelFile(contentsOf: directory.file("Music.momd")) } throws: { "\($0)".contains("copy") }
     let empty = directory.file("Empty.xcdatamodel")

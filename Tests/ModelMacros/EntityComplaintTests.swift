@@ -6,8 +6,8 @@ import Testing
     let source = "@Entity\nstruct Track {\n}"
     #expect(
       complaints(of: source) == [
-        "1 | '@Entity' is for classes, because each record has one object in a context; values that travel are the "
-          + "snapshots of the objects, and the parts of a composite are declared with '@Composite'. "
+        "1 | '@Entity' is for classes, because each record has one object in a context; the snapshot of an object is a "
+          + "structure with its values, and '@Composite' declares the structure of a composite attribute. "
           + "| replace 'struct' by 'final class'"
       ])
     #expect(

@@ -26,7 +26,7 @@ import Testing
     #expect(error?.isRetryable == true)
   }
 
-  @Test func `the error for a user without the right to create a schema says so`() throws {
+  @Test func `the error for a user who may not create a schema names the missing right`() throws {
     let error = try refusal(ofRoleWith: "")
     #expect(error?.code == .storeInaccessible)
     #expect(error?.message.contains("right") == true)

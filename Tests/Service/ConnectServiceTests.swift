@@ -132,14 +132,14 @@ struct ConnectServiceTests {
 
   @Test func `a service group stops the Connect after the services that use it`() async throws {
     let connect = try makeConnect()
-    let last = LastWish(connect: connect)
-    let group = ServiceGroup(services: [ConnectService(connect), last], logger: Logger(label: "test"))
+    let submitter = SubmitterAtShutdown(connect: connect)
+    let group = ServiceGroup(services: [ConnectService(connect), submitter], logger: Logger(label: "test"))
     async let run: Void = group.run()
     await wait(for: .started, of: connect)
-    await last.gate.waitUntilReached()
+    await submitter.gate.waitUntilReached()
     await group.triggerGracefulShutdown()
     try await run
-    #expect(last.outcome.status == .successful)
+    #expect(submitter.outcome.status == .successful)
     #expect(connect.state == .stopped)
   }
 
@@ -175,10 +175,10 @@ private struct StubbornAction: GenericAction {
 }
 
 /// A service that executes an action at its shutdown.
-private struct LastWish: Service {
+private struct SubmitterAtShutdown: Service {
   let connect: any Connect & ActionManager
   let gate = ServiceGate()
-  let outcome = WishOutcome()
+  let outcome = SubmissionOutcome()
 
   func run() async throws {
     gate.reach()

@@ -17,7 +17,7 @@ final class ServiceGate: Sendable {
 }
 
 /// Reports the end of an action whose handle is not available.
-final class WishOutcome: Sendable {
+final class SubmissionOutcome: Sendable {
   private let stored = Mutex(ActionCompletionStatus.unknown)
 
   var status: ActionCompletionStatus {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A directory created on first use and removed with this object.
+/// The location of a directory, which a test or a store creates. The release of this object removes the directory.
 package final class TemporaryDirectory: Sendable {
   package let url = FileManager.default.temporaryDirectory
     .appendingPathComponent("coherence-\(UUID().uuidString)", isDirectory: true)

@@ -16,26 +16,27 @@ enum MainActorWait {
       done.wait()
       return
     }
-    let demand = Demand()
+    let flag = MainActorFlag()
     let watch = MainDemand.watch(scheduler) {
-      demand.exists.store(true, ordering: .releasing)
+      flag.isNeeded.store(true, ordering: .releasing)
       done.signal()
     }
     done.wait()
     watch.end()
-    if demand.exists.load(ordering: .acquiring) { throw refusal }
+    if flag.isNeeded.load(ordering: .acquiring) { throw wouldDeadlock }
   }
 
-  /// Whether an action waits for the main actor.
-  private final class Demand: Sendable {
-    let exists = Atomic<Bool>(false)
+  /// Records that an action waits for the main actor.
+  private final class MainActorFlag: Sendable {
+    let isNeeded = Atomic<Bool>(false)
   }
 
-  private static var refusal: CoherenceError {
+  private static var wouldDeadlock: CoherenceError {
     CoherenceError(
       .illegalState,
       "The call would block the main actor for an action that waits for the main actor, by `perform` or "
-        + "`performAndWait` on a main-queue context, and neither would end. A stop that began goes on by itself, and a "
-        + "store that was to be detached stays; call the asynchronous form with `await`, or call off the main actor.")
+        + "`performAndWait` on a main-queue context, and neither would end. A stop that has begun continues by itself, "
+        + "and a store to be detached remains attached; call the asynchronous form with `await`, or make the call "
+        + "outside of the main actor.")
   }
 }

@@ -19,8 +19,9 @@ enum WaitGraph {
       for handle in awaited where !detector.canFinish(handle) {
         throw CoherenceError(
           .deadlock,
-          "The action '\(type(of: waiter.action))' would wait for '\(type(of: handle.action))', which cannot end before "
-            + "it has ended itself; let the action end, and wait elsewhere: in a detached task, or in the submitter.")
+          "The action '\(type(of: waiter.action))' cannot wait for '\(type(of: handle.action))', which cannot finish "
+            + "before the waiting action; let the waiting action finish, and wait in a detached task, or in the "
+            + "submitter.")
       }
       waits[ObjectIdentifier(waiter), default: []] += awaited
     }

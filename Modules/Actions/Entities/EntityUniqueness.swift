@@ -13,8 +13,9 @@ struct EntityUniqueness {
   /// The attributes that the model names and the entity does not have.
   var invalidAttributes: [String] { (entity.keyNames ?? []).filter { entity.attribute(named: $0) == nil } }
 
-  /// The first of the shortest declared constraints. A constraint over a relationship does not identify records. An
-  /// ancestor's key does not identify the records of an entity whose own setting is wrong.
+  /// The first of the shortest declared constraints. A constraint over a relationship does not identify records. The
+  /// constraints of inherited keys do not count: an entity whose own key names a missing attribute would otherwise be
+  /// identified by the key of its ancestor.
   private var shortestConstraint: [String]? {
     entity.declaredConstraints
       .filter { $0.allSatisfy { $0 is AttributeDescription } }

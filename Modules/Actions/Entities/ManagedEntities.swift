@@ -39,7 +39,7 @@ struct ManagedEntities: Sendable {
       let uniqueness = EntityUniqueness(entity: entity)
       if !uniqueness.invalidAttributes.isEmpty {
         logger.warning(
-          "The entity has no such attributes, named in '\(EntityDescription.keySetting)'.",
+          "The entity lacks attributes that '\(EntityDescription.keySetting)' names.",
           metadata: ["entity": "\(entity.name)", "attributes": "\(uniqueness.invalidAttributes)"])
       }
       if contains(entity) {

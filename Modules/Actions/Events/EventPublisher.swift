@@ -73,7 +73,7 @@ final class EventPublisher: Sendable {
 
   func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
 
-  /// Publishes an event of other work, which is not made if no stream is in use.
+  /// Publishes an event of work beside the actions, such as a refresh. The event is not made if no stream is in use.
   func workAdvanced(_ makeEvent: () -> any ConnectWorkEvent) {
     if streams.isInUse { send(Entry(event: .work(makeEvent()))) }
   }
@@ -85,7 +85,7 @@ final class EventPublisher: Sendable {
 
   private func log(_ handle: AnyActionHandle) {
     let name = "\(type(of: handle.action))"
-    if let error = handle.error, !isWish(error, of: handle) {
+    if let error = handle.error, !isRequestedEnd(error, of: handle) {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
     logger.debug(
@@ -93,8 +93,8 @@ final class EventPublisher: Sendable {
       metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
   }
 
-  /// Whether an action ended as a submitter wished, by a replacement or a cancellation, and did not fail.
-  private func isWish(_ error: any Error, of handle: AnyActionHandle) -> Bool {
+  /// Whether an error reports only that a submitter has replaced or canceled the action.
+  private func isRequestedEnd(_ error: any Error, of handle: AnyActionHandle) -> Bool {
     if ErrorCode.actionReplaced ~= error { return true }
     return handle.completionStatus == .canceled && (error is CancellationError || ErrorCode.cancelled ~= error)
   }

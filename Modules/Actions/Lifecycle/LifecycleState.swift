@@ -70,9 +70,11 @@ struct LifecycleState<Completion: Sendable> {
 
   // MARK: Transitions
 
-  /// The start of an attempt, which `claim` grants.
+  /// A successful claim of a pending action.
   enum Claim {
+    /// The action was never executing before.
     case first
+    /// An earlier attempt has returned the action to pending.
     case repeated
   }
 
@@ -80,8 +82,7 @@ struct LifecycleState<Completion: Sendable> {
   /// action, or a caller that finishes the action without running it.
   ///
   /// - Parameter toRun: Whether the caller runs the action.
-  /// - Returns: Whether the action was never executing before; `nil` when another caller has claimed the action, or has
-  ///   cancelled it and is about to claim it.
+  /// - Returns: `nil` when another caller has claimed the action, or has cancelled it and is about to claim it.
   mutating func claim(toRun: Bool) -> Claim? {
     guard state == .pending, !(toRun && isCanceledOrExpired) else { return nil }
     state = .executing

@@ -32,7 +32,7 @@ struct CronExpression: Hashable, Sendable {
     hasFixedHours = words[1].text.first != "*"
     restrictsDays = words[2].text.first != "*"
     restrictsWeekdays = words[4].text.first != "*"
-    guard !hasPossibleDay else { return }
+    if hasPossibleDay { return }
     throw parser.error(at: words[2].position, "no month of the expression has such a day; correct the day or the month")
   }
 

@@ -4,7 +4,8 @@ import Foundation
 /// Parses a stream of server-sent events, `text/event-stream`, after the HTML standard (WHATWG, 9.2.6).
 ///
 /// The parser takes the bytes in parts of any size, as they arrive. ``HTTPClient/events(_:options:)`` uses the parser for a
-/// connection; use the parser alone for a stream of another origin.
+/// connection; use the parser alone for a stream that another client or
+/// a file delivers.
 public struct ServerEventParser: Sendable {
   /// The identifier to send after a reconnection: that of the last event that ended, or of its predecessors. Empty for
   /// none.
@@ -89,7 +90,7 @@ public struct ServerEventParser: Sendable {
     case "id":
       if !value.utf8.contains(0) { pendingID = value }
     case "retry":
-      // Numbers that no clock has are ignored like other text.
+      // A number above `Int32.max`, 25 days, is ignored like text that is no number.
       let isNumber = !value.isEmpty && value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       if isNumber, let milliseconds = Int32(value) { reconnectionTime = .milliseconds(milliseconds) }
     default: return

@@ -29,9 +29,10 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      let answer: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = { [self] way, credential in
-        guard way == .performDefaultHandling, challenge.proposedCredential == nil else {
-          return completionHandler(way, credential)
+      let complete: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+        [self] disposition, credential in
+        guard disposition == .performDefaultHandling, challenge.proposedCredential == nil else {
+          return completionHandler(disposition, credential)
         }
         let response = challenge.failureResponse
         unmetChallenge.withLock { $0 = response }
@@ -40,9 +41,9 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
       // On another queue: in its completion handler the session waits for the queue of this callback.
       guard let original = (session.delegate as? TaskDelegateRouter)?.original,
         let delegate = original.delegate as? any URLSessionTaskDelegate
-      else { return DispatchQueue.global().async { answer(.performDefaultHandling, nil) } }
+      else { return DispatchQueue.global().async { complete(.performDefaultHandling, nil) } }
       original.delegateQueue.addOperation {
-        delegate.urlSession(original, task: task, didReceive: challenge, completionHandler: answer)
+        delegate.urlSession(original, task: task, didReceive: challenge, completionHandler: complete)
       }
     }
   #endif

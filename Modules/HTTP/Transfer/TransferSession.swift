@@ -47,7 +47,8 @@ enum TransferSession {
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
   }
 
-  /// Forwards the callbacks that FoundationNetworking makes to the session's delegate only to the delegates of tasks.
+  /// The delegate of a session that forwards callbacks to the delegates of the tasks. FoundationNetworking calls only
+  /// the delegate of the session for these callbacks.
   ///
   /// Sendable, because its only property is immutable and Sendable.
   final class TaskDelegateRouter: NSObject, URLSessionDataDelegate, @unchecked Sendable {

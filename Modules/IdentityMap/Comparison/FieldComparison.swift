@@ -36,15 +36,16 @@ func haveEqualBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPo
   return true
 }
 
-/// Compares values field by field, with a list in place of recursion, because values can be deep.
+/// Compares values field by field, iteratively, because values can be nested too deeply for recursion.
 ///
 /// A value without fields is compared by its `==`. A value with a custom mirror may hide fields, so both its `==` and
 /// its mirror have to find the values identical. Values without a comparison differ.
 func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences? = nil) -> Bool {
-  var left = [FieldPair(first, second, depth: 0)]
+  // A stack of the pairs to compare.
+  var pending = [FieldPair(first, second, depth: 0)]
   // The pairs that contain the current pair.
   var path: [FieldPair] = []
-  while let pair = left.popLast() {
+  while let pair = pending.popLast() {
     if differences != nil {
       path.removeSubrange(pair.depth...)
       path.append(pair)
@@ -53,7 +54,7 @@ func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences
       differences?.note(path)
       return false
     }
-    left += fields.map { FieldPair($0.0, $0.1, depth: pair.depth + 1) }
+    pending += fields.map { FieldPair($0.0, $0.1, depth: pair.depth + 1) }
   }
   return true
 }

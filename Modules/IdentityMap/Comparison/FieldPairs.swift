@@ -10,7 +10,7 @@ struct FieldPairs {
     let (mirror, other) = (Mirror(reflecting: first), Mirror(reflecting: second))
     switch mirror.displayStyle {
     case .class?:
-      // Other bytes are another object.
+      // The caller has found that the bytes of the references differ, so that the objects are not identical.
       return nil
     case .set?:
       guard let first = first as? Set<AnyHashable>, let second = second as? Set<AnyHashable> else { break }

@@ -107,7 +107,7 @@ final class BiasedLock: @unchecked Sendable {
   private func endSharing(_ thread: UInt) {
     isShared.store(false, ordering: .sequentiallyConsistent)
     readsUntilShared = Self.readsBeforeSharing
-    // Readers run no code that waits, so it takes long only when the system has stopped one.
+    // Readers run no code that waits, so this loop takes long only if the system has suspended a reader.
     readers.wait(from: thread) { sched_yield() }
   }
 }

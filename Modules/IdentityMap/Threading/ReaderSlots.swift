@@ -49,11 +49,12 @@ struct ReaderSlots {
   func checkInvariants() {
     for word in 0..<Self.count * Self.distance where word % Self.distance != 0 {
       let thread = (threads + word).pointee.load(ordering: .relaxed)
-      assert(thread == 0, "Readers write the first word of a slot alone.")
+      assert(thread == 0, "Readers write only the first word of a slot.")
     }
   }
 
-  /// Calls a closure until every slot is free or is one of the calling thread.
+  /// Waits for the readers of other threads that are in a slot at the call, and calls a closure again and again during
+  /// the wait. The caller prevents new shared reads first, because a slot that was seen free is not checked again.
   func wait(from thread: UInt, yielding yield: () -> Void) {
     for index in 0..<Self.count {
       let slot = slot(index)

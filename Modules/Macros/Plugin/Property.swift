@@ -28,7 +28,7 @@ struct PropertyList {
   init(of members: MemberBlockItemListSyntax) {
     for member in members {
       if let variable = member.decl.as(VariableDeclSyntax.self) { add(variable) }
-      if let condition = member.decl.as(IfConfigDeclSyntax.self) { lookForVariables(in: condition) }
+      if let condition = member.decl.as(IfConfigDeclSyntax.self) { reportVariables(in: condition) }
     }
   }
 
@@ -59,7 +59,8 @@ struct PropertyList {
     }
   }
 
-  private mutating func lookForVariables(in condition: IfConfigDeclSyntax) {
+  /// Adds a problem for each variable inside of `#if`, because the macro cannot know which clause is compiled.
+  private mutating func reportVariables(in condition: IfConfigDeclSyntax) {
     for clause in condition.clauses {
       guard case .decls(let members) = clause.elements else { continue }
       let inner = PropertyList(of: members)

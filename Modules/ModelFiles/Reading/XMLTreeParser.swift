@@ -39,7 +39,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
 
   private static func check(_ data: Data, path: String) throws(XMLFault) {
     if data.isEmpty { throw XMLFault("the file is empty", path: path) }
-    // Other encodings would hide their declarations from the guard.
+    // `XMLGuard` finds markup in UTF-8 only. In another encoding it would miss a document type.
     let result = data.withUnsafeBytes { raw -> Result<Void, XMLFault> in
       // Safety of `bindMemory`: the bytes are read as bytes, which every memory is.
       let bytes = raw.bindMemory(to: UInt8.self)
@@ -58,7 +58,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
 
   /// Whether the bytes are valid UTF-8 and the XML declaration names no other encoding.
   ///
-  /// A declaration without a known form, or with more than 200 bytes, names another encoding as far as the reader knows.
+  /// A declaration in an unknown form, or with more than 200 bytes, counts as one with another encoding.
   private static func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return false }
     let isMarked = bytes.starts(with: [0xEF, 0xBB, 0xBF])
@@ -104,7 +104,8 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
 
   func parser(_ parser: XMLParser, foundCharacters characters: String) {
     guard let node = open.last else { return }
-    // White space between two references, as in `a&amp; &amp;b`, is a part of the text; indentation before it is none.
+    // White space between two references, as in `a&amp; &amp;b`, is a part of the text. Indentation before the text is
+    // not.
     if !node.text.isEmpty || characters.utf8.contains(where: { !Self.whiteSpace.contains($0) }) {
       node.append(characters)
     }

@@ -28,8 +28,8 @@ struct EntityChecks {
       ])
     return Problem(
       "noClass",
-      "'\(node.trimmedName)' is for classes, because each record has one object in a context; values that travel are "
-        + "the snapshots of the objects, and the parts of a composite are declared with '@Composite'."
+      "'\(node.trimmedName)' is for classes, because each record has one object in a context; the snapshot of an "
+        + "object is a structure with its values, and '@Composite' declares the structure of a composite attribute."
     ).diagnostic(at: node, fixes: [fix])
   }
 
@@ -111,7 +111,8 @@ struct EntityChecks {
       + handwrittenProblems + entity.properties.filter(entity.hidesInherited).map(hidingProblem)
   }
 
-  /// The problem of a subentity's property with the name of the inherited values.
+  /// The problem of a property named `inherited`: the snapshot of a subentity has the superclass's values under this
+  /// name.
   private func hidingProblem(of property: StoredProperty) -> Diagnostic {
     Problem(
       "reservedName",

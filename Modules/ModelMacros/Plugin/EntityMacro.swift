@@ -30,10 +30,13 @@ extension EntityMacro: MemberMacro {
       checks.memberProblems + checks.declarationProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
     for problem in problems { context.diagnose(problem) }
     // A class whose superclass is a subentity inherits the conformance.
-    let isDeep = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
-    // The compiler reports a missing initialiser in addition to the constant or the initialiser that hides it.
+    let superclassIsSubentity = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
+    // A constant without a value, or a designated initialiser, has its own diagnostic. It also keeps the class from
+    // inheriting the initialiser of the framework. The added initialiser prevents a second error about that.
     let initializer = entity.hidesInitializer ? [EntityText.initializer] : []
-    return (EntityText(entity, isDeep: isDeep).members + initializer).map { DeclSyntax(stringLiteral: $0) }
+    return (EntityText(entity, superclassIsSubentity: superclassIsSubentity).members + initializer).map {
+      DeclSyntax(stringLiteral: $0)
+    }
   }
 }
 
@@ -60,8 +63,9 @@ extension EntityMacro: ExtensionMacro {
     let conformances = entity.parent == nil ? ["DeclaredEntity", "SnapshotProviding"] : ["DeclaredSubentity"]
     let added = conformances.filter { name in protocols.contains { $0.nominal?.name == name } }
     guard !added.isEmpty else { return [] }
-    // The conformance holds on each actor, also in a module whose declarations are isolated to the main actor. The
-    // mistake of a class of an actor has its own diagnostic.
+    // Without `nonisolated`, the conformance would be isolated to the main actor in a module with this default
+    // isolation. A class with a global actor is an error with its own diagnostic; its conformance names the actor, so
+    // that the compiler adds no further error.
     let isolation = entity.declaration.actor.map(\.trimmedDescription) ?? "nonisolated"
     let list = added.map { "\(isolation) CoherenceCore.\($0)" }.joined(separator: ", ")
     return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list) {}")]

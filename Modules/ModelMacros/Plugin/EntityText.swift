@@ -6,17 +6,18 @@ struct EntityText {
   private let properties: [StoredProperty]
 
   /// Whether the superclass is a subentity itself.
-  private let isDeep: Bool
+  private let superclassIsSubentity: Bool
 
-  init(_ entity: EntityClass, isDeep: Bool) {
+  init(_ entity: EntityClass, superclassIsSubentity: Bool) {
     self.entity = entity
-    self.isDeep = isDeep
+    self.superclassIsSubentity = superclassIsSubentity
     properties = entity.soundProperties
   }
 
   var members: [String] {
     [table, "\(entity.typeMember) entityName: String { \(entity.entityName) }", declaration]
-      + propertyNames + [defaults, deletionHooks].compactMap { $0 } + SnapshotText(entity, isDeep: isDeep).declarations
+      + propertyNames + [defaults, deletionHooks].compactMap { $0 }
+      + SnapshotText(entity, superclassIsSubentity: superclassIsSubentity).declarations
   }
 
   /// The initialiser of the framework, for a class with a mistake that hides the inherited one.

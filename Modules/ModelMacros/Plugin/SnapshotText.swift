@@ -6,11 +6,11 @@ struct SnapshotText {
   private let members: [SnapshotMember]
 
   /// Whether the superclass is a subentity itself.
-  private let isDeep: Bool
+  private let superclassIsSubentity: Bool
 
-  init(_ entity: EntityClass, isDeep: Bool) {
+  init(_ entity: EntityClass, superclassIsSubentity: Bool) {
     self.entity = entity
-    self.isDeep = isDeep
+    self.superclassIsSubentity = superclassIsSubentity
     members = entity.soundProperties.filter { !entity.hidesInherited($0) }.compactMap { SnapshotMember($0, of: entity) }
   }
 
@@ -36,7 +36,7 @@ struct SnapshotText {
       @available(*, unavailable)
       \(entity.overridable)override func snapshot() throws -> \(inherited) { try super.snapshot() }
       """
-    return [structure, function] + (isDeep ? [hidden] : [])
+    return [structure, function] + (superclassIsSubentity ? [hidden] : [])
   }
 
   private var storage: String {

@@ -2,7 +2,8 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Reads the entries and the log of the stores as pending edits, inside of a context. Makes no entries of the log.
+/// Reads the entries and the log of the stores as pending edits, inside of a context. Leaves the log unchanged: other
+/// code turns its records into entries.
 struct PendingEntryReader {
   private let context: ManagedObjectContext
   private let names: RecordedNames
@@ -95,16 +96,18 @@ struct PendingEntryReader {
   private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit {
     var edit = PendingEdit(of: id, .update, isBeingSent: entry.head.state == .sending)
     let entity = names.entity(entry.head.entityName) ?? id.entity
-    guard let store = names.store(of: entry.head.id), let payload = try? EntryReader.payload(entry.payload) else {
+    guard let store = names.store(of: entry.head.id),
+      let (fields, memberChanges) = try? EntryReader.payload(entry.payload)
+    else {
       edit.keepAll(of: entity)
       return edit
     }
-    for field in payload.0 {
+    for field in fields {
       guard let name = names.property(field.name, of: entity) else { continue }
       edit.changed.insert(name)
       edit.base[name] = field.base?.attributeValue(in: store)
     }
-    for change in payload.1 {
+    for change in memberChanges {
       guard let name = names.property(change.name, of: entity) else { continue }
       edit.changed.insert(name)
       edit.members[name] = PendingMembers(

@@ -32,7 +32,8 @@ extension OutboxEntryRecord {
     (new as? OutboxContentRecord)?.entry = self
   }
 
-  /// Gives the entry an idempotency key that no request has had. The next request may have other entries.
+  /// Sets an idempotency key that no request has had, and ends the group of entries of the last request: the next
+  /// request may combine the entry with other entries.
   func renewKey() {
     idempotencyKey = .random()
     groupEnd = nil

@@ -1,10 +1,10 @@
 import CoherenceCore
 import Foundation
 
-/// Adds a record of the log to each save that changes forwarded records. The record has all these changes.
+/// Adds the changes of forwarded records to each save, as one record of the log, or as several for a large save.
 ///
 /// The recorder reads nothing from the stores, and entries are made later, see ``OutboxLogRecord``. The cost of a save
-/// is one more record, a copy of each changed value, and a signal, which wakes the forwarders of the store in all
+/// is the record, a copy of each changed value, and a signal, which wakes the forwarders of the store in all
 /// processes.
 final class OutboxRecorder: SaveParticipant {
   private let entities: [ObjectIdentifier: RecordedEntity]

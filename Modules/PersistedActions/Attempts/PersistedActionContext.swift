@@ -27,7 +27,7 @@ public final class PersistedActionContext: Sendable {
 
   private struct State {
     var isCanceled = false
-    /// The task of the attempt; `nil` before the first wait of the action.
+    /// The task of the attempt; `nil` until the action's first suspension, because the task is known only then.
     var task: Task<Void, any Error>?
     var checkpoint: Data?
     var result: Data?

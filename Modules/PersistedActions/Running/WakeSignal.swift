@@ -10,9 +10,9 @@ final class WakeSignal: Sendable {
   /// The reasons of the signals since the loop woke last.
   struct Reasons {
     /// Whether the loop has to read the store for due actions.
-    var mustLook = true
-    /// Whether other workers may have been woken too.
-    var concernsOthers = true
+    var mustReadStore = true
+    /// Whether the event may have woken other workers too, which may then claim actions.
+    var mayWakeOthers = true
   }
 
   init() {
@@ -22,13 +22,13 @@ final class WakeSignal: Sendable {
   /// Wakes the loop.
   ///
   /// - Parameters:
-  ///   - looking: Whether the loop has to read the store for due actions: after a signal, and at a due date. `false`
-  ///     when a slot is free and the store still has waiting actions.
-  ///   - toOthers: Whether other workers may have been woken too. `false` for a timer of this worker.
-  func send(looking: Bool = true, toOthers: Bool = true) {
+  ///   - readingStore: Whether the loop has to read the store for due actions: after a signal, and at a due date.
+  ///     `false` when a slot is free and the store still has waiting actions.
+  ///   - mayWakeOthers: Whether the event may have woken other workers too. `false` for a timer of this worker.
+  func send(readingStore: Bool = true, mayWakeOthers: Bool = true) {
     state.withLock { reasons in
-      if looking { reasons.mustLook = true }
-      if toOthers { reasons.concernsOthers = true }
+      if readingStore { reasons.mustReadStore = true }
+      if mayWakeOthers { reasons.mayWakeOthers = true }
     }
     continuation.yield()
   }
@@ -36,7 +36,7 @@ final class WakeSignal: Sendable {
   /// Returns the reasons of the signals since the last call.
   func takeReasons() -> Reasons {
     state.withLock { reasons in
-      defer { reasons = Reasons(mustLook: false, concernsOthers: false) }
+      defer { reasons = Reasons(mustReadStore: false, mayWakeOthers: false) }
       return reasons
     }
   }

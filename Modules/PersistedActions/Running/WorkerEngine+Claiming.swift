@@ -17,19 +17,19 @@ extension WorkerEngine {
     guard phase == .started else { return false }
     do {
       let reasons = wakeSignal.takeReasons()
-      var concernsOthers = reasons.concernsOthers
-      if reasons.mustLook, try await look() { concernsOthers = true }
-      while phase == .started, !isDry, hasRoom {
+      var mayWakeOthers = reasons.mayWakeOthers
+      if reasons.mustReadStore, try await readStore() { mayWakeOthers = true }
+      while phase == .started, !allWaitingClaimed, hasRoom {
         if try await claimPass() == 0 { break }
-        concernsOthers = true
+        mayWakeOthers = true
       }
       // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
       // worker has stopped, so the timer must be set for it.
-      if concernsOthers { claimObservation.expectClaims() }
+      if mayWakeOthers { claimObservation.expectClaims() }
       setTimer()
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
-      isDry = false
+      allWaitingClaimed = false
       setTimer(atMost: Self.delayAfterError)
     }
     return phase == .started
@@ -41,15 +41,15 @@ extension WorkerEngine {
     return room > 0 && (room > pacing.ahead / 2 || running.count + buffer.count < pacing.concurrency)
   }
 
-  // MARK: Looking
+  // MARK: Reading the store
 
   /// Reads the store: moves due actions to the waiting state, and takes over the actions of stopped workers. Also
   /// prunes finished actions and reports the numbers of actions, each after its interval.
   ///
   /// - Returns: Whether this worker or another worker has moved the action with the earliest due date.
   @discardableResult
-  func look() async throws -> Bool {
-    isDry = false
+  func readStore() async throws -> Bool {
+    allWaitingClaimed = false
     counters.withLock { $0.looks += 1 }
     let formerDueDate = nextDueDate
     nextDueDate = try await repository.promoteScheduled(at: clock.date())
@@ -97,7 +97,7 @@ extension WorkerEngine {
   /// - Returns: The number of claimed actions.
   func claimPass() async throws -> Int {
     var count = 0
-    var isDry = true
+    var allWaitingClaimed = true
     let queues = options.queues.indices.map { options.queues[($0 + firstQueue) % options.queues.count] }
     firstQueue = (firstQueue + 1) % options.queues.count
     for (index, queue) in queues.enumerated() {
@@ -106,14 +106,14 @@ extension WorkerEngine {
       let remaining = queues.count - index
       let limit = min((room + remaining - 1) / remaining, roomLeft(in: queue))
       guard limit > 0 else {
-        isDry = false
+        allWaitingClaimed = false
         continue
       }
       let claims = try await claim(from: queue, limit: limit)
       count += claims.count
-      if claims.count == limit { isDry = false }
+      if claims.count == limit { allWaitingClaimed = false }
     }
-    self.isDry = isDry
+    self.allWaitingClaimed = allWaitingClaimed
     return count
   }
 
@@ -161,10 +161,10 @@ extension WorkerEngine {
     }
     guard phase == .started, let delay = delays.min() else { return }
     // After an error, the events that started the failed round are not processed yet.
-    let concernsOthers = limit != nil
+    let mayWakeOthers = limit != nil
     timer = Task { [clock, wakeSignal] in
       guard (try? await clock.sleep(delay)) != nil else { return }
-      wakeSignal.send(toOthers: concernsOthers)
+      wakeSignal.send(mayWakeOthers: mayWakeOthers)
     }
   }
 }

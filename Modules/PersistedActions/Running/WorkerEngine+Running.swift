@@ -40,12 +40,12 @@ extension WorkerEngine {
     // slot for them while this slot is counted.
     guard let claim = buffer.popLast() else {
       slotCount -= 1
-      if !isDry, phase == .started { wakeSignal.send(looking: false) }
+      if !allWaitingClaimed, phase == .started { wakeSignal.send(readingStore: false) }
       resumeIdleWaiters()
       return nil
     }
     // The next claim begins when half of the actions claimed in advance are left, so that the slots never run empty.
-    if !isDry, phase == .started, buffer.count <= pacing.ahead / 2 { wakeSignal.send(looking: false) }
+    if !allWaitingClaimed, phase == .started, buffer.count <= pacing.ahead / 2 { wakeSignal.send(readingStore: false) }
     let handle = claim.handle
     let context = PersistedActionContext(claim, repository: repository, container: container, date: clock.date) {
       [weak self] progress in
@@ -154,7 +154,7 @@ extension WorkerEngine {
       await save(saving)
       saving = []
       await measureWhenIdle()
-      if !isDry, phase == .started { wakeSignal.send(looking: false) }
+      if !allWaitingClaimed, phase == .started { wakeSignal.send(readingStore: false) }
     }
     isSaving = false
     resumeIdleWaiters()

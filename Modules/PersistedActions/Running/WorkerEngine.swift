@@ -40,8 +40,8 @@ actor WorkerEngine {
   var saving: [EndedAttempt] = []
   var isSaving = false
   var slotCount = 0
-  /// Whether the last claim has taken all waiting actions. The worker claims again after a signal or a due date.
-  var isDry = false
+  /// Whether the last claims have taken all waiting actions. The worker claims again after a signal or a due date.
+  var allWaitingClaimed = false
   /// The index of the queue from which the next pass claims first.
   var firstQueue = 0
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -86,7 +86,7 @@ actor WorkerEngine {
     }
     // `stop` may have begun and ended during these two saves.
     guard phase == .started else { return }
-    isDry = false
+    allWaitingClaimed = false
     let wakes = wakeSignal.wakes
     wakeSignal.send()
     loop = Task { [weak self] in
@@ -106,7 +106,7 @@ actor WorkerEngine {
     timer?.cancel()
     timer = nil
     // The loop ends by itself instead of being cancelled, so that a claim in progress completes and is handed back.
-    wakeSignal.send(looking: false)
+    wakeSignal.send(readingStore: false)
     await loop?.value
     loop = nil
     await handBackBuffer()
@@ -181,7 +181,7 @@ actor WorkerEngine {
     try await ensureSchedules()
     var count = 0
     repeat {
-      try await look()
+      try await readStore()
       do {
         count = try await claimPass()
       } catch {

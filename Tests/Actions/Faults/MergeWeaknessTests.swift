@@ -106,12 +106,12 @@ struct MergeWeaknessTests {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...500, "old"), into: "Artist")
     let before = try stack.versions(of: "Artist")
-    let births = BirthCounter()
-    let result = try MergedArtist.$births.withValue(births) {
+    let counter = ObjectCounter()
+    let result = try MergedArtist.$counter.withValue(counter) {
       try stack.merge(artists(1...499, "old") + artists(500...500, "new"), into: "Artist")
     }
     #expect(result.counts == MergeResult.with(updated: 1, unchanged: 499))
-    #expect(births.count == 1)
+    #expect(counter.count == 1)
     #expect(try stack.versions(of: "Artist").count { before[$0.key] != $0.value } == 1)
   }
 

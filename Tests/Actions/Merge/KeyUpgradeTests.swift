@@ -12,8 +12,8 @@ struct KeyUpgradeTests {
   /// The stores that outlive the program. An in-memory store has its constraints from the beginning.
   static let backends = Backend.available.filter { $0 != .inMemory }
 
-  /// The location of a store of people with pets.
-  private struct Stage {
+  /// A store of people with pets, attached with or without a key for people.
+  private struct PeopleStore {
     let directory = TemporaryDirectory()
     let configuration: StoreConfiguration
 
@@ -74,21 +74,21 @@ struct KeyUpgradeTests {
 
   @Test(arguments: backends)
   func `a store without a key's constraint gets the constraint when it is attached`(backend: Backend) throws {
-    let stage = Stage(backend)
-    try stage.fill([("a@x", "a"), ("b@x", "b"), (nil, "c"), (nil, "d")])
-    try stage.with { context in
-      #expect(try Stage.names(context) == ["a", "b", "c", "d"])
-      try Stage.insert("a@x", "other", into: context)
+    let store = PeopleStore(backend)
+    try store.fill([("a@x", "a"), ("b@x", "b"), (nil, "c"), (nil, "d")])
+    try store.with { context in
+      #expect(try PeopleStore.names(context) == ["a", "b", "c", "d"])
+      try PeopleStore.insert("a@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
     // A program with the former model can use the store, and attaching the key's model restores the constraint.
-    try stage.with(key: nil) { context in
-      #expect(try Stage.names(context) == ["a", "b", "c", "d"])
-      try Stage.insert("e@x", "e", into: context)
+    try store.with(key: nil) { context in
+      #expect(try PeopleStore.names(context) == ["a", "b", "c", "d"])
+      try PeopleStore.insert("e@x", "e", into: context)
       try context.save()
     }
-    try stage.with { context in
-      try Stage.insert("e@x", "other", into: context)
+    try store.with { context in
+      try PeopleStore.insert("e@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
   }
@@ -97,9 +97,9 @@ struct KeyUpgradeTests {
   func `a store with duplicate keys is refused with their number, and attached after mergeDuplicates`(
     backend: Backend
   ) throws {
-    let stage = Stage(backend)
-    try stage.fill([("a@x", "older"), ("a@x", "newer"), ("b@x", "b"), (nil, "c"), (nil, "d")])
-    try stage.with(key: nil) { context in
+    let store = PeopleStore(backend)
+    try store.fill([("a@x", "older"), ("a@x", "newer"), ("b@x", "b"), (nil, "c"), (nil, "d")])
+    try store.with(key: nil) { context in
       let people = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
       let older = try #require(try people.first { try $0.value(for: "name", as: String.self) == "older" })
       let pet = try context.insertNewObject(forEntityName: "Pet")
@@ -109,7 +109,7 @@ struct KeyUpgradeTests {
       try context.save()
     }
     for _ in 0..<2 {
-      let error = #expect(throws: CoherenceError.self) { _ = try stage.open() }
+      let error = #expect(throws: CoherenceError.self) { _ = try store.open() }
       #expect(error?.code == .duplicateKeys)
       let duplicates = try #require(error?.duplicateKeys.first)
       #expect(duplicates.entityName == "Person" && duplicates.propertyNames == ["email"])
@@ -118,17 +118,17 @@ struct KeyUpgradeTests {
       #expect(["Person", "email", StoreOption.allowsDuplicateKeys].allSatisfy(message.contains))
       #expect(!message.contains("a@x"))
     }
-    try stage.with(options) { context in
-      #expect(try Stage.names(context) == ["b", "c", "d", "newer", "older"])
+    try store.with(options) { context in
+      #expect(try PeopleStore.names(context) == ["b", "c", "d", "newer", "older"])
       #expect(try context.mergeDuplicates(of: "Person") == 1)
       try context.save()
     }
-    try stage.with { context in
-      #expect(try Stage.names(context) == ["b", "c", "d", "newer"])
+    try store.with { context in
+      #expect(try PeopleStore.names(context) == ["b", "c", "d", "newer"])
       let pet = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Pet")).first)
       #expect(try pet.object(for: "owner")?.value(for: "name", as: String.self) == "newer")
       #expect(try pet.objects(for: "friends").count == 4)
-      try Stage.insert("a@x", "other", into: context)
+      try PeopleStore.insert("a@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
   }
@@ -139,20 +139,20 @@ struct KeyUpgradeTests {
   func `allowing duplicates keeps an existing constraint, and a read-only store gets none`(
     backend: Backend
   ) throws {
-    let stage = Stage(backend)
-    try stage.fill([("a@x", "a"), ("a@x", "b")])
+    let store = PeopleStore(backend)
+    try store.fill([("a@x", "a"), ("a@x", "b")])
     // An unchangeable store gets no constraint, so its duplicates are accepted.
     for option in [StoreOption.migrateAutomatically: false, StoreOption.readOnly: true] as [String: OptionValue] {
-      let names = try stage.with([option.key: option.value]) { try Stage.names($0) }
+      let names = try store.with([option.key: option.value]) { try PeopleStore.names($0) }
       #expect(names == ["a", "b"])
     }
-    try stage.with(options) { context in
+    try store.with(options) { context in
       _ = try context.mergeDuplicates(of: "Person")
       try context.save()
     }
-    try stage.with { _ in }
-    try stage.with(options) { context in
-      try Stage.insert("a@x", "other", into: context)
+    try store.with { _ in }
+    try store.with(options) { context in
+      try PeopleStore.insert("a@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
   }

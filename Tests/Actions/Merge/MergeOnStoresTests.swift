@@ -70,12 +70,12 @@ struct MergeOnStoresTests {
   func `only changed records become objects`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2000, "old"), into: "Artist")
-    let births = BirthCounter()
-    try MergedArtist.$births.withValue(births) {
+    let counter = ObjectCounter()
+    try MergedArtist.$counter.withValue(counter) {
       let result = try stack.merge(artists(1...1990, "old") + artists(1991...1995, "new"), into: "Artist")
       #expect(result.counts == MergeResult.with(updated: 5, unchanged: 1990, deleted: 5))
     }
-    #expect(births.count <= 20)
+    #expect(counter.count <= 20)
   }
 
   @Test(arguments: Backend.available)

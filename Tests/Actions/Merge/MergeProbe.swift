@@ -2,7 +2,7 @@ import CoherenceCore
 import Synchronization
 
 /// Counts the objects of a class.
-final class BirthCounter: Sendable {
+final class ObjectCounter: Sendable {
   private let number = Atomic<Int>(0)
   var count: Int { number.load(ordering: .relaxed) }
   func add() { number.add(1, ordering: .relaxed) }

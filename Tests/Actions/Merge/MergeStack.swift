@@ -106,10 +106,10 @@ struct MergeStack {
 
 /// An artist whose class counts its objects.
 final class MergedArtist: ManagedObject {
-  @TaskLocal static var births: BirthCounter?
+  @TaskLocal static var counter: ObjectCounter?
 
   required init(_ birth: ObjectBirth) {
-    Self.births?.add()
+    Self.counter?.add()
     super.init(birth)
   }
 }

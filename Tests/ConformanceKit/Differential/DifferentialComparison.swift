@@ -21,7 +21,7 @@ struct DifferentialComparison {
     for world in worlds { world.beginSequence(sequence.contexts) }
     defer { for world in worlds { world.endSequence() } }
     for (step, operation) in sequence.operations.enumerated() {
-      let outcomes = worlds.map { $0.take(operation) }
+      let outcomes = worlds.map { $0.run(operation) }
       note(operation, outcomes)
       guard outcomes.allSatisfy({ $0.isAdmissible(besides: outcomes[0]) }) else {
         return mismatch(at: step, outcomes.map(\.text))

@@ -1,16 +1,17 @@
 import CoherenceCore
 
-/// The error of a step about a missing object. The shrinker has removed the step that inserts the object.
+/// The error of a step about a missing object, in a shortened sequence: the shrinker has removed the step that inserts
+/// the object.
 struct UnknownObject: Error {}
 
 extension DifferentialWorld {
   /// Runs a step.
-  func take(_ operation: DifferentialOperation) -> DifferentialOutcome {
+  func run(_ operation: DifferentialOperation) -> DifferentialOutcome {
     let context = contexts[operation.context]
     let outcome = context.performAndWait { () -> DifferentialOutcome in
       var outcome: DifferentialOutcome
       do {
-        outcome = try take(operation.action, operation.context)
+        outcome = try run(operation.action, operation.context)
       } catch is UnknownObject {
         outcome = DifferentialOutcome("skipped")
       } catch {
@@ -19,11 +20,11 @@ extension DifferentialWorld {
       if context.hasChanges { outcome.text += " *" }
       return outcome
     }
-    if operation.action.settles { settle() }
+    if operation.action.mayChangeOtherContexts { mergeSavesAndNoteIDs() }
     return outcome
   }
 
-  private func take(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
+  private func run(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
     let context = contexts[index]
     switch action {
     case .insert(let name, let entity, let values): return try insert(name, entity, values, index)
@@ -130,7 +131,7 @@ extension DifferentialWorld {
 
 extension DifferentialOperation.Action {
   /// Whether the step can give other contexts changes to merge, or objects new identifiers.
-  fileprivate var settles: Bool {
+  fileprivate var mayChangeOtherContexts: Bool {
     switch self {
     case .save, .saveOrRollback, .mergeChanges, .obtainPermanentIDs, .updateBatch, .deleteBatch: true
     default: false

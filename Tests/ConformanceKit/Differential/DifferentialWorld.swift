@@ -104,7 +104,7 @@ final class DifferentialWorld {
   }
 
   /// Lets every context merge the other contexts' saves, and records the new permanent identifiers.
-  func settle() {
+  func mergeSavesAndNoteIDs() {
     for (index, context) in contexts.enumerated() {
       context.performAndWait { for (name, object) in held[index] { note(object, name: name) } }
     }

@@ -37,14 +37,14 @@ import Testing
     try context.performAndWait { try context.fetchRows(request) }
   }
 
-  @Test func `rows are tuples of keys and aggregates`() throws {
+  @Test func `a grouped request returns tuples of keys and aggregates`() throws {
     let found = try rows(FetchRequest(Track.self).grouped { ($0.release.name, $0.count, $0.length.sum) })
     #expect(found.map(\.0) == [nil, "Abbey", "Borders"])
     #expect(found.map(\.1) == [1, 3, 1])
     #expect(found.map(\.2) == [50, 300, 300])
   }
 
-  @Test func `a group of ten columns has the type of each`() throws {
+  @Test func `each of ten columns has the type of its key or aggregate`() throws {
     let request = FetchRequest(Track.self).grouped {
       (
         $0.release.name, $0.release, $0.count, $0.length.count, $0.length.sum, $0.length.average, $0.length.minimum,
@@ -60,12 +60,12 @@ import Testing
     #expect(row.1?.isTemporaryID == false)
   }
 
-  @Test func `one column is a list of values`() throws {
+  @Test func `a grouped request with one column returns a list of values`() throws {
     let names: [String?] = try rows(FetchRequest(Track.self).grouped { $0.release.name })
     #expect(names == [nil, "Abbey", "Borders"])
   }
 
-  @Test func `rows are filtered, ordered and cut`() throws {
+  @Test func `a grouped request filters, orders and limits its rows`() throws {
     let request = FetchRequest(Track.self)
       .filter { $0.length > 60 || $0.length == nil }
       .grouped { ($0.release.name, $0.length.sum) }
@@ -78,7 +78,7 @@ import Testing
     #expect(try rows(request.having { $0.length.minimum > 100 }).map(\.0) == ["Borders"])
   }
 
-  @Test func `single aggregates of a request`() throws {
+  @Test func `a context computes single aggregates over the records of a request`() throws {
     let tracks = FetchRequest(Track.self)
     let missing = tracks.filter { $0.title == "none" }
     try context.performAndWait { () throws in
@@ -119,7 +119,7 @@ import Testing
     #expect(found.map(\.2) == ["Dunes"])
   }
 
-  @Test func `a request without types has the expressions of the columns`() {
+  @Test func `the untyped request of a grouped request has the expressions of its columns`() {
     let request = FetchRequest(Track.self)
       .grouped { ($0.release.name, $0.count, $0.length.average) }
       .having { $0.length.sum.isBetween(1, 2) }

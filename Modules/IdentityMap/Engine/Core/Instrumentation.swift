@@ -10,7 +10,7 @@ protocol OperationLog: AnyObject, Sendable {
 /// The operation log and the change log of a store.
 @usableFromInline
 struct Instrumentation {
-  /// Whether neither log exists, in one byte for the short path of leaves.
+  /// Whether neither log exists, in one byte for the fast path of leaves.
   @usableFromInline var isOff = true
   var operationLog: (any OperationLog)?
   var changeLog = ChangeLog() {

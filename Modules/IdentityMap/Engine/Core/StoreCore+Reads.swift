@@ -10,7 +10,7 @@ extension StoreCore {
   @usableFromInline func endReading(_ slot: ReaderSlot) { slot.leave() }
 
   /// Counts a read with the lock that a shared read could have done, so that reads become shared. Without contention,
-  /// the count has no effect, and short paths leave out the call.
+  /// the count has no effect, and fast paths omit the call.
   @usableFromInline func noteRead(of node: Unmanaged<Node>) {
     guard lock.isContended, lock.depth == 1 else { return }
     node._withUnsafeGuaranteedRef { node in

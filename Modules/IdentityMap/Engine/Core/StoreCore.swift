@@ -14,8 +14,8 @@
 /// through the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the
 /// core and each facet of the engine know each other. A mutating method of a part calls no other part, because two
 /// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses.
-/// Properties that are read on short paths are settable: the compiler may read other properties from a copy of the
-/// whole part.
+/// Properties that fast paths read have a setter with the same access: to read a property without such a setter, the
+/// compiler may copy the whole part.
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 //

@@ -15,8 +15,8 @@ class AnyObserverGroup: @unchecked Sendable {
   /// The number of observers. Under the store's lock.
   var count: Int { 0 }
 
-  /// Marks the observers of a version as observers of a newer version with the same value, so that no delivery
-  /// repeats the value. Under the store's lock.
+  /// Marks a newer version as delivered to the observers that received the older version last. Both versions have the
+  /// same value, so that no delivery repeats the value. Under the store's lock.
   func skip(from version: UInt32, to newer: UInt32) {}
 
   /// The observers. Under the store's lock.

@@ -4,7 +4,7 @@ struct ChildCollector {
   @usableFromInline let core: StoreCore
   /// The treatment of existing entities.
   @usableFromInline let mode: Mode
-  /// Entities that keep their values in every mode.
+  /// Nodes whose entities keep their stored values in every mode, even if the collected value has other values of them.
   private let unchanged: [Node]
   /// Removed entities whose last values the aggregate keeps.
   private let retainedRemoved: [Node]
@@ -13,7 +13,8 @@ struct ChildCollector {
   /// The stamp of the aggregate and of all its entities.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
-  /// For each child, the version of its value in the aggregate's value.
+  /// For each child, the version of its value in the aggregate's value. A lower version than the node's marks a child
+  /// whose value may differ from the collected one: the next rebuild writes it into the aggregate.
   @usableFromInline var versions: [UInt32] = []
 
   @usableFromInline enum Mode {
@@ -67,13 +68,13 @@ struct ChildCollector {
       children.append(node)
       return versions.append(node.version &- 1)
     }
-    if let node = unchangedNode(of: entity, in: table) {
+    if let node = nodeThatKeepsValue(of: entity, in: table) {
       children.append(node)
       versions.append(node.version &- 1)
       return
     }
     if mode == .updating {
-      if let node = untouched(entity, in: table) {
+      if let node = nodeUnchangedByClosure(entity, in: table) {
         children.append(node)
         let isInputValue =
           core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
@@ -84,7 +85,6 @@ struct ChildCollector {
     }
     let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
     children.append(result.node)
-    // The lower version makes the next rebuild write a child's differing value into the aggregate.
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 
@@ -94,8 +94,10 @@ struct ChildCollector {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 
-  /// The node of an entity that keeps its value.
-  private func unchangedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+  /// The node of an entity that keeps its stored value; `nil` if the collected value has to be compared or stored.
+  private func nodeThatKeepsValue<T: Identifiable & Sendable>(
+    of entity: T, in table: EntityTable<T>
+  ) -> EntityNode<T>? {
     if mode == .lookingUp { return table.nodeOrPlaceholder(for: entity) }
     guard let node = table.knownNode(entity.id) else {
       return retainedNode(of: entity, in: table)
@@ -114,8 +116,11 @@ struct ChildCollector {
 
   // MARK: Updates
 
-  /// The node of an entity that a closure left unchanged. It keeps its value, its stamp, and its tentative changes.
-  private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+  /// The node of an entity that has the value with which a closure received it. The node keeps its stored value, its
+  /// stamp, and its tentative changes.
+  private func nodeUnchangedByClosure<T: Identifiable & Sendable>(
+    _ entity: T, in table: EntityTable<T>
+  ) -> EntityNode<T>? {
     guard let node = table.knownNode(entity.id) else { return nil }
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
@@ -123,7 +128,8 @@ struct ChildCollector {
     return areIdentical(given, entity, core.edits?.differences) ? node : nil
   }
 
-  /// Records a change that a closure made. Of two different changes of one entity, the later counts.
+  /// Records a change that a closure made. If the closure changed two occurrences of one entity in different ways, the
+  /// later change counts, and the log reports the conflict.
   private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
     guard let node = table.knownNode(entity.id),
       !node.flags.contains(.beingStored),

@@ -70,7 +70,7 @@ extension EntityNode {
     setTentativelyRemoved(false)
     let table = core.table(of: T.self)
     table.didRestore(self)
-    // The type may have a lifetime since.
+    // The type may have received a lifetime since the recording.
     if table.retention != nil { table.retain(self) }
     return former
   }

@@ -1,4 +1,5 @@
-/// Short paths for the most frequent case: leaves without relations, whose observers, policies and log need nothing.
+/// Fast paths for the most frequent case: a leaf without relations in a store without logs, whose type has no query, no
+/// observed identifier, and no policy beside the default one. Such a write changes nothing but the value.
 /// They are compiled into the calling module, specialized for its types. Every other case takes the general path.
 extension EntityTable {
   /// Stores a leaf, to which the caller makes a handle; `nil` when the general path has to store it.
@@ -51,6 +52,7 @@ extension EntityTable {
     guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil, node.isPlainLeaf else { return nil }
     var value = node.value
     try update(&value)
+    // The closure may have used the store, or changed the identifier.
     guard value.id == node.value.id, storesPlainLeaves, core.instrumentation.isOff, node.isPlainLeaf else {
       return finishUpdate(node, value)
     }

@@ -2,6 +2,7 @@ extension EntityTable {
   func register(_ query: QueryNode<T>) {
     if queries.isEmpty { core.tables.withQueries.append(self) }
     queries.append(query)
+    // The result may include changes that a rollback of the running transaction discards.
     query.isNew = core.undo.log != nil
     index.forEach { $0.flags.insert(.queried) }
     query.update(presentNodes.map { .init(node: $0, isChanged: true) })
@@ -16,6 +17,11 @@ extension EntityTable {
     index.forEach { $0.flags.remove(.queried) }
   }
 
+  /// Has the queries of the type evaluate an entity at the end of the transaction.
+  ///
+  /// - Parameters:
+  ///   - isChanged: Whether the value has changed. If not, the entity can only enter or leave the results.
+  ///   - isReported: Whether observers of the queries are notified of the change of the value.
   func addQueryCandidate(_ node: EntityNode<T>, isChanged: Bool, isReported: Bool = true) {
     queryCandidates.append(.init(node: node, isChanged: isChanged, isReported: isReported))
   }

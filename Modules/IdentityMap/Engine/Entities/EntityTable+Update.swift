@@ -23,15 +23,16 @@ extension EntityTable {
     if node.isTentative {
       updateTentative(node, from: given, to: value, stamp: stamp)
     } else {
-      let edits = UpdateEdits(given: given.flatMap { entities(in: $0, givenOf: node, since: version) })
+      let edits = UpdateEdits(given: given.flatMap { entities(in: $0, of: node, since: version) })
       core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
     }
     return true
   }
 
-  /// The entities of the value that a closure received, when the store may have other values of them: the closure has
-  /// used the store, or received confirmed values below visible tentative values.
-  private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
+  /// The entities of the value that a closure received; `nil` when the store has the same values of them. The store may
+  /// have other values if the closure has used the store, or has received confirmed values below visible tentative
+  /// values.
+  private func entities(in given: T, of node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
     node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
   }
 

@@ -7,7 +7,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private var members: [EntityNode<T>] = []
   /// The identities of the members.
   private var identities: Set<ObjectIdentifier> = []
-  /// Whether a rollback of the running transaction would discard the query.
+  /// Whether the running transaction has made the query. A rollback of the transaction evaluates such a query again.
   var isNew = false
 
   /// A candidate for entering, leaving or moving in the result.

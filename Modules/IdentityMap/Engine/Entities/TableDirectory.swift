@@ -6,7 +6,7 @@ class AnyEntityTable {
   /// Updates the results of the queries after their candidates.
   @usableFromInline func updateQueries() {}
 
-  /// Marks all queries as not new: no rollback can discard them any more.
+  /// Marks all queries as not new at the end of the transaction that made them.
   @usableFromInline func commitQueries() {}
 
   /// Evaluates the queries again that a rolled back transaction has made.

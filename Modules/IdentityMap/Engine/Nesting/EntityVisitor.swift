@@ -1,6 +1,7 @@
 /// Visits the nested entities of a value, in their order.
 protocol EntityVisitor: AnyObject {
-  /// - Returns: A node whose value a writing walk writes into the aggregate.
+  /// - Returns: The node of the entity. ``EntityTable/rewrite(_:_:)`` writes the node's value into the aggregate; other
+  ///   walks leave the aggregate unchanged.
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T>
 }
 

@@ -1,5 +1,5 @@
 extension NestedShape where Part: MutableCollection {
-  /// Many of the same shape, in an order.
+  /// A collection of values of one shape, in the order of the collection.
   @inlinable static func collection(_ shape: NestedShape<Part.Element>) -> NestedShape {
     NestedShape(
       collect: { part, collector in
@@ -81,7 +81,7 @@ extension NestedShape {
 }
 
 extension NestedShape {
-  /// Values of the same shape, by keys. A removed value is removed with its key.
+  /// A dictionary with values of one shape. A removed value is removed with its key.
   @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
   where Part == [Key: Value] {
     NestedShape(

@@ -5,7 +5,7 @@ struct UndoState {
   var log: UndoLog? {
     didSet { isRecording = log != nil }
   }
-  /// Whether ``log`` exists, in one byte for the short path of leaves.
+  /// Whether ``log`` exists, in one byte for the fast path of leaves.
   @usableFromInline var isRecording = false
   /// Whether a rollback is restoring nodes.
   var isRollingBack = false

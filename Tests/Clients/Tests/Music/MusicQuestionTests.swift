@@ -30,7 +30,7 @@ struct MusicQuestionTests {
   }
 
   @Test(arguments: MusicStage.Store.available)
-  func `sums, averages and groups are those of the values, with one fetch for each question`(
+  func `sums, averages and groups equal the results of a calculation in Swift, with one fetch for each question`(
     _ store: MusicStage.Store
   ) async throws {
     let stage = try await MusicStage(on: store)

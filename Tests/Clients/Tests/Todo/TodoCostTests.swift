@@ -127,7 +127,7 @@ struct TodoCostTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `64 tasks edit at once over two connections, and nothing is lost`(store: TodoStore) async throws {
+  func `the edits of 64 concurrent tasks over two connections all reach the server`(store: TodoStore) async throws {
     let stage = try TodoStage(on: store, poolSize: 2)
     let client = try await stage.client("first", by: DirectClient(server: stage.server))
     try await client.start()

@@ -9,7 +9,7 @@ extension IdentityMapBench {
       name: "identity-map-find", title: "find of a retained entity, in random order", items: count, item: "find",
       sides: [
         Side(name: Self.dictionary, role: .raw) {
-          let (dictionary, ids) = (filledDictionary(), places(count))
+          let (dictionary, ids) = (filledDictionary(), shuffledIndexes(count))
           return Stopwatch.sample {
             var sum = 0
             for id in ids { sum &+= dictionary.find(id)?.id ?? 0 }
@@ -17,7 +17,7 @@ extension IdentityMapBench {
           }
         },
         Side(name: Self.ours, role: .ours) {
-          let ((store, kept), ids) = (filledStore(), places(count))
+          let ((store, kept), ids) = (filledStore(), shuffledIndexes(count))
           return Stopwatch.sample {
             var sum = 0
             for id in ids { sum &+= store.find(Track.self, id: id)?.value.id ?? 0 }
@@ -58,14 +58,14 @@ extension IdentityMapBench {
       item: "update",
       sides: [
         Side(name: Self.dictionary, role: .raw) {
-          let (dictionary, ids) = (filledDictionary(), places(count))
+          let (dictionary, ids) = (filledDictionary(), shuffledIndexes(count))
           return Stopwatch.sample {
             for id in ids { dictionary.update(id) { $0.plays += 1 } }
             return (0, dictionary)
           }
         },
         Side(name: Self.ours, role: .ours) {
-          let ((store, kept), ids) = (filledStore(), places(count))
+          let ((store, kept), ids) = (filledStore(), shuffledIndexes(count))
           return Stopwatch.sample {
             for id in ids { store.update(Track.self, id: id) { $0.plays += 1 } }
             return (0, (store, kept))
@@ -80,7 +80,7 @@ extension IdentityMapBench {
       sides: [
         Side(name: Self.ours, role: .ours) {
           let (store, kept) = filledStore()
-          let tracks = places(count).map { Track($0) }
+          let tracks = shuffledIndexes(count).map { Track($0) }
           return Stopwatch.sample {
             for track in tracks { _ = store.store(entity: track) }
             return (0, (store, kept))

@@ -26,11 +26,11 @@ extension IdentityMapBench {
 
   /// Looks all entities up in a number of tasks, each with its share of the entities.
   private func sample<Kept>(tasks: Int, keeping kept: Kept, find: @Sendable (Int) -> Int) -> Sample {
-    let ids = places(count)
+    let ids = shuffledIndexes(count)
     return Stopwatch.sample {
       DispatchQueue.concurrentPerform(iterations: tasks) { task in
         var sum = 0
-        for place in stride(from: task, to: ids.count, by: tasks) { sum &+= find(ids[place]) }
+        for index in stride(from: task, to: ids.count, by: tasks) { sum &+= find(ids[index]) }
         precondition(sum >= 0, "The searches are not left out.")
       }
       return (0, kept)

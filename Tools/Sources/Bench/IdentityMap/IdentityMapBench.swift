@@ -13,7 +13,7 @@ struct IdentityMapBench {
   }
 
   /// Indexes in a random order, which a fixed seed repeats in every run.
-  func places(_ count: Int) -> [Int] {
+  func shuffledIndexes(_ count: Int) -> [Int] {
     var random = SplitMix64(seed: 42)
     return Array((0..<self.count).shuffled(using: &random).prefix(count))
   }

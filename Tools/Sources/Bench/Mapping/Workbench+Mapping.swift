@@ -164,7 +164,7 @@ extension Workbench {
           try server.withSchema { schema in
             let store = try PersonStore(url: server.url, schema: schema)
             try store.insert(self.people)
-            try server.settle()
+            try server.finishBackgroundWork()
             return try Self.timed(store, self.people, changed) {
               try $0.save(Person.mapping, models: changed, shouldOverwrite: true)
             }

@@ -45,7 +45,7 @@ final class PostgreSQLServer {
     let connection = try RawPostgreSQL(url: url, schema: schema)
     try connection.execute(RawPostgreSQL.table)
     try connection.insertByCopy(people)
-    try settle()
+    try finishBackgroundWork()
     rawLibrary = schema
     return schema
   }
@@ -55,7 +55,7 @@ final class PostgreSQLServer {
     if let objectLibrary { return objectLibrary }
     let schema = try makeSchema()
     try ObjectStore.once(ObjectStore(url: url, schema: schema)) { _ = try $0.insert(people) }
-    try settle()
+    try finishBackgroundWork()
     objectLibrary = schema
     return schema
   }
@@ -67,13 +67,13 @@ final class PostgreSQLServer {
     let store = try PersonStore(url: url, schema: schema)
     try store.insert(people)
     try store.close()
-    try settle()
+    try finishBackgroundWork()
     personLibrary = schema
     return schema
   }
 
   /// Makes the server do its pending background work now, so that the work does not disturb later measurements.
-  func settle() throws {
+  func finishBackgroundWork() throws {
     try administration.execute("VACUUM ANALYZE")
     try administration.execute("CHECKPOINT")
   }

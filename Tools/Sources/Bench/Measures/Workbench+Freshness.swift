@@ -31,7 +31,7 @@ extension Workbench {
       let background = store.makeContext()
       if isFollowed { view.follow(background) }
       let held = try view.fetchPeople(limit: Self.held)
-      let ids = places(Self.changes, among: held.count).map { library.ids[$0] }
+      let ids = shuffledIndexes(Self.changes, among: held.count).map { library.ids[$0] }
       let watched = try view.people(with: ids)
       var times = (shown: 0.0, saved: 0.0)
       for round in 1...Self.rounds {

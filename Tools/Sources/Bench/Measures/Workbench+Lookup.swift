@@ -19,7 +19,7 @@ extension Workbench {
 
   private func dictionaryLookup(_ count: Int) -> Sample {
     let registry = Dictionary(uniqueKeysWithValues: people.map { ($0.id, Box()) })
-    let ids = places(people.count).map { people[$0].id }
+    let ids = shuffledIndexes(people.count).map { people[$0].id }
     return Stopwatch.sample {
       var sum: UInt = 0
       for index in 0..<count {
@@ -32,7 +32,7 @@ extension Workbench {
 
   private func objectLookup(_ count: Int, among limit: Int) throws -> Sample {
     let library = try objectLibrary()
-    let ids = places(limit, among: people.count).map { library.ids[$0] }
+    let ids = shuffledIndexes(limit, among: people.count).map { library.ids[$0] }
     return try ObjectStore.once(ObjectStore(file: library.file)) { context in
       let people = try context.fetchPeople()
       return withExtendedLifetime(people) {

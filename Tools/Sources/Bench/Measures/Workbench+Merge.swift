@@ -25,10 +25,10 @@ extension Workbench {
       changed: people)
   }
 
-  /// Returns the stored people. Some of them get a new age, which no generated row has.
+  /// The stored people, one in a hundred with a new age, which no generated row has.
   var changedPeople: [Person] {
     var changed = people
-    for place in places(people.count / 100) { changed[place].age = 100 }
+    for index in shuffledIndexes(people.count / 100) { changed[index].age = 100 }
     return changed
   }
 
@@ -95,7 +95,7 @@ extension Workbench {
           try server.withSchema { schema in
             let store = try MergeStore(url: server.url, schema: schema)
             _ = try store.merge(self.people.map { MergeRecord($0) })
-            try server.settle()
+            try server.finishBackgroundWork()
             return try self.merge(changed, into: store)
           }
         },
@@ -108,7 +108,7 @@ extension Workbench {
       let connection = try RawPostgreSQL(url: server.url, schema: schema)
       try connection.execute(RawPostgreSQL.table)
       try connection.insertByCopy(people)
-      try server.settle()
+      try server.finishBackgroundWork()
       let seconds = try Stopwatch.seconds { try merge(connection) }
       return Sample(amount: seconds, checksum: try connection.fetchWhole().checksum)
     }

@@ -23,9 +23,9 @@ extension Workbench {
 
   /// The indexes of the changed rows, all among the first thousand.
   private func batches() -> [[Int]] {
-    let places = places(Self.saves * Self.changes, among: min(1000, people.count))
+    let indexes = shuffledIndexes(Self.saves * Self.changes, among: min(1000, people.count))
     return (0..<Self.saves).map { save in
-      (0..<Self.changes).map { places[(save * Self.changes + $0) % places.count] }
+      (0..<Self.changes).map { indexes[(save * Self.changes + $0) % indexes.count] }
     }
   }
 

@@ -30,7 +30,7 @@ extension Workbench {
       let music = try MusicLibrary(server, schema: schema)
       try music.fill()
       try music.close()
-      try server.settle()
+      try server.finishBackgroundWork()
       return schema
     }
     return walkMeasure(

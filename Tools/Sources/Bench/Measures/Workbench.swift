@@ -50,7 +50,7 @@ final class Workbench {
   }
 
   /// The indexes of some rows, in a random order, which a fixed seed repeats in every run.
-  func places(_ count: Int, among limit: Int? = nil) -> [Int] {
+  func shuffledIndexes(_ count: Int, among limit: Int? = nil) -> [Int] {
     var random = SplitMix64(seed: 42)
     return Array((0..<(limit ?? people.count)).shuffled(using: &random).prefix(count))
   }

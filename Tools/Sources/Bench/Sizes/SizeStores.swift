@@ -41,5 +41,5 @@ final class SizeStores {
   }
 
   /// Makes a server do its pending background work now, so that the work does not disturb the measurement.
-  func settle() throws { try server?.settle() }
+  func finishBackgroundWork() throws { try server?.finishBackgroundWork() }
 }

@@ -11,7 +11,7 @@ extension SizedOperation {
         let records = PersonGenerator.people(size).map { MergeRecord($0) }
         let store = try MergeStore(configuration)
         _ = try store.merge(records)
-        try stores.settle()
+        try stores.finishBackgroundWork()
         let (seconds, result) = try store.merge(records)
         guard result.unchanged == size else { throw BenchError("The merge changed records that are equal.") }
         try store.close()
@@ -44,7 +44,7 @@ extension SizedOperation {
         let changed = change(people)
         let store = try PersonStore(configuration)
         try store.insert(people)
-        try stores.settle()
+        try stores.finishBackgroundWork()
         var result = SaveResult()
         let seconds = try Stopwatch.seconds {
           result = try store.manager.save(Person.mapping, models: changed, shouldOverwrite: true)

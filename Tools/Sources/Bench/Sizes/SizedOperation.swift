@@ -53,7 +53,7 @@ struct SizedOperation {
     SizedOperation(name: name, share: share) { stores, size in
       try stores.withConfiguration { configuration in
         let library = try SizeLibrary(configuration, count: books.count(size), in: lists)
-        try stores.settle()
+        try stores.finishBackgroundWork()
         let cost = try work(library, size)
         try library.close()
         return cost

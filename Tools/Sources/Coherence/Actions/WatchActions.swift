@@ -8,7 +8,7 @@ struct WatchActions: ReportingCommand {
     commandName: "watch", abstract: "Shows the unfinished and the parked actions until Control-C.",
     discussion: """
       Draws a table on a terminal. Elsewhere, or with --json, writes a line for each change: the date, the state, and \
-      the action. An action that begins and ends between two looks has a line for its end only if it was seen before.
+      the action. An action that begins and ends between two reads has a line for its end only if it was seen before.
       """)
 
   @OptionGroup var store: StoreArguments

@@ -72,8 +72,8 @@ struct WatchEntries: ReportingCommand {
     commandName: "watch", abstract: "Shows the entries until Control-C.",
     discussion: """
       Draws a table on a terminal. Elsewhere, or with --json, writes a line for each change: the date, the state, and \
-      the entry. An entry that was sent or dropped is 'removed'. An entry that comes and goes between two looks has no \
-      line.
+      the entry. An entry that was sent or dropped is 'removed'. An entry that is added and sent between two reads \
+      has no line.
       """)
 
   @OptionGroup var store: StoreArguments

@@ -4,23 +4,23 @@ import Foundation
 
 /// The options of the `watch` commands.
 struct WatchArguments: ParsableArguments {
-  @Option(help: "The time between two looks at the store, for example 500ms or 2s.")
+  @Option(help: "The time between two reads of the store, for example 500ms or 2s.")
   var interval = Interval(.seconds(1))
 
-  @Option(help: "End after a number of looks.")
+  @Option(help: "End after a number of reads of the store.")
   var looks: Int?
 
   func validate() throws {
-    if let looks, looks < 1 { throw ValidationError("The number of looks is at least 1.") }
+    if let looks, looks < 1 { throw ValidationError("The number of reads (--looks) is at least 1.") }
   }
 
   /// Shows the records for the given number of reads, or until the user presses Control-C.
   func watch(
-    json: Bool, departure: @escaping @Sendable (WatchedRow) async throws -> String = { _ in "removed" },
-    _ look: @escaping @Sendable () async throws -> WatchedRows
+    json: Bool, stateOfRemoved: @escaping @Sendable (WatchedRow) async throws -> String = { _ in "removed" },
+    _ read: @escaping @Sendable () async throws -> WatchedRows
   ) async throws {
-    let watcher = Watcher(interval: interval.duration, looks: looks, isJSON: json, departure: departure)
-    let task = Task { try await watcher.run(look) }
+    let watcher = Watcher(interval: interval.duration, readLimit: looks, isJSON: json, stateOfRemoved: stateOfRemoved)
+    let task = Task { try await watcher.run(read) }
     let interrupt = Interrupt { task.cancel() }
     defer { withExtendedLifetime(interrupt) {} }
     try await task.value

@@ -24,23 +24,23 @@ struct WatchedRows {
 /// line for each change.
 struct Watcher {
   let interval: Duration
-  /// The number of reads of the store; `nil` for no limit.
-  let looks: Int?
+  /// The number of reads of the store after which the command ends; `nil` for no limit.
+  let readLimit: Int?
   let isJSON: Bool
   /// Returns the state to print for a row that the last read no longer contains.
-  var departure: (WatchedRow) async throws -> String = { _ in "removed" }
+  var stateOfRemoved: (WatchedRow) async throws -> String = { _ in "removed" }
 
-  func run(_ look: () async throws -> WatchedRows) async throws {
+  func run(_ read: () async throws -> WatchedRows) async throws {
     let screen = isJSON ? nil : Screen()
     defer { screen?.finish() }
     var known: [String: WatchedRow] = [:]
     var count = 0
     do {
       while true {
-        let rows = try await look()
+        let rows = try await read()
         if let screen { screen.draw(rows) } else { try await writeChanges(to: rows, from: &known) }
         count += 1
-        if let looks, count >= looks { return }
+        if let readLimit, count >= readLimit { return }
         try await Task.sleep(for: interval)
       }
     } catch  where Task.isCancelled {
@@ -51,7 +51,7 @@ struct Watcher {
   private func writeChanges(to rows: WatchedRows, from known: inout [String: WatchedRow]) async throws {
     let present = Dictionary(rows.rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     for row in known.values.filter({ present[$0.id] == nil }).sorted(by: { $0.id < $1.id }) {
-      try write(row, await departure(row))
+      try write(row, await stateOfRemoved(row))
     }
     for row in rows.rows where known[row.id]?.fingerprint != row.fingerprint { try write(row, row.state) }
     known = present
