@@ -217,6 +217,8 @@ let package = Package(
       ],
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
+      name: "SQLTests", dependencies: ["CoherenceCore", "TestSupport"], path: "Tests/SQL", swiftSettings: strict),
+    .testTarget(
       name: "StrategiesTests",
       dependencies: [
         "CoherenceCore", "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL",

@@ -152,28 +152,21 @@ struct LiveResultTurnTests {
     #expect(counter.updated.count == count)
   }
 
-  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  @Test(arguments: Backend.availableSQL)
   func `with an unsaved record, a result sorted by a path costs no statement for each target`(
     backend: Backend
   ) throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: LiveLibrary.model, logger: log.logger)
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-    let writer = ManagedObjectContext(coordinator: coordinator)
-    try writer.performAndWait {
+    let stack = try LoggedStore(backend, LiveLibrary.model)
+    defer { stack.close() }
+    try stack.write { writer in
       for number in 0..<60 {
         let artist = try writer.insertNewObject(forEntityName: "Artist")
         try artist.setValue("artist \(number)", for: "name")
         try artist.setValue(number, for: "rating")
         try LiveLibrary.track("\(number)", in: writer).setObject(artist, for: "artist")
       }
-      try writer.save()
     }
-    let context = ManagedObjectContext(coordinator: coordinator)
+    let (context, log) = (stack.context(), stack.log)
     try context.performAndWait {
       try LiveLibrary.track("new", in: context)
       log.removeAll()

@@ -20,7 +20,6 @@ import Testing
   }
 
   private static let count = 5_000
-  private static let servers = Backend.available.filter { $0 != .inMemory }
   private static var tracks: FetchRequest<Track> { FetchRequest<Track>().sort("number") }
 
   /// Runs a block with a store of tracks.
@@ -28,29 +27,21 @@ import Testing
     _ backend: Backend, _ options: [String: OptionValue] = [:],
     _ body: (ManagedObjectContext, MessageLog) throws -> Void
   ) throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model, logger: log.logger)
-    coordinator.rowCachePolicy = .off
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    configuration.options.merge(options) { $1 }
-    try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-    let writer = ManagedObjectContext(coordinator: coordinator)
-    try writer.performAndWait {
+    let stack = try LoggedStore(backend, Self.model, options: options)
+    defer { stack.close() }
+    stack.coordinator.rowCachePolicy = .off
+    try stack.write { writer in
       for number in 0..<Self.count {
         let track = try Track(context: writer)
         try track.setValue("track \(number)", for: "title")
         try track.setValue(number, for: "number")
       }
-      try writer.save()
     }
-    log.removeAll()
-    try body(ManagedObjectContext(coordinator: coordinator), log)
+    stack.log.removeAll()
+    try body(stack.context(), stack.log)
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a list reads the keys alone, and each page that is used with one statement`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -69,7 +60,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a walk over a list retains the objects of a few pages, and reads up to four pages at once`(backend: Backend)
     throws
   {
@@ -91,7 +82,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `an object that the program retains is found without a statement`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -107,7 +98,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `deleted elements of a page cost no statement after the read of the page`(backend: Backend) throws {
     try filled(backend) { context, log in
       let list = try context.performAndWait { try context.list(Self.tracks, batchSize: 50) }
@@ -125,7 +116,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a fetch of faults of one entity reads the keys alone`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -142,7 +133,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a fetch of faults renews the values of objects in use`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -164,7 +155,7 @@ import Testing
   }
 
   @Test func `a list is walked with two connections, while another context saves`() throws {
-    guard Self.servers.contains(.postgreSQL) else { return }
+    guard Backend.availableSQL.contains(.postgreSQL) else { return }
     try filled(.postgreSQL, ["poolSize": 2]) { context, log in
       let writer = ManagedObjectContext(coordinator: try #require(context.persistentStoreCoordinator))
       try context.performAndWait {

@@ -9,9 +9,7 @@ import TestSupport
 /// Entries that stay in the store while a migration changes its model.
 @Suite("Entries and migrations", .timeLimit(.minutes(15)))
 struct MigrationTests {
-  private static let backends = Backend.available.filter { $0 != .inMemory }
-
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `an entry has the new names of a renamed entity and a renamed attribute`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     let item = try old.saveItem("Milk")
@@ -36,7 +34,7 @@ struct MigrationTests {
     #expect(step.changes.first { $0.name == "label" }?.value == .value(.string("Bread")))
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `the value of a removed attribute stays in the entry and is reported`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     let id = try old.saveItem("Milk")
@@ -49,7 +47,7 @@ struct MigrationTests {
     #expect(try steps(new).map(\.entries.count) == [2])
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `an entry of a removed entity stays and can be dropped`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     try old.saveItem("Milk")
@@ -62,7 +60,7 @@ struct MigrationTests {
     #expect(try await new.outbox.counts().total == 0)
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a store from before the outbox gets its tables and keeps its records`(backend: Backend) async throws {
     let directory = TemporaryDirectory()
     let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))

@@ -9,7 +9,6 @@ import Testing
 /// The outbox of a tool, whose model has only the entities of the outbox, on the store of an application.
 @Suite("An outbox without the application's model")
 struct PartialModelTests {
-  private static let backends = Backend.available.filter { $0 != .inMemory }
   private typealias Container = GenericPersistentContainer<ContextStrategy.DirectIndependent>
 
   /// The outbox of a tool on the store of a stack.
@@ -20,7 +19,7 @@ struct PartialModelTests {
     return try Outbox(container)
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a tool lists entries with their values, and parks, retries and drops them`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     let before = try stack.metadata()
@@ -39,7 +38,7 @@ struct PartialModelTests {
     #expect(try stack.metadata() == before)
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a tool resolves a conflict in favor of the edit, and bases the edit on the server's values`(
     backend: Backend
   ) async throws {
@@ -57,7 +56,7 @@ struct PartialModelTests {
     #expect(try stack.titles() == [1: "edited"])
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a tool refuses a decision that changes the record`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
     try stack.set("edited", of: 1)

@@ -1,53 +1,12 @@
 import CoherenceCore
-import CoherencePostgreSQL
 import TestSupport
 import Testing
 
 /// The statements of a cascade in the log of a PostgreSQL store.
 @Suite(.needsServer) struct CascadeStatementTests {
-  private let schema: TemporarySchema
-  private let log = MessageLog()
-  private let coordinator: PersistentStoreCoordinator
+  private let artists: CascadingArtists
 
-  init() throws {
-    schema = try TemporarySchema()
-    let model = try ManagedObjectModel {
-      Entity("Artist") { Relationship("albums", toMany: "Album", inverse: "artist", deleteRule: .cascade) }
-      Entity("Album") {
-        Relationship("artist", toOne: "Artist", inverse: "albums")
-        Relationship("tracks", toMany: "Track", inverse: "album", ordered: true, deleteRule: .cascade)
-      }
-      Entity("Track") {
-        Attribute("title", .string)
-        Relationship("album", toOne: "Album", inverse: "tracks")
-      }
-    }
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(
-      type: .postgreSQL, at: schema.url, options: [PostgreSQLOption.schema: .string(schema.name)])
-  }
-
-  private func context() -> ManagedObjectContext {
-    ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-  }
-
-  private func fill(albums: Int, tracks: Int) throws -> ManagedObjectID {
-    let context = context()
-    return try context.performAndWait {
-      let artist = try context.insertNewObject(forEntityName: "Artist")
-      for _ in 0..<albums {
-        let album = try context.insertNewObject(forEntityName: "Album")
-        try album.setObject(artist, for: "artist")
-        for number in 0..<tracks {
-          let track = try context.insertNewObject(forEntityName: "Track")
-          try track.setValue("\(number)", for: "title")
-          try track.setObject(album, for: "album")
-        }
-      }
-      try context.save()
-      return artist.objectID
-    }
-  }
+  init() throws { artists = try CascadingArtists(.postgreSQL) }
 
   /// The statements of a cascade.
   private struct Cascade {
@@ -62,24 +21,18 @@ import Testing
   }
 
   private func delete(_ id: ManagedObjectID) throws -> Cascade {
-    let context = context()
-    return try context.performAndWait {
-      let artist = try context.existingObject(with: id)
-      log.removeAll()
-      context.delete(artist)
-      try context.save()
-      let messages = log.messages
-      return Cascade(
-        reads: log.reads.count,
-        pipelines: messages.filter { $0.hasPrefix("save, ") }.compactMap { Int($0.split(separator: " ")[1]) },
-        deletes: messages.filter { $0.hasPrefix("DELETE FROM ") },
-        updates: messages.count { $0.hasPrefix("UPDATE ") })
-    }
+    try artists.deleteArtist(id)
+    let messages = artists.log.messages
+    return Cascade(
+      reads: artists.log.reads.count,
+      pipelines: messages.filter { $0.hasPrefix("save, ") }.compactMap { Int($0.split(separator: " ")[1]) },
+      deletes: messages.filter { $0.hasPrefix("DELETE FROM ") },
+      updates: messages.count { $0.hasPrefix("UPDATE ") })
   }
 
   @Test func `a cascade reads each level once, and its save deletes in one pipeline of few statements`() throws {
-    let few = try delete(fill(albums: 2, tracks: 3))
-    let many = try delete(fill(albums: 100, tracks: 100))
+    let few = try delete(artists.insertArtist(albums: 2, tracks: 3))
+    let many = try delete(artists.insertArtist(albums: 100, tracks: 100))
     #expect(few.reads == many.reads, "\(few.reads) \(many.reads)")
     #expect(many.reads <= 4)
     #expect(few.deletes.count == 3 && many.deletes.count == 3, "\(many.deletes)")
@@ -88,31 +41,10 @@ import Testing
     #expect(many.pipelines.first.map { $0 <= 10 } == true, "\(many.pipelines)")
     // A row is deleted before the row that it refers to, so that no reference has to be cleared.
     #expect(many.updates == 0)
-    let left = context()
+    let left = artists.context()
     let counts = try left.performAndWait {
       try ["Artist", "Album", "Track"].map { try left.count(for: FetchRequest<ManagedObject>(entityName: $0)) }
     }
     #expect(counts == [0, 0, 0])
-  }
-
-  /// Deletes all albums in a loop that reads the relationships of each, and saves.
-  private func deleteAlbumsWhileReading(_ id: ManagedObjectID) throws -> Int {
-    let context = context()
-    return try context.performAndWait {
-      let artist = try context.existingObject(with: id)
-      log.removeAll()
-      for album in try artist.objects(for: "albums") {
-        let members = try album.objects(for: "tracks")
-        if !members.isEmpty, try album.object(for: "artist") != nil { context.delete(album) }
-      }
-      try context.save()
-      return log.reads.count
-    }
-  }
-
-  @Test func `reads between the deletes of a loop let the delete rules be applied together`() throws {
-    let few = try deleteAlbumsWhileReading(fill(albums: 2, tracks: 3))
-    let many = try deleteAlbumsWhileReading(fill(albums: 100, tracks: 3))
-    #expect(many <= few + 2, "\(few) \(many)")
   }
 }

@@ -16,9 +16,8 @@ import Testing
   }
 
   private func open() throws -> any PersistentStore {
-    try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 5])
+    try schema.openPeople(
+      over: proxy, options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 5])
   }
 
   /// An error of the server, as the protocol has it.
@@ -108,9 +107,7 @@ import Testing
   @Test func `a save cancelled over a stalled link leaves no lock`() async throws {
     // The end of the test would wait for the lock as well.
     defer { proxy.releaseAll() }
-    let store = try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 600])
+    let store = try schema.openPeople(over: proxy, options: [PostgreSQLOption.statementTimeout: 600])
     let row = try store.insert("Person", ["name": .string("old")])
     proxy.stall(at: "UPDATE \"Person\"", reachesServer: true)
     let task = Task.detached(executorPreference: ThreadExecutor()) {

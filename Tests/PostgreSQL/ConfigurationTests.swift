@@ -1,6 +1,7 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ConfigurationTests {

@@ -7,19 +7,11 @@ import Testing
 /// The indexes that a model declares, in the catalogue and in the plans of the server.
 @Suite(.needsServer) struct DeclaredIndexTests {
   private let schema: TemporarySchema
-  private static let declared = [["year"], ["genre", "title"]]
 
   init() throws { schema = try TemporarySchema() }
 
   private func open(_ indexes: [[String]]) throws -> any PersistentStore {
-    let model = try ManagedObjectModel {
-      Entity("Album", indexes: indexes) {
-        Attribute("title", .string)
-        Attribute("genre", .string)
-        Attribute("year", .int32)
-      }
-    }
-    return try schema.open(model)
+    try schema.open(IndexedAlbums.model(indexes))
   }
 
   /// The columns of each index of the table in the server's catalogue, without the unique indexes.
@@ -56,23 +48,18 @@ import Testing
     _ store: any PersistentStore, where predicate: FetchPredicate? = nil, by sortKeys: [SortKey] = [],
     limit: Int? = nil
   ) throws -> [String] {
-    let query = StoreQuery(
-      entity: store.entity("Album"), predicate: predicate, sortKeys: sortKeys, limit: limit)
-    return try store.reading { reader in
-      let explaining = try #require(reader as? any QueryExplaining)
-      return flattened(try explaining.explain(query).steps).compactMap(\.index)
-    }
+    flattened(try IndexedAlbums.plan(store, where: predicate, by: sortKeys, limit: limit)).compactMap(\.index)
   }
 
   private func flattened(_ steps: [QueryStep]) -> [QueryStep] { steps.flatMap { [$0] + flattened($0.steps) } }
 
   @Test func `a new store has each declared index, with its columns in their order`() throws {
-    try open(Self.declared).close()
+    try open(IndexedAlbums.indexes).close()
     #expect(try catalogue == ["year", "genre,title"])
   }
 
   @Test func `conditions and orders by the attributes of a declared index use the index`() throws {
-    let store = try open(Self.declared)
+    let store = try open(IndexedAlbums.indexes)
     try fill(store)
     #expect(try indexes(store, where: .path("year", .equal, .int(1965))) == ["Album.year"])
     let both = try indexes(
@@ -91,7 +78,7 @@ import Testing
   @Test func `a migration creates an added index and drops an index that the model leaves out`() throws {
     try open([]).close()
     #expect(try catalogue.isEmpty)
-    let store = try open(Self.declared)
+    let store = try open(IndexedAlbums.indexes)
     #expect(try catalogue == ["year", "genre,title"])
     try fill(store)
     #expect(try indexes(store, where: .path("year", .equal, .int(1965))) == ["Album.year"])

@@ -1,16 +1,15 @@
 import CoherenceCore
-import CoherencePostgreSQL
 import TestSupport
 import Testing
 
 /// The statements of saves in a model with values derived from other records.
 @Suite(.needsServer) struct DerivationStatementTests {
-  private let schema: TemporarySchema
-  private let log = MessageLog()
+  private let stack: LoggedStore
   private let context: ManagedObjectContext
 
+  private var log: MessageLog { stack.log }
+
   init() throws {
-    schema = try TemporarySchema()
     let model = try ManagedObjectModel {
       Entity("Album") {
         Attribute("trackCount", .int64, derived: .count("tracks"))
@@ -21,10 +20,8 @@ import Testing
         Relationship("album", toOne: "Album", inverse: "tracks")
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(
-      type: .postgreSQL, at: schema.url, options: [PostgreSQLOption.schema: .string(schema.name)])
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    stack = try LoggedStore(.postgreSQL, model)
+    context = stack.context()
   }
 
   /// The number of pipelines that a save sends before it commits.

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherencePostgreSQL
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.needsServer) struct ExplanationTests {

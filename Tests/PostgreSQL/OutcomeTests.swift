@@ -60,7 +60,7 @@ import Testing
 
   @Test func `a save whose response is lost is known to be applied`() throws {
     let proxy = try SocketProxy(to: schema.url)
-    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    let store = try schema.openPeople(over: proxy)
     let row = try store.row("Person")
     proxy.loseAnswers(after: "COMMIT\0")
     try store.save(.insert(row.entity, [row]))
@@ -70,9 +70,7 @@ import Testing
 
   @Test func `a save whose response is lost with the server is of unknown outcome`() throws {
     let proxy = try SocketProxy(to: schema.url)
-    let store = try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.poolTimeout: 0.5])
+    let store = try schema.openPeople(over: proxy, options: [PostgreSQLOption.poolTimeout: 0.5])
     let row = try store.row("Person")
     proxy.loseAnswers(after: "COMMIT\0", forGood: true)
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
@@ -83,9 +81,7 @@ import Testing
 
   @Test func `a save whose commit never reached the server has the outcome notApplied and no locks`() throws {
     let proxy = try SocketProxy(to: schema.url)
-    let store = try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 5])
+    let store = try schema.openPeople(over: proxy, options: [PostgreSQLOption.statementTimeout: 5])
     // The text of a statement is sent once for each connection.
     try schema.open(PeopleModel.make()).insert("Person", ["name": .string("old")])
     let row = try #require(try store.fetch("Person").first)
@@ -100,9 +96,7 @@ import Testing
 
   @Test func `a save whose commit is answered into a link that stalls is known to be applied`() throws {
     let proxy = try SocketProxy(to: schema.url)
-    let store = try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 5])
+    let store = try schema.openPeople(over: proxy, options: [PostgreSQLOption.statementTimeout: 5])
     let row = try store.row("Person")
     proxy.stall(at: "COMMIT\0", reachesServer: true)
     try store.save(.insert(row.entity, [row]))

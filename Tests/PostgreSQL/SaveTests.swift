@@ -16,47 +16,6 @@ import Testing
 
   private var person: EntityDescription { store.entity("Person") }
 
-  @Test func `an update writes its slots and the version`() throws {
-    let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
-    try store.save(row.update(["name": .string("b")]))
-    let found = try #require(try store.current(row))
-    #expect(found.version == 2)
-    #expect(found["name"] == .string("b"))
-    #expect(found["email"] == .string("e"))
-  }
-
-  @Test func `every conflict of a save is reported and nothing is applied`() throws {
-    let one = try store.insert("Person", ["name": .string("one")])
-    let two = try store.insert("Person", ["name": .string("two")])
-    let three = try store.insert("Person", ["name": .string("three")])
-    try store.save(one.update(["name": .string("changed")]))
-    try store.save(.delete(person, [RowDelete(id: two.id, baseVersion: 1)]))
-    let failure = #expect(throws: StoreConflict.Failure.self) {
-      try store.save(
-        three.update(["name": .string("new")]), one.update(["name": .string("mine")]),
-        .delete(person, [RowDelete(id: two.id, baseVersion: 1)]))
-    }
-    #expect(failure?.conflicts.map(\.id) == [one.id, two.id])
-    #expect(failure?.conflicts.first?.storeRow?["name"] == .string("changed"))
-    #expect(failure?.conflicts.last?.storeRow == nil)
-    #expect(try store.current(three)?["name"] == .string("three"))
-  }
-
-  @Test func `versions are looked at before uniqueness`() throws {
-    let one = try store.insert("Person", ["email": .string("taken")])
-    let two = try store.insert("Person", ["email": .string("free")])
-    try store.save(one.update(["name": .string("x")]))
-    let double = try store.row("Person", ["email": .string("taken")])
-    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, [double])) }
-    #expect(error?.code == .uniquenessViolated)
-    #expect(error?.objectIDs == [double.id, one.id])
-    #expect(error?.outcome == .notApplied)
-    #expect(error.map { "\($0) \($0.underlying.map { "\($0)" } ?? "")".contains("taken") } == false)
-    #expect(throws: StoreConflict.Failure.self) {
-      try store.save(two.update(["email": .string("taken")]), one.update(["name": .string("y")], from: 1))
-    }
-  }
-
   @Test func `a row that a large insert fails by is named`() throws {
     let taken = try store.insert("Person", ["email": .string("7")])
     let rows = try (0..<1000).map { try store.row("Person", ["email": .string("\($0)")]) }

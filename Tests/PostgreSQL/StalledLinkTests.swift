@@ -17,9 +17,8 @@ import Testing
   }
 
   private func open() throws -> any PersistentStore {
-    try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 2])
+    try schema.openPeople(
+      over: proxy, options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 2])
   }
 
   @Test(arguments: [false, true])
@@ -75,9 +74,7 @@ import Testing
   @Test(arguments: [false, true])
   func `a fetch cancelled over a stalled link ends`(_ isForGood: Bool) async throws {
     // So long that nothing but the cancellation ends the fetch.
-    let store = try schema.open(
-      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 600])
+    let store = try schema.openPeople(over: proxy, options: [PostgreSQLOption.statementTimeout: 600])
     try store.insert("Person")
     proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
     let task = Task.detached(executorPreference: ThreadExecutor()) { _ = try store.fetch("Person") }

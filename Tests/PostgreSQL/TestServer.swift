@@ -4,6 +4,7 @@ import CoherenceSQL
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 /// The server that the tests use, named by the environment.
@@ -75,6 +76,11 @@ extension TemporarySchema {
   /// Opens a store with an application name, so that its connections can be found.
   func openNamed(_ model: ManagedObjectModel) throws -> any PersistentStore {
     try open(model, url: url(with: ["application_name": name]))
+  }
+
+  /// Opens a store of people whose connections go through a proxy.
+  func openPeople(over proxy: SocketProxy, options: [String: OptionValue] = [:]) throws -> any PersistentStore {
+    try open(PeopleModel.make(), url: url(with: ["host": proxy.directory.path]), options: options)
   }
 
   /// Terminates the named connections and waits until they have ended.

@@ -108,7 +108,7 @@ struct RefreshOnStoresTests {
     try await one.end()
   }
 
-  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  @Test(arguments: Backend.availableSQL)
   func `a restarted program finds the statuses, and does not refresh fresh data`(
     backend: Backend
   ) async throws {

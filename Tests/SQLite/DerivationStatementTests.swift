@@ -1,16 +1,15 @@
 import CoherenceCore
-import CoherenceSQLite
 import TestSupport
 import Testing
 
 /// The statements of saves in a model with values derived from other records.
 @Suite struct DerivationStatementTests {
-  private let place: TemporaryStore
-  private let log = MessageLog()
+  private let stack: LoggedStore
   private let context: ManagedObjectContext
 
+  private var log: MessageLog { stack.log }
+
   init() throws {
-    place = try TemporaryStore()
     let model = try ManagedObjectModel {
       Entity("Album") {
         Attribute("title", .string, optional: true)
@@ -26,9 +25,8 @@ import Testing
       }
       Entity("Note") { Attribute("title", .string, optional: true) }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    stack = try LoggedStore(.sqlite, model)
+    context = stack.context()
   }
 
   /// The statements of a save that compute derived values.

@@ -1,13 +1,13 @@
 import CoherenceCore
-import CoherenceSQLite
 import TestSupport
 import Testing
 
 /// The statements of everyday operations on 1,000 records, which cost the same in every run.
 @Suite struct OperationCountTests {
-  private let place: TemporaryStore
-  private let log = MessageLog()
+  private let stack: LoggedStore
   private let context: ManagedObjectContext
+
+  private var log: MessageLog { stack.log }
 
   private final class Word: ManagedObject {
     static let textKey = AttributeKey<String>("text")
@@ -15,21 +15,15 @@ import Testing
   }
 
   init() throws {
-    place = try TemporaryStore()
     let model = try ManagedObjectModel {
       Entity("Word", class: Word.self) {
         Attribute("number", .int64)
         Attribute("text", .string)
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-    let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-    try writer.performAndWait {
-      try Self.insert(1_000, into: writer)
-      try writer.save()
-    }
+    stack = try LoggedStore(.sqlite, model)
+    context = stack.context()
+    try stack.write { writer in try Self.insert(1_000, into: writer) }
     log.removeAll()
   }
 

@@ -10,15 +10,7 @@ import Testing
 
   init() throws {
     place = try TemporaryStore()
-    let model = try ManagedObjectModel {
-      Entity("Person", uniqueness: [["email"]]) {
-        Attribute("name", .string, optional: true)
-        Attribute("email", .string, optional: true)
-        Relationship("boss", toOne: "Person", inverse: "staff")
-        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
-      }
-    }
-    store = try place.open(model)
+    store = try place.open(PeopleModel.make())
   }
 
   private func slots(_ names: String...) -> SlotSet {
@@ -39,32 +31,6 @@ import Testing
     }
   }
 
-  @Test func `an update writes its slots and the version`() throws {
-    let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
-    try store.save(row.update(["name": .string("b")]))
-    let found = try #require(try store.current(row))
-    #expect(found.version == 2)
-    #expect(found["name"] == .string("b"))
-    #expect(found["email"] == .string("e"))
-  }
-
-  @Test func `every conflict of a save is reported and nothing is applied`() throws {
-    let one = try store.insert("Person", ["name": .string("one")])
-    let two = try store.insert("Person", ["name": .string("two")])
-    let three = try store.insert("Person", ["name": .string("three")])
-    try store.save(one.update(["name": .string("changed")]))
-    try store.save(.delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
-    let failure = #expect(throws: StoreConflict.Failure.self) {
-      try store.save(
-        three.update(["name": .string("new")]), one.update(["name": .string("mine")]),
-        .delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
-    }
-    #expect(failure?.conflicts.map(\.id) == [one.id, two.id])
-    #expect(failure?.conflicts.first?.storeRow?["name"] == .string("changed"))
-    #expect(failure?.conflicts.last?.storeRow == nil)
-    #expect(try store.current(three)?["name"] == .string("three"))
-  }
-
   @Test func `a record at another version is neither changed nor deleted`() throws {
     let row = try store.insert("Person", ["name": .string("a")])
     try store.save(row.update(["name": .string("b")]))
@@ -75,20 +41,6 @@ import Testing
       let failure = #expect(throws: StoreConflict.Failure.self) { try store.save(step) }
       #expect(failure?.conflicts.map(\.id) == [row.id])
       #expect(try store.current(row)?["name"] == .string("b"))
-    }
-  }
-
-  @Test func `versions are looked at before uniqueness`() throws {
-    let one = try store.insert("Person", ["email": .string("taken")])
-    let two = try store.insert("Person", ["email": .string("free")])
-    try store.save(one.update(["name": .string("x")]))
-    let double = try store.row("Person", ["email": .string("taken")])
-    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(double.entity, [double])) }
-    #expect(error?.code == .uniquenessViolated)
-    #expect(error?.objectIDs == [double.id, one.id])
-    #expect(error?.message.contains("taken'") == false)
-    #expect(throws: StoreConflict.Failure.self) {
-      try store.save(two.update(["email": .string("taken")]), one.update(["name": .string("y")], from: 1))
     }
   }
 

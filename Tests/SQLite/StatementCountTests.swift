@@ -1,77 +1,38 @@
 import CoherenceCore
-import CoherenceSQLite
-import Foundation
 import TestSupport
 import Testing
 
-/// The statements of a walk in the log of a SQLite store.
+/// The statements of large walks and prefetches in the log of a SQLite store.
 @Suite struct StatementCountTests {
-  private let place: TemporaryStore
-  private let log = MessageLog()
-  private let context: ManagedObjectContext
+  private typealias Album = WalkedAlbums.Album
+  private typealias Track = WalkedAlbums.Track
+  private typealias Artist = WalkedAlbums.Artist
 
-  private final class Album: ManagedObject {
-    static let titleKey = AttributeKey<String>("title")
-    static let tracksKey = ToManyKey<Track>("tracks")
-    var title: String { self[Self.titleKey] }
-    var tracks: ToMany<Track> { self[Self.tracksKey] }
-  }
-  private final class Track: ManagedObject {
-    static let titleKey = AttributeKey<String>("title")
-    static let artistKey = ToOneKey<Artist>("artist")
-    var title: String { self[Self.titleKey] }
-    var artist: Artist? { self[Self.artistKey] }
-  }
-  private final class Artist: ManagedObject {
-    static let nameKey = AttributeKey<String>("name")
-    var name: String { self[Self.nameKey] }
-  }
+  private let albums: WalkedAlbums
+
+  private var context: ManagedObjectContext { albums.context }
+  private var log: MessageLog { albums.log }
 
   private static let albumCount = 2000
   private static let artistCount = 500
 
-  init() throws {
-    place = try TemporaryStore()
-    let model = try ManagedObjectModel {
-      Entity("Album", class: Album.self) {
-        Attribute("title", .string)
-        Relationship("tracks", toMany: "Track", inverse: "album")
-      }
-      Entity("Track", class: Track.self) {
-        Attribute("title", .string)
-        Relationship("album", toOne: "Album", inverse: "tracks")
-        Relationship("artist", toOne: "Artist", inverse: nil)
-      }
-      Entity("Artist", class: Artist.self) { Attribute("name", .string) }
-    }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-  }
+  init() throws { albums = try WalkedAlbums() }
 
   /// Saves 2,000 albums, 19,000 tracks and 500 artists.
   private func fill() throws {
-    let writer = ManagedObjectContext(
-      concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))
-    try writer.performAndWait {
+    try albums.write { writer in
       let artists = try (0..<Self.artistCount).map { number in
         let artist = try Artist(context: writer)
         try artist.setValue("artist \(number)", for: "name")
         return artist
       }
       for number in 0..<Self.albumCount {
-        let album = try Album(context: writer)
-        try album.setValue("album \(number)", for: "title")
-        for place in 0..<(number.isMultiple(of: 2) ? 9 : 10) {
-          let track = try Track(context: writer)
-          try track.setValue("\(number)-\(place)", for: "title")
-          try track.setObject(album, for: "album")
-          try track.setObject(artists[(number * 7 + place) % Self.artistCount], for: "artist")
+        try WalkedAlbums.insert("album \(number)", trackCount: number.isMultiple(of: 2) ? 9 : 10, in: writer) {
+          track, position in
+          try track.setObject(artists[(number * 7 + position) % Self.artistCount], for: "artist")
         }
       }
-      try writer.save()
     }
-    log.removeAll()
   }
 
   private func walk(_ request: FetchRequest<Album>) throws -> Int {
@@ -121,19 +82,7 @@ import Testing
   }
 
   @Test func `a prefetch of more members than a context keeps reads each of them once`() throws {
-    let writer = ManagedObjectContext(
-      concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))
-    try writer.performAndWait {
-      let album = try Album(context: writer)
-      try album.setValue("long", for: "title")
-      for number in 0..<33_000 {
-        let track = try Track(context: writer)
-        try track.setValue("\(number)", for: "title")
-        try track.setObject(album, for: "album")
-      }
-      try writer.save()
-    }
-    log.removeAll()
+    try albums.write { writer in try WalkedAlbums.insert("long", trackCount: 33_000, in: writer) }
     var request = FetchRequest(Album.self)
     request.relationshipsForPrefetching = ["tracks"]
     _ = try walk(request)
@@ -141,13 +90,9 @@ import Testing
   }
 
   @Test func `members of more owners than a statement takes parameters are prefetched`() throws {
-    let writer = ManagedObjectContext(
-      concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))
-    try writer.performAndWait {
-      for number in 0..<33_000 { try Album(context: writer).setValue("\(number)", for: "title") }
-      try writer.save()
+    try albums.write { writer in
+      for number in 0..<33_000 { try WalkedAlbums.insert("\(number)", trackCount: 0, in: writer) }
     }
-    log.removeAll()
     var request = FetchRequest(Album.self)
     request.relationshipsForPrefetching = ["tracks"]
     #expect(try walk(request) == 0)

@@ -1,56 +1,22 @@
 import CoherenceCore
-import CoherenceSQLite
 import TestSupport
 import Testing
 
 /// The statements of walks over 100 albums with ten tracks each, without and with prefetching.
 @Suite struct WalkStatementTests {
-  private let place: TemporaryStore
-  private let log = MessageLog()
-  private let context: ManagedObjectContext
+  private typealias Album = WalkedAlbums.Album
+  private typealias Track = WalkedAlbums.Track
 
-  private final class Album: ManagedObject {
-    static let titleKey = AttributeKey<String>("title")
-    static let tracksKey = ToManyKey<Track>("tracks")
-    var title: String { self[Self.titleKey] }
-    var tracks: ToMany<Track> { self[Self.tracksKey] }
-  }
-  private final class Track: ManagedObject {
-    static let titleKey = AttributeKey<String>("title")
-    static let albumKey = ToOneKey<Album>("album")
-    var title: String { self[Self.titleKey] }
-    var album: Album? { self[Self.albumKey] }
-  }
+  private let albums: WalkedAlbums
+
+  private var context: ManagedObjectContext { albums.context }
+  private var log: MessageLog { albums.log }
 
   init() throws {
-    place = try TemporaryStore()
-    let model = try ManagedObjectModel {
-      Entity("Album", class: Album.self) {
-        Attribute("title", .string)
-        Relationship("tracks", toMany: "Track", inverse: "album")
-      }
-      Entity("Track", class: Track.self) {
-        Attribute("title", .string)
-        Relationship("album", toOne: "Album", inverse: "tracks")
-      }
+    albums = try WalkedAlbums()
+    try albums.write { writer in
+      for number in 0..<100 { try WalkedAlbums.insert("album \(number)", trackCount: 10, in: writer) }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-    let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-    try writer.performAndWait {
-      for number in 0..<100 {
-        let album = try Album(context: writer)
-        try album.setValue("album \(number)", for: "title")
-        for position in 0..<10 {
-          let track = try Track(context: writer)
-          try track.setValue("track \(position)", for: "title")
-          try track.setObject(album, for: "album")
-        }
-      }
-      try writer.save()
-    }
-    log.removeAll()
   }
 
   /// The number of tracks with a title, counted from the albums.

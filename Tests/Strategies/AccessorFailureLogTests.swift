@@ -22,28 +22,21 @@ import Testing
   private func deleted(
     _ count: Int, _ backend: Backend, _ body: (ManagedObjectContext, [Track], MessageLog) throws -> Void
   ) throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model, logger: log.logger)
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-    let writer = ManagedObjectContext(coordinator: coordinator)
-    let ids = try writer.performAndWait {
+    let stack = try LoggedStore(backend, Self.model)
+    defer { stack.close() }
+    let ids = try stack.write { writer in
       for number in 0..<count { try Track(context: writer).title = "secret \(number)" }
       try writer.save()
       let ids = try writer.fetchIDs(FetchRequest<Track>())
       for track in try writer.fetch(FetchRequest<Track>()) { writer.delete(track) }
-      try writer.save()
       return ids
     }
     #expect(ids.count == count)
-    log.removeAll()
-    let context = ManagedObjectContext(coordinator: coordinator)
+    stack.log.removeAll()
+    let context = stack.context()
     context.name = "editor"
     try context.performAndWait {
-      try body(context, ids.compactMap { context.object(with: $0) as? Track }, log)
+      try body(context, ids.compactMap { context.object(with: $0) as? Track }, stack.log)
     }
   }
 

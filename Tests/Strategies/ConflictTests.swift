@@ -40,10 +40,7 @@ struct ConflictTests {
     let id = try stack.saveUser(named: "ada")
     let user = try stack.view.user(id)
     user.userName = "mine"
-    let stranger = try stack.makeStranger()
-    let strangersID = try #require(
-      stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
-    try Stack.change(strangersID, in: stranger) { $0.userName = "theirs" }
+    try stack.changeAsStranger(id) { $0.userName = "theirs" }
 
     #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     #expect(stack.view.hasChanges)
@@ -69,10 +66,7 @@ struct ConflictTests {
     let id = try stack.saveUser(named: "ada")
     let user = try stack.view.user(id)
     user.userName = "mine"
-    let stranger = try stack.makeStranger()
-    let strangersID = try #require(
-      stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
-    try Stack.change(strangersID, in: stranger) { $0.userName = "theirs" }
+    try stack.changeAsStranger(id) { $0.userName = "theirs" }
     #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
 
     stack.view.rollback()
@@ -140,10 +134,7 @@ struct ConflictTests {
       let user = try background.user(id)
       user.userName = "background"
       user.lastName = "background"
-      let stranger = try stack.makeStranger()
-      let strangersID = try #require(
-        stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
-      try Stack.change(strangersID, in: stranger) { $0.userName = "stranger" }
+      try stack.changeAsStranger(id) { $0.userName = "stranger" }
       try background.save()
     }
     #expect(try stack.storedName(of: id) == "stranger")

@@ -56,6 +56,13 @@ struct JoinedRecordTests {
       }
     }
 
+    /// A background context whose saves join records.
+    func joiningContext() -> ManagedObjectContext {
+      let context = container.newBackgroundContext()
+      context.mergePolicy = .objectTrumps
+      return context
+    }
+
     /// The stored tags, as a new context reads them.
     func stored(_ name: String) throws -> [AttributeValue] {
       let context = ManagedObjectContext(coordinator: container.persistentStoreCoordinator)
@@ -75,6 +82,21 @@ struct JoinedRecordTests {
     return object
   }
 
+  /// Runs a block in a context with an undo history.
+  ///
+  /// - Parameter isKnown: Whether the context has the stored tag's object meanwhile.
+  nonisolated private static func recordUndo(
+    on stack: Stack, isKnown: Bool, _ body: (ManagedObjectContext) throws -> Void
+  ) throws {
+    let context = stack.joiningContext()
+    try context.performAndWait {
+      context.undoHistory = UndoHistory()
+      let retained = isKnown ? try context.fetch(tags) : []
+      defer { withExtendedLifetime(retained) {} }
+      try body(context)
+    }
+  }
+
   @Test(arguments: StrategyKind.allCases, Backend.available)
   func `a background save of a used unique value joins the record, and the view shows it once`(
     strategy: StrategyKind, backend: Backend
@@ -83,8 +105,7 @@ struct JoinedRecordTests {
     let view = stack.container.viewContext
     let shown = try view.performAndWait { try view.fetch(Self.tags)[0].objectID }
     #expect(shown == stack.tag)
-    let background = stack.container.newBackgroundContext()
-    background.mergePolicy = .objectTrumps
+    let background = stack.joiningContext()
     let (temporary, saved) = try background.performAndWait {
       let tag = try Self.make("Tag", "a", in: background)
       try tag.setValue("blue", for: "colour")
@@ -130,8 +151,7 @@ struct JoinedRecordTests {
     isKnown: Bool, backend: Backend
   ) throws {
     let stack = try Stack(.direct, backend)
-    let parent = stack.container.newBackgroundContext()
-    parent.mergePolicy = .objectTrumps
+    let parent = stack.joiningContext()
     let child = ManagedObjectContext(parent: parent)
     let other = ManagedObjectContext(parent: parent)
     if isKnown { _ = try other.performAndWait { try other.fetch(Self.tags)[0].objectID } }
@@ -171,8 +191,7 @@ struct JoinedRecordTests {
     isKnown: Bool, backend: Backend
   ) throws {
     let stack = try Stack(.direct, backend)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
+    let context = stack.joiningContext()
     let follower = stack.container.newBackgroundContext()
     follower.follow(context)
     var request = Self.tags
@@ -203,12 +222,7 @@ struct JoinedRecordTests {
     isKnown: Bool, backend: Backend
   ) throws {
     let stack = try Stack(.direct, backend)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
-    try context.performAndWait {
-      context.undoHistory = UndoHistory()
-      let retained = isKnown ? try context.fetch(Self.tags) : []
-      defer { withExtendedLifetime(retained) {} }
+    try Self.recordUndo(on: stack, isKnown: isKnown) { context in
       let track = try Self.make("Track", "t", in: context)
       try context.save()
       let tag = try Self.make("Tag", "a", in: context)
@@ -229,12 +243,7 @@ struct JoinedRecordTests {
     isKnown: Bool, backend: Backend
   ) throws {
     let stack = try Stack(.direct, backend)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
-    try context.performAndWait {
-      context.undoHistory = UndoHistory()
-      let retained = isKnown ? try context.fetch(Self.tags) : []
-      defer { withExtendedLifetime(retained) {} }
+    try Self.recordUndo(on: stack, isKnown: isKnown) { context in
       let tag = try Self.make("Tag", "a", in: context)
       for entity in ["Step", "Note", "Badge"] { try Self.make(entity, "m", in: context).setObject(tag, for: "tag") }
       try Self.make("Track", "t", in: context).setObjects([tag], for: "tags")
@@ -261,8 +270,7 @@ struct JoinedRecordTests {
     backend: Backend
   ) throws {
     let stack = try Stack(.direct, backend)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
+    let context = stack.joiningContext()
     for list in ["steps", "notes"] {
       let entity = list == "steps" ? "Step" : "Note"
       try context.performAndWait {
@@ -310,8 +318,7 @@ struct JoinedRecordTests {
   @Test(arguments: Backend.available)
   func `an insert that joins a record whose object the context has leaves the context`(backend: Backend) throws {
     let stack = try Stack(.direct, backend)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
+    let context = stack.joiningContext()
     try context.performAndWait {
       let known = try context.fetch(Self.tags)
       let tag = try Self.make("Tag", "a", in: context)
@@ -331,8 +338,7 @@ struct JoinedRecordTests {
     async throws
   {
     let stack = try Stack(.direct, .inMemory)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
+    let context = stack.joiningContext()
     let changes = context.objectsDidChange
     let temporary = try await context.perform {
       let known = try context.fetch(Self.tags)
@@ -357,8 +363,7 @@ struct JoinedRecordTests {
   ) throws {
     let stack = try Stack(.direct, backend)
     let second = try stack.container.persistentStoreCoordinator.addPersistentStore(type: .inMemory)
-    let context = stack.container.newBackgroundContext()
-    context.mergePolicy = .objectTrumps
+    let context = stack.joiningContext()
     try context.performAndWait {
       let other = try Self.make("Tag", "a", in: context)
       try context.assign(other, to: second)

@@ -49,21 +49,14 @@ import Testing
   }
 
   private static let memberCount = 10_000
-  private static let servers = Backend.available.filter { $0 != .inMemory }
 
   /// Runs a block with a store. One album has all tracks and a hundred tags, and twenty albums have one track.
   private func filled(
     _ backend: Backend, _ body: (ManagedObjectContext, MessageLog) throws -> Void
   ) throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model, logger: log.logger)
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-    let writer = ManagedObjectContext(coordinator: coordinator)
-    try writer.performAndWait {
+    let stack = try LoggedStore(backend, Self.model)
+    defer { stack.close() }
+    try stack.write { writer in
       for number in 0...20 {
         let album = try Album(context: writer)
         try album.setValue("album \(number)", for: "title")
@@ -80,10 +73,9 @@ import Testing
         try tag.setValue("tag \(number)", for: "name")
         first.tags.insert(tag)
       }
-      try writer.save()
     }
-    log.removeAll()
-    try body(ManagedObjectContext(coordinator: coordinator), log)
+    stack.log.removeAll()
+    try body(stack.context(), stack.log)
   }
 
   /// The first album, fetched alone.
@@ -91,7 +83,7 @@ import Testing
     try #require(try context.fetch(FetchRequest<Album>().sort("title").limit(1)).first)
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `each glance at 10,000 members sends one statement and loads the found members alone`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -121,7 +113,7 @@ import Testing
     .comparison(.path(PropertyPath("length")), .greater, .value(.int(Int64(Self.memberCount - 10))))
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a glance with an unsaved member sends one statement`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -141,7 +133,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `adding and removing single members costs no statement for their list`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -160,7 +152,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `a loop that adds a member to each fetched album looks up eight and reads the other lists together`(
     backend: Backend
   ) throws {
@@ -183,7 +175,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `the numbers of members of fetched albums are counted together`(backend: Backend) throws {
     try filled(backend) { context, log in
       try context.performAndWait {
@@ -194,7 +186,7 @@ import Testing
     }
   }
 
-  @Test(arguments: servers)
+  @Test(arguments: Backend.availableSQL)
   func `the check for repeated faults reports a block that reads albums one by one, with entity and number`(
     backend: Backend
   ) throws {

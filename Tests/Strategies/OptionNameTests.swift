@@ -1,5 +1,4 @@
 import CoherenceCore
-import Foundation
 import TestSupport
 import Testing
 
@@ -8,14 +7,8 @@ import Testing
   private static let model = Result { try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } } }
 
   private func attach(_ backend: Backend, _ options: [String: OptionValue]) throws {
-    let directory = TemporaryDirectory()
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try Self.model.get())
-    var configuration = backend.configuration(named: "o" + UUID().uuidString.filter(\.isHexDigit))
-    configuration.options.merge(options) { $1 }
-    let store = try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    try coordinator.remove(store)
+    let stack = try LoggedStore(backend, Self.model.get(), options: options)
+    try stack.coordinator.remove(stack.store)
   }
 
   @Test(arguments: Backend.available)

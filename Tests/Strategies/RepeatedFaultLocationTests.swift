@@ -42,15 +42,9 @@ import Testing
     private func filled(
       _ backend: Backend, _ body: (ManagedObjectContext, [ManagedObjectID]) throws -> Void
     ) throws {
-      let directory = TemporaryDirectory()
-      try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-      let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model)
-      let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-      try coordinator.addPersistentStore(
-        configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-      defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-      let writer = ManagedObjectContext(coordinator: coordinator)
-      let ids = try writer.performAndWait {
+      let stack = try LoggedStore(backend, Self.model)
+      defer { stack.close() }
+      let ids = try stack.write { writer in
         for number in 0..<10 {
           let tag = try Tag(context: writer)
           try tag.setValue("tag \(number)", for: "name")
@@ -61,7 +55,7 @@ import Testing
         try writer.save()
         return try writer.fetchIDs(FetchRequest<Album>())
       }
-      try body(ManagedObjectContext(coordinator: coordinator), ids)
+      try body(stack.context(), ids)
     }
 
     /// The reports of a context whose block loads faults.

@@ -35,61 +35,44 @@ import Testing
     }
   }
 
-  /// A fresh store with the log of its stack.
-  private struct Stack {
-    let directory = TemporaryDirectory()
-    let log = MessageLog()
-    let coordinator: PersistentStoreCoordinator
-    let store: any PersistentStore
-
-    init(on backend: Backend) throws {
-      try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-      coordinator = PersistentStoreCoordinator(
-        managedObjectModel: try ResidualRequestLogTests.model.get(), logger: log.logger)
-      let configuration = backend.configuration(named: "r" + UUID().uuidString.filter(\.isHexDigit))
-      store = try coordinator.addPersistentStore(
-        configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    }
-
-    /// The messages about parts of requests since the log was emptied.
-    var messages: [String] {
-      log.texts(.debug).filter { $0.hasPrefix("A store leaves a part of a request to the context") }
-    }
+  /// The messages about parts of requests since the log of a store was emptied.
+  private static func messages(of stack: LoggedStore) -> [String] {
+    stack.log.texts(.debug).filter { $0.hasPrefix("A store leaves a part of a request to the context") }
   }
 
   @Test(arguments: Backend.available, Kind.allCases)
   func `the log says which part of a request of any kind the store leaves to the context, without values`(
     backend: Backend, kind: Kind
   ) async throws {
-    let stack = try Stack(on: backend)
-    defer { try? stack.coordinator.remove(stack.store) }
-    let context = ManagedObjectContext(coordinator: stack.coordinator)
+    let stack = try LoggedStore(backend, Self.model.get())
+    defer { stack.close() }
+    let context = stack.context()
     var request = FetchRequest<ManagedObject>(entityName: "Thing")
     request.predicate = try FetchPredicate(format: "name == 'secret'")
     stack.log.removeAll()
     try await kind.run(request, in: context)
-    #expect(stack.messages.isEmpty)
+    #expect(Self.messages(of: stack).isEmpty)
 
     request.predicate = try FetchPredicate(format: "name MATCHES 'secret.*'")
     try await kind.run(request, in: context)
-    let conditions = stack.messages.filter { $0.contains("\"condition\": context") }
+    let conditions = Self.messages(of: stack).filter { $0.contains("\"condition\": context") }
     #expect(conditions.count == (backend == .inMemory ? 0 : 1))
-    #expect(stack.messages.allSatisfy { $0.contains("Thing") && !$0.contains("secret") })
+    #expect(Self.messages(of: stack).allSatisfy { $0.contains("Thing") && !$0.contains("secret") })
   }
 
   @Test(arguments: Backend.available)
   func `the log says that the context filters the groups of a request, without values`(backend: Backend) throws {
-    let stack = try Stack(on: backend)
-    defer { try? stack.coordinator.remove(stack.store) }
-    let context = ManagedObjectContext(coordinator: stack.coordinator)
+    let stack = try LoggedStore(backend, Self.model.get())
+    defer { stack.close() }
+    let context = stack.context()
     var request = AggregateRequest(
       FetchRequest<ManagedObject>(entityName: "Thing"), propertiesToGroupBy: ["name"],
       propertiesToFetch: ["name", .count])
     request.havingPredicate = try FetchPredicate(format: "name MATCHES 'secret.*'")
     stack.log.removeAll()
     _ = try context.performAndWait { try context.fetchDictionaries(request) }
-    let message = try #require(stack.messages.first)
-    #expect(stack.messages.count == 1)
+    let message = try #require(Self.messages(of: stack).first)
+    #expect(Self.messages(of: stack).count == 1)
     #expect(message.contains("\"groups\": store") && message.contains("\"having\": context"))
     #expect(message.contains("Thing") && !message.contains("secret"))
   }

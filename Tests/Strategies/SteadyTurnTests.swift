@@ -365,16 +365,12 @@ struct SteadyTurnTests {
     #expect { try stack.view.fetch(FetchRequest(ContainerUser.self)) } throws: { ErrorCode.contextWithoutStore ~= $0 }
   }
 
-  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  @Test(arguments: Backend.availableSQL)
   func `a walk in a turn takes the statements of a walk in one block`(backend: Backend) async throws {
-    let (directory, log) = (TemporaryDirectory(), MessageLog())
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: TurnLibrary.model, logger: log.logger)
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    try coordinator.addPersistentStore(
-      configuration, at: backend == .sqlite ? directory.file("store.sqlite") : configuration.location)
-    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
-    let view = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)
+    let stack = try LoggedStore(backend, TurnLibrary.model)
+    defer { stack.close() }
+    let log = stack.log
+    let view = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: stack.coordinator)
     try TurnLibrary.fill(view)
     try view.save()
     await Task.yield()

@@ -9,10 +9,7 @@ import TestSupport
 struct KeyUpgradeTests {
   private typealias Container = GenericPersistentContainer<ContextStrategy.Direct>
 
-  /// The stores that outlive the program. An in-memory store has its constraints from the beginning.
-  static let backends = Backend.available.filter { $0 != .inMemory }
-
-  /// A store of people with pets, attached with or without a key for people.
+  /// The location of a store of people with pets.
   private struct PeopleStore {
     let directory = TemporaryDirectory()
     let configuration: StoreConfiguration
@@ -72,7 +69,7 @@ struct KeyUpgradeTests {
     }
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a store without a key's constraint gets the constraint when it is attached`(backend: Backend) throws {
     let store = PeopleStore(backend)
     try store.fill([("a@x", "a"), ("b@x", "b"), (nil, "c"), (nil, "d")])
@@ -93,7 +90,7 @@ struct KeyUpgradeTests {
     }
   }
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `a store with duplicate keys is refused with their number, and attached after mergeDuplicates`(
     backend: Backend
   ) throws {
@@ -135,7 +132,7 @@ struct KeyUpgradeTests {
 
   private let options: [String: OptionValue] = [StoreOption.allowsDuplicateKeys: true]
 
-  @Test(arguments: backends)
+  @Test(arguments: Backend.availableSQL)
   func `allowing duplicates keeps an existing constraint, and a read-only store gets none`(
     backend: Backend
   ) throws {

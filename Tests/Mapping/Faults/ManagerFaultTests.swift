@@ -88,7 +88,7 @@ struct ManagerFaultTests {
       await withCheckedContinuation { continuation in two.load { continuation.resume(returning: $0) } })
   }
 
-  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  @Test(arguments: Backend.availableSQL)
   func `fault: destroying before loading destroyed nothing`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)

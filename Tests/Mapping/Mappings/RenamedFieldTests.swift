@@ -40,7 +40,7 @@ struct RenamedFieldTests {
     }
   }
 
-  @Test(arguments: EvolvingStore.backends, [true, false])
+  @Test(arguments: Backend.availableSQL, [true, false])
   func `a renamed field keeps the values of all earlier versions of the program`(
     backend: Backend, metSecond: Bool
   ) throws {
@@ -83,7 +83,7 @@ struct RenamedFieldTests {
     }
   }
 
-  @Test(arguments: EvolvingStore.backends)
+  @Test(arguments: Backend.availableSQL)
   func `a rename without the former name is logged with the number of values, and can be declared later`(
     backend: Backend
   ) throws {
@@ -139,7 +139,7 @@ struct RenamedFieldTests {
     }
   }
 
-  @Test(arguments: EvolvingStore.backends)
+  @Test(arguments: Backend.availableSQL)
   func `a field with a wider type or a conversion keeps its values`(backend: Backend) throws {
     let store = EvolvingStore(backend)
     try store.run(ManagedObjectModel { Small.mapping }) { manager in

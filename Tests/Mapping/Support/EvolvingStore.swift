@@ -6,9 +6,6 @@ import TestSupport
 
 /// One store that several versions of a program open in sequence.
 struct EvolvingStore {
-  /// The stores that outlive the program. An in-memory store never has a later version.
-  static let backends = Backend.available.filter { $0 != .inMemory }
-
   let directory = TemporaryDirectory()
   let log = MessageLog()
   private let configuration: StoreConfiguration

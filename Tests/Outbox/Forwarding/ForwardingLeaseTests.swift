@@ -11,11 +11,7 @@ struct ForwardingLeaseTests {
   func `a forwarder does not send an edit that another forwarder has claimed`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A")
     try other.outbox.start(other.options())
     // At this sleep the other forwarder has searched, and waits for the end of the lease.
     await stack.time.untilSleeping(for: .seconds(60))
@@ -36,11 +32,7 @@ struct ForwardingLeaseTests {
     let other = try stack.other()
     try stack.insertNote("A")
     try await crash(stack)
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("B")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "B")
     try other.outbox.start(other.options())
     #expect(try await other.outbox.flush() == 2)
     #expect(try await other.outbox.counts() == OutboxCounts(sending: 2))
@@ -62,11 +54,7 @@ struct ForwardingLeaseTests {
   ) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A")
     try other.outbox.start(other.options())
     async let all = other.outbox.flush(waitsForOthers: true)
     await stack.time.untilSleeping(for: .milliseconds(50))
@@ -97,11 +85,7 @@ struct ForwardingLeaseTests {
   @Test(arguments: Backend.available)
   func `a lease is renewed as long as its edit is being sent`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A")
     var saves = try stack.outbox.coordinator.entityChanges(of: "CoherenceOutboxEntry").makeAsyncIterator()
     for _ in 0..<4 {
       await stack.time.untilSleeping(for: .seconds(20))
@@ -120,11 +104,7 @@ struct ForwardingLeaseTests {
     async throws
   {
     let stack = try NoteStack(backend)
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options(concurrency: 2))
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A", options: stack.options(concurrency: 2))
     // The lease has ended, although the clock of its renewal has not advanced.
     stack.time.date += 3600
     try stack.insertNote("B")
@@ -158,11 +138,7 @@ struct ForwardingLeaseTests {
   {
     let stack = try NoteStack(backend)
     let other = try stack.other()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A")
     stack.time.date += 3600
     #expect(try await other.forwardAll() == 0)
     gate.open()

@@ -61,11 +61,7 @@ struct ForwardingPauseTests {
 
   @Test func `a pause releases the edits claimed ahead`() async throws {
     let stack = try NoteStack()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    for title in ["A", "B", "C"] { try stack.insertNote(title) }
-    try stack.outbox.start(stack.options(lookahead: 8))
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A", "B", "C", options: stack.options(lookahead: 8))
     stack.outbox.pause()
     gate.open()
     #expect(try await stack.outbox.flush() == 2)
@@ -101,12 +97,7 @@ struct ForwardingPauseTests {
 
   @Test func `a draining stop writes the reply to the running request to the record`() async throws {
     let stack = try NoteStack()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.insertNote("B")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A", "B")
     async let stopped: Void = stack.outbox.stop()
     gate.open()
     await stopped

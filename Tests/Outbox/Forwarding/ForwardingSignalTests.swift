@@ -42,11 +42,7 @@ struct ForwardingSignalTests {
   ) async throws {
     let stack = try NoteStack(backend)
     let other = try stack.other()
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    for title in ["A", "B", "C"] { try stack.insertNote(title) }
-    try stack.outbox.start(stack.options(lookahead: 8))
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A", "B", "C", options: stack.options(lookahead: 8))
     try other.outbox.start(other.options())
     // At this sleep the other forwarder has searched, and waits for the end of the leases.
     await stack.time.untilSleeping(for: .seconds(60))

@@ -44,11 +44,7 @@ struct ForwardingTests {
     async throws
   {
     let stack = try NoteStack(backend)
-    let gate = ServerGate()
-    await stack.server.hold(at: gate)
-    try stack.insertNote("A")
-    try stack.outbox.start(stack.options())
-    await stack.server.untilCalled(1)
+    let gate = try await stack.startHeld(sending: "A")
     try stack.change("A") { $0.title = "B" }
     try stack.change("B") { $0.rank = 7 }
     gate.open()

@@ -40,6 +40,15 @@ struct Stack {
     try Self.change(id, in: container, change)
   }
 
+  /// Changes a user as another program, and saves.
+  func changeAsStranger(_ id: ManagedObjectID, _ change: (ContainerUser) -> Void) throws {
+    let stranger = try makeStranger()
+    guard let id = stranger.persistentStoreCoordinator.objectID(forDescription: id.description) else {
+      throw CoherenceError(.objectNotFound, "The other program has no identifier of the user.")
+    }
+    try Self.change(id, in: stranger, change)
+  }
+
   static func change(
     _ id: ManagedObjectID, in container: any PersistentContainer, _ change: (ContainerUser) -> Void
   ) throws {

@@ -82,6 +82,17 @@ final class NoteStack: Sendable {
     return rest
   }
 
+  /// Inserts notes, starts the outbox, and waits until the server has received the first request, which waits at the
+  /// returned gate.
+  func startHeld(sending titles: String..., options: ForwardOptions? = nil) async throws -> ServerGate {
+    let gate = ServerGate()
+    await server.hold(at: gate)
+    for title in titles { try insertNote(title) }
+    try outbox.start(options ?? self.options())
+    await server.untilCalled(1)
+    return gate
+  }
+
   /// Sends edits until an attempt fails, and stops before the next attempt, which is due after thirty seconds.
   ///
   /// - Parameter faults: The faults of the first requests; without any, the server applies the first edit and its answer

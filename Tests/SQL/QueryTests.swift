@@ -1,73 +1,13 @@
 import CoherenceCore
-import CoherencePostgreSQL
 import Foundation
 import TestSupport
 import Testing
 
-/// The conditions and orders that the server itself evaluates.
-@Suite(.needsServer) struct QueryTests {
-  private let schema: TemporarySchema
-  private let store: any PersistentStore
-  private let artists: [Row]
-  private let albums: [Row]
-
-  init() throws {
-    schema = try TemporarySchema()
-    let model = try ManagedObjectModel {
-      Entity("Artist") {
-        Attribute("name", .string, optional: true)
-        Relationship("albums", toMany: "Album", inverse: "artist")
-      }
-      Entity("Album") {
-        Attribute("title", .string, optional: true)
-        Attribute("year", .int32, optional: true)
-        Attribute("first", .int16, optional: true)
-        Relationship("artist", toOne: "Artist", inverse: "albums")
-        Relationship("tags", toMany: "Tag", inverse: "albums", ordered: true)
-      }
-      Entity("Tag") {
-        Attribute("name", .string)
-        Relationship("albums", toMany: "Album", inverse: "tags")
-      }
-    }
-    let store = try schema.open(model)
-    self.store = store
-    artists = try ["Nina", "Abbey", nil].map { name in
-      try store.insert("Artist", ["name": name.map(AttributeValue.string) ?? .null])
-    }
-    let first = AttributeValue.reference(artists[0].id)
-    let third = AttributeValue.reference(artists[2].id)
-    albums = [
-      try store.insert("Album", ["title": .string("Pastel Blues"), "year": .int(1965), "artist": first]),
-      try store.insert(
-        "Album", ["title": .string("100%_Ä"), "year": .int(1970), "first": .int(1970), "artist": first]),
-      try store.insert("Album", ["title": .string("blues"), "artist": third]),
-      try store.insert("Album", ["year": .int(1965)]),
-    ]
-    let tags = try ["jazz", "soul"].map { try store.insert("Tag", ["name": .string($0)]) }
-    let links = [
-      Link(source: albums[0].key, target: tags[1].key, sourcePosition: 1),
-      Link(source: albums[0].key, target: tags[0].key, sourcePosition: 2),
-      Link(source: albums[2].key, target: tags[1].key),
-    ]
-    try store.save(StoreSaveRequest(steps: [.link(table, links)]))
-  }
-
-  private var table: LinkTable {
-    guard case .links(let table, _) = store.entity("Album").relationship(named: "tags")!.storage else { fatalError() }
-    return table
-  }
-
-  /// The indexes in `albums` of the records that a predicate finds exactly.
-  private func find(_ predicate: FetchPredicate) throws -> [Int] {
-    let query = StoreQuery(entity: store.entity("Album"), predicate: predicate)
-    let isExact = try store.reading { try $0.fetch(query).isPredicateExact }
-    #expect(isExact)
-    #expect(try store.reading { try $0.count(query) } == store.fetch(query).count)
-    return try store.fetch(query).map { row in albums.firstIndex { $0.id == row.id }! }
-  }
-
-  @Test func `a missing value equals a missing value and fails every other comparison`() throws {
+/// The conditions and orders that the stores' engines themselves evaluate.
+@Suite struct QueryTests {
+  @Test(arguments: Backend.availableSQL)
+  func `a missing value equals a missing value and fails every other comparison`(backend: Backend) throws {
+    let find = try TaggedAlbums(backend).find
     #expect(try find(.path("year", .equal, .null)) == [2])
     #expect(try find(.path("year", .notEqual, .null)) == [0, 1, 3])
     #expect(try find(.path("year", .notEqual, .int(1965))) == [1, 2])
@@ -85,7 +25,9 @@ import Testing
     #expect(try find(.not(between)) == [1, 2])
   }
 
-  @Test func `integers are compared with fractions`() throws {
+  @Test(arguments: Backend.availableSQL)
+  func `integers are compared with fractions`(backend: Backend) throws {
+    let find = try TaggedAlbums(backend).find
     let fractions: [AttributeValue] = [.double(1965.5), .decimal(Decimal(string: "1965.5")!)]
     for fraction in fractions {
       #expect(try find(.path("year", .greater, fraction)) == [1])
@@ -114,7 +56,9 @@ import Testing
     #expect(try find(.path("year", .less, .double(-1e300))) == [])
   }
 
-  @Test func `texts are searched byte for byte`() throws {
+  @Test(arguments: Backend.availableSQL)
+  func `texts are searched byte for byte`(backend: Backend) throws {
+    let find = try TaggedAlbums(backend).find
     #expect(try find(.path("title", .beginsWith, .string("Pastel"))) == [0])
     #expect(try find(.path("title", .contains, .string("lues"))) == [0, 2])
     #expect(try find(.path("title", .endsWith, .string("Ä"))) == [1])
@@ -124,18 +68,22 @@ import Testing
     #expect(try find(.path("title", .less, .string("a"))) == [0, 1])
   }
 
-  @Test func `a to-one path is null if an object on the path is missing`() throws {
-    #expect(try find(.path("artist.name", .equal, .string("Nina"))) == [0, 1])
-    #expect(try find(.path("artist.name", .equal, .null)) == [2, 3])
-    #expect(try find(.path("artist", .equal, .null)) == [3])
-    #expect(try find(.path("artist", .equal, .reference(artists[2].id))) == [2])
-    #expect(try find(.path("artist", .notEqual, .reference(artists[2].id))) == [0, 1, 3])
-    #expect(try find(.path("self", .equal, .reference(albums[1].id))) == [1])
-    let temporary = ManagedObjectID(space: artists[0].id.space, key: -5)
-    #expect(try find(.path("artist", .equal, .reference(temporary))) == [])
+  @Test(arguments: Backend.availableSQL)
+  func `a to-one path is null if an object on the path is missing`(backend: Backend) throws {
+    let library = try TaggedAlbums(backend)
+    #expect(try library.find(.path("artist.name", .equal, .string("Nina"))) == [0, 1])
+    #expect(try library.find(.path("artist.name", .equal, .null)) == [2, 3])
+    #expect(try library.find(.path("artist", .equal, .null)) == [3])
+    #expect(try library.find(.path("artist", .equal, .reference(library.artists[2].id))) == [2])
+    #expect(try library.find(.path("artist", .notEqual, .reference(library.artists[2].id))) == [0, 1, 3])
+    #expect(try library.find(.path("self", .equal, .reference(library.albums[1].id))) == [1])
+    let temporary = ManagedObjectID(space: library.artists[0].id.space, key: -5)
+    #expect(try library.find(.path("artist", .equal, .reference(temporary))) == [])
   }
 
-  @Test func `a condition on members is evaluated for each member`() throws {
+  @Test(arguments: Backend.availableSQL)
+  func `a condition on members is evaluated for each member`(backend: Backend) throws {
+    let find = try TaggedAlbums(backend).find
     let tags = PropertyPath("tags")
     let soul: FetchPredicate = .path("name", .equal, .string("soul"))
     #expect(try find(.quantified(.any, tags, soul)) == [0, 2])
@@ -149,32 +97,36 @@ import Testing
     #expect(try find(nested) == [0, 1])
   }
 
-  @Test func `a condition without an exact SQL form is left to the evaluator`() throws {
+  @Test(arguments: Backend.availableSQL)
+  func `a condition without an exact SQL form is left to the evaluator`(backend: Backend) throws {
+    let library = try TaggedAlbums(backend)
     let query = StoreQuery(
-      entity: store.entity("Album"),
+      entity: library.store.entity("Album"),
       predicate: .and([
         .path("year", .equal, .int(1965)),
         .path("title", .matches, .string(".*")),
       ]), sortKeys: [SortKey("artist.name")], limit: 1)
-    let fetch = try store.reading { try $0.fetch(query) }
+    let fetch = try library.store.reading { try $0.fetch(query) }
     #expect(!fetch.isPredicateExact)
     #expect(fetch.isOrderExact)
     #expect(!fetch.isRangeExact)
-    #expect(try store.reading { try $0.count(query) } == nil)
+    #expect(try library.store.reading { try $0.count(query) } == nil)
     // The half that could be said, without the limit.
-    #expect(try store.fetch(query).map(\.id) == [albums[3].id, albums[0].id])
+    #expect(try library.store.fetch(query).map(\.id) == [library.albums[3].id, library.albums[0].id])
   }
 
-  @Test func `order, limit and offset are exact`() throws {
+  @Test(arguments: Backend.availableSQL)
+  func `order, limit and offset are exact`(backend: Backend) throws {
+    let library = try TaggedAlbums(backend)
     var query = StoreQuery(
-      entity: store.entity("Album"), sortKeys: [SortKey("artist.name", .reverse), SortKey("year")])
-    #expect(try store.fetch(query).map(\.id) == albums.map(\.id))
+      entity: library.store.entity("Album"), sortKeys: [SortKey("artist.name", .reverse), SortKey("year")])
+    #expect(try library.store.fetch(query).map(\.id) == library.albums.map(\.id))
     query.limit = 2
     query.offset = 1
-    #expect(try store.fetch(query).map(\.id) == [albums[1].id, albums[2].id])
-    #expect(try store.reading { try $0.count(query) } == 2)
+    #expect(try library.store.fetch(query).map(\.id) == [library.albums[1].id, library.albums[2].id])
+    #expect(try library.store.reading { try $0.count(query) } == 2)
     query.limit = nil
-    #expect(try store.reading { try $0.count(query) } == 3)
-    #expect(try store.fetch(query).count == 3)
+    #expect(try library.store.reading { try $0.count(query) } == 3)
+    #expect(try library.store.fetch(query).count == 3)
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// A test has to compare with its model only at the end of a sequence, because each beginning of a sequence is a
 /// sequence of its own.
-func forEachSequence(of operationCount: Int, upTo length: Int, _ body: ([Int]) -> Void) {
+package func forEachSequence(of operationCount: Int, upTo length: Int, _ body: ([Int]) -> Void) {
   guard length > 0 else { return }
   forEachSequence(of: operationCount, upTo: length - 1, body)
   var sequence = Array(repeating: 0, count: length)

@@ -1,8 +1,8 @@
-import CoherenceCore
+package import CoherenceCore
 
-/// The model of most tests.
-enum PeopleModel {
-  static func make() throws -> ManagedObjectModel {
+/// The model of people with unique addresses, for tests of stores: a hierarchy in an order, and links.
+package enum PeopleModel {
+  package static func make() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("Person", uniqueness: [["email"]]) {
         Attribute("name", .string, optional: true)
