@@ -25,7 +25,7 @@ public enum ConformanceSuite {
     .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
     .quantifiers, .expressions, .residualConditions, .order,
     .ranges, .fetchRequests, .aggregates, .aggregatesOfValues, .aggregatesInContexts, .aggregatesOfMembers,
-    .refusedAggregates, .mergePolicies, .uniqueJoins, .saveParticipants, .recordedChanges, .smallUnits,
+    .refusedAggregates, .randomGroups, .mergePolicies, .uniqueJoins, .saveParticipants, .recordedChanges, .smallUnits,
     .costFollowsTheChange,
     .unsavedValues, .batchRequests, .batchCalculations, .batchInserts, .batchUpserts, .batchReferences,
     .readers, .readValues, .snapshots, .recordStreams, .pinnedSnapshots, .objectLists, .explanations, .cursors,

@@ -41,7 +41,9 @@ struct AggregateTranslator {
 
   private func extreme(_ operand: QueryOperand, isMaximum: Bool) -> QueryOperand {
     let sql = dialect.extreme(operand.sql, of: operand.storage, isMaximum: isMaximum)
-    return QueryOperand(sql: dialect.collated(sql, as: operand.storage), storage: operand.storage)
+    return QueryOperand(
+      sql: dialect.collated(sql, as: operand.storage), storage: operand.storage,
+      mayBeOutOfRange: operand.mayBeOutOfRange)
   }
 
   /// A sum, zero without values.

@@ -105,9 +105,11 @@ private struct GroupTerms {
   var selection: SQLFragment { (keys + aggregates).map(\.sql).joined(separator: ", ") }
 
   func columns(_ spaces: IDSpaces) -> [GroupPlan.Column] {
-    keys.map { GroupPlan.Column(storage: $0.storage, space: $0.root.map { spaces[$0] }, isSum: false) }
+    keys.map { key in
+      GroupPlan.Column(storage: key.storage, space: key.root.map { spaces[$0] }, isSum: key.mayBeOutOfRange)
+    }
       + aggregates.enumerated().map { index, term in
-        GroupPlan.Column(storage: term.storage, space: nil, isSum: sums.contains(index))
+        GroupPlan.Column(storage: term.storage, space: nil, isSum: sums.contains(index) || term.mayBeOutOfRange)
       }
   }
 

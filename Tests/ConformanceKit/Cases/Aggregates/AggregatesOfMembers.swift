@@ -6,6 +6,7 @@ extension ConformanceSubject {
   static let aggregatesOfMembers = ConformanceSubject("Aggregates of members") {
     orders
     conditions
+    keys
     unsaved
   }
 
@@ -70,6 +71,50 @@ extension ConformanceSubject {
           try context.names(
             "Performer", where: try FetchPredicate(format: "albums.@avg.price > 15 AND albums.@avg.price < 15.25")),
           [])
+      }
+    }
+  }
+
+  /// Makes a cargo with a crate for each amount.
+  private static func makeCargo(_ context: ManagedObjectContext, _ amounts: [Int64]) throws {
+    let cargo = try context.make("Cargo", ["number": 0])
+    for amount in amounts {
+      try context.make("Crate", ["number": 0, "amount": amount]).setObject(cargo, for: "cargo")
+    }
+  }
+
+  @CasesBuilder private static var keys: [Case] {
+    Case.computed("records are grouped by the sum of their members' 64-bit integers", model: Harbours.model) { stack in
+      try stack.write { context in
+        for amounts: [Int64] in [[3, 4], [7], [], [-1]] { try makeCargo(context, amounts) }
+      }
+      try stack.read { context in
+        let sum = "crates.@sum.amount"
+        try expectEqual(
+          try context.table(aggregate("Cargo", by: [sum], [.property(sum), .count])), ["-1 | 1", "0 | 1", "7 | 2"])
+        try expectEqual(
+          try context.table(aggregate("Cargo", [.minimum(of: sum), .maximum(of: sum), .sum(of: sum)])),
+          ["-1 | 7 | 13"])
+      }
+    }
+    Case.computed(
+      "a sum of members out of range throws as a group key, and as the greatest of such sums", model: Harbours.model
+    ) { stack in
+      try stack.write { context in
+        try makeCargo(context, [.max, 1])
+        for crate in try context.all("Crate", sort: [SortKey("amount")]) {
+          let isFirst = try crate.value(for: "amount", as: Int64.self) == 1
+          let worth = Decimal(string: isFirst ? "0.5" : "12345678901234567890123456789012345678")
+          try crate.setValue(worth, for: "worth")
+        }
+      }
+      try stack.read { context in
+        for sum in ["crates.@sum.amount", "crates.@sum.worth"] {
+          try expectThrows(.arithmeticOverflow) {
+            try context.table(aggregate("Cargo", by: [sum], [.property(sum)]))
+          }
+          try expectThrows(.arithmeticOverflow) { try context.table(aggregate("Cargo", [.maximum(of: sum)])) }
+        }
       }
     }
   }
