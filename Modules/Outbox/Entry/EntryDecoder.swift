@@ -39,7 +39,7 @@ struct EntryDecoder {
       enqueuedDate: object.enqueued,
       state: object.state,
       attempts: Int(clamping: object.attempts),
-      nextAttemptDate: object.nextAttempt == OutboxEntryRecord.atOnce ? nil : object.nextAttempt,
+      nextAttemptDate: object.nextAttempt <= OutboxEntryRecord.retried ? nil : object.nextAttempt,
       lastError: object.lastError,
       isRejected: object.isRejected,
       groupEnd: object.groupEnd,

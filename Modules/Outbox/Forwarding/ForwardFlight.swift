@@ -17,6 +17,8 @@ struct ForwardOutcome: Sendable {
   let result: Result<ForwardAnswer, any Error>?
   /// Whether the network was reachable at the end of the attempt.
   let isOnline: Bool
+  /// The outage of the server that the attempt has found; `nil` without an outage.
+  var outage: ForwardOutage?
 }
 
 /// One call of a handler, with one edit or a batch.

@@ -53,6 +53,13 @@ extension ForwardRest {
     counts?.sending += steps.count
   }
 
+  /// Postpones the next attempt to the end of the delay during which a circuit breaker holds edits back.
+  ///
+  /// - Parameter holdsBack: Whether the breaker holds back an edit that is due.
+  mutating func postpone(until end: Date, holdsBack: Bool) {
+    if holdsBack || nextAttempt.map({ $0 < end }) ?? false { nextAttempt = end }
+  }
+
   /// Subtracts the entries of an accepted edit from the numbers.
   mutating func remove(_ step: OutboxStep) {
     counts?.sending -= 1

@@ -101,11 +101,6 @@ extension ForwardRunner {
     for (settlement, isOurs) in zip(settlements, settled) {
       let head = settlement.flight.head
       flights[head] = nil
-      if settlement.outlastsAttempts {
-        isServerUnavailable = true
-      } else if settlement.endsEdit {
-        isServerUnavailable = false
-      }
       noteRest(after: settlement, isOurs: isOurs)
       if let values = settlement.serverValues {
         serverValues[head] = values

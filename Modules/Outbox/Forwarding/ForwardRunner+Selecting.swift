@@ -4,10 +4,12 @@ extension ForwardRunner {
   /// Claims ready entries, and starts the calls of their handlers.
   func startReadyCalls() async {
     forwarding.updateStatistics { $0.searches += 1 }
+    let delayEnd = breaker.delayEnd(at: outbox.options.now(), longestDelay: options.longestDelay)
+    let admission = breaker.admission(isDelayed: delayEnd != nil) { flights[$0] != nil }
     let selection: ForwardSearch.Selection
     do {
-      selection = try await select(
-        callLimit: options.concurrency + options.lookahead - calls.count - waitingCalls.count)
+      try await endDelays()
+      selection = try await select(admission)
       failureCount = 0
     } catch {
       // The request for a search is marked as begun, so that without this flag no search would follow the delay.
@@ -17,6 +19,9 @@ extension ForwardRunner {
     }
     hasMore = selection.hasMore
     (rest, surplus) = (selection.rest, selection.surplus)
+    breaker.retain(exhausted: selection.exhausted)
+    if let delayEnd { rest.postpone(until: delayEnd, holdsBack: selection.holdsBack) }
+    if admission == .probe { breaker.begin(probe: selection.calls.first?.flights.first?.head) }
     outcomes += selection.unsendable
     for flight in selection.calls.flatMap(\.flights) + selection.unsendable.map(\.flight) {
       flights[flight.head] = flight
@@ -28,10 +33,12 @@ extension ForwardRunner {
   }
 
   /// Reads and claims ready entries in one unit of work.
-  private func select(callLimit: Int) async throws -> ForwardSearch.Selection {
+  private func select(_ admission: CircuitBreaker.Admission) async throws -> ForwardSearch.Selection {
     let search = ForwardSearch(
-      outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, callLimit: callLimit,
-      serverValues: serverValues, flights: flights, rest: rest, surplus: surplus)
+      outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, admission: admission,
+      freeCalls: options.concurrency + options.lookahead - calls.count - waitingCalls.count,
+      serverValues: serverValues, flights: flights, exhausted: breaker.exhausted, rest: rest,
+      surplus: admission == .all ? surplus : OutboxSurplus())
     return try await outbox.newContext().perform { try search.run(in: $0) }
   }
 }

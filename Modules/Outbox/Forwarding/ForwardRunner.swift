@@ -39,9 +39,8 @@ actor ForwardRunner {
   var failureCount = 0
   /// Whether the loop waits for the end of the delay after a failure of the store.
   var isDelayed = false
-  /// Whether the latest attempt that decided about its edit found the server unavailable, after the last attempt of the
-  /// policy. Flushes do not wait for the server then.
-  var isServerUnavailable = false
+  /// Holds edits back while the server is unavailable.
+  var breaker = CircuitBreaker()
   /// Whether the numbers of entries may have changed since the last report of them.
   var needsMeasurement = true
   /// The number of transactions of settlements until the next one that deletes expired confirmations first.
@@ -49,6 +48,7 @@ actor ForwardRunner {
   var lastMeasurement: ContinuousClock.Instant?
 
   private(set) var isPaused = false
+  private var wasOnline = true
   private var isIdle = false
   private var dueTimer: Task<Void, Never>?
   private var renewalTimer: Task<Void, Never>?
@@ -82,7 +82,7 @@ actor ForwardRunner {
   private func turn() async -> Bool {
     let unread = messages.take()
     if unread.mode == .crashed { return false }
-    outcomes += unread.outcomes
+    receive(unread.outcomes)
     for call in unread.endedCalls { calls[call] = nil }
     updatePause()
     if isPaused || unread.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
@@ -128,7 +128,7 @@ actor ForwardRunner {
     }
     if isPaused, unread.needsSearch { needsMeasurement = true }
     await measureIfDue()
-    guard flights.isEmpty, isPaused || isServerUnavailable || rest.nextAttempt == nil else {
+    guard flights.isEmpty, isPaused || !breaker.exhausted.isEmpty || rest.nextAttempt == nil else {
       isIdle = false
       return false
     }
@@ -157,6 +157,12 @@ actor ForwardRunner {
   private var isHeldBack: Bool { forwarding.isPaused || isConnectSuspended || !options.connectivity.isOnline }
 
   private func updatePause() {
+    let isOnline = options.connectivity.isOnline
+    if isOnline, !wasOnline {
+      breaker.endDelay()
+      hasMore = true
+    }
+    wasOnline = isOnline
     let isPaused = isHeldBack
     guard isPaused != self.isPaused else { return }
     self.isPaused = isPaused

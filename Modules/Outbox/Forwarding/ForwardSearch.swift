@@ -13,28 +13,38 @@ struct ForwardSearch: Sendable {
     var hasMore = false
     /// The entries that the search leaves to later searches.
     var rest = ForwardRest()
-    /// The sendable records beyond the claimed requests, for the next search.
+    /// The sendable records beyond the claimed requests, for the next search. Empty unless all edits are admitted.
     var surplus = OutboxSurplus()
+    /// Whether sendable edits were left out, because only retried edits are admitted.
+    var holdsBack = false
+    /// The edits among ``ForwardSearch/exhausted`` that still wait.
+    var exhausted: Set<ManagedObjectID> = []
   }
 
   let outbox: Outbox
   let forwarding: ForwardingState
   let options: ForwardOptions
   let claimant: String
-  /// The greatest number of calls to start.
-  let callLimit: Int
+  /// The edits that the search may claim.
+  let admission: CircuitBreaker.Admission
+  /// The number of calls that can be added to the running and waiting ones.
+  let freeCalls: Int
   /// The values that the server has sent for edits, by the first entries of the edits.
   let serverValues: [ManagedObjectID: [String: AttributeValue]]
   /// The claimed edits, by their first entries.
   let flights: [ManagedObjectID: ForwardFlight]
+  /// The edits that wait for the server after the last attempt of the policy, by their first entries.
+  let exhausted: Set<ManagedObjectID>
   /// The entries that earlier searches have left.
   let rest: ForwardRest
   /// The sendable records that an earlier search has left. While requests can be made from them, the search reads no
   /// other entries.
   let surplus: OutboxSurplus
 
-  /// The greatest number of requests to select.
-  private var limit: Int { callLimit * forwarding.largestBatch }
+  /// The greatest number of calls to start.
+  private var callLimit: Int { admission == .probe ? min(1, freeCalls) : freeCalls }
+  /// The greatest number of requests to select. A probe is no batch.
+  private var limit: Int { admission == .probe ? callLimit : callLimit * forwarding.largestBatch }
 
   /// Searches and claims. To be called inside the context.
   func run(in context: ManagedObjectContext) throws -> Selection {
@@ -51,7 +61,10 @@ struct ForwardSearch: Sendable {
     let hasLostClaims = claimed.count < plan.steps.count
     var selection = Selection(calls: plan.calls, unsendable: plan.unsendable)
     selection.hasMore = hasLostClaims || !readsEntries || !found.isComplete || !found.surplus.isEmpty
-    if !hasLostClaims {
+    selection.holdsBack = found.holdsBack
+    selection.exhausted = stillWaiting(found)
+    // After a probe, the next search begins with the oldest entries again.
+    if !hasLostClaims, admission == .all {
       selection.surplus = found.surplus
       selection.surplus.putBack(plan.leftOut, from: found.candidates)
     }
@@ -67,7 +80,9 @@ struct ForwardSearch: Sendable {
   }
 
   private func readEntries(at now: Date, in context: ManagedObjectContext) throws -> OutboxSelection {
-    try outbox.selection(in: context, at: now, limit: limit, maximumDelay: options.longestDelay) { node in
+    try outbox.selection(
+      in: context, at: now, limit: limit, maximumDelay: options.longestDelay, onlyRetried: admission == .retries
+    ) { node in
       guard node.claimant == claimant else { return .untilLeaseEnds }
       // A claim without an edit: the store has applied it although its save reported a failure.
       return flights[node.id] == nil ? .abandoned : .held
@@ -93,6 +108,12 @@ struct ForwardSearch: Sendable {
       if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
       plan.fill(ForwardFlight(step: step, content: content))
     }
+  }
+
+  /// The exhausted edits that still wait for an attempt, as far as the search has read the entries.
+  private func stillWaiting(_ found: OutboxSelection) -> Set<ManagedObjectID> {
+    guard found.isComplete, !exhausted.isEmpty else { return exhausted }
+    return exhausted.intersection(found.nodes.lazy.filter { $0.facts.state == .pending }.map(\.id))
   }
 
   /// The entries that a complete search leaves.

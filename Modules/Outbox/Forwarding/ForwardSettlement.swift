@@ -23,8 +23,6 @@ struct ForwardSettlement: Sendable {
   var consequence: Consequence
   var event: OutboxEvent?
   var count: @Sendable (inout ForwardStatistics) -> Void
-  /// Whether the edit waits for an unavailable server after its last attempt.
-  private(set) var outlastsAttempts = false
   /// The server's values, if the edit is sent again after a conflict: the bases of the next request.
   var serverValues: [String: AttributeValue]?
 
@@ -38,15 +36,12 @@ struct ForwardSettlement: Sendable {
     case .success(let answer): self.init(answer.decision, flight, options, now)
     case .failure(let error):
       if isCanceling || !outcome.isOnline {
-        self = Self.again(flight, after: error, delay: .zero, counts: false, options, now)
+        self = Self.again(flight, after: error, ForwardDelay(.zero, from: now, options), counts: false)
       } else if options.retry.allowsAttempt(after: error, flight.content.attempt) {
-        var generator = SystemRandomNumberGenerator()
-        let delay = options.retry.delay(afterAttempt: flight.content.attempt, using: &generator)
-        let advised = RetryPolicy.advisedDelay(of: error, at: now) ?? .zero
+        let attempt = flight.content.attempt
+        let delay = outcome.outage?.delay ?? ForwardDelay(after: error, attempt: attempt, from: now, options)
         // The attempts of an unavailable server stop at the limit, so that the delay stays as it is.
-        let counts = flight.content.attempt < options.retry.attempts
-        self = Self.again(flight, after: error, delay: max(delay, advised), counts: counts, options, now)
-        outlastsAttempts = !counts
+        self = Self.again(flight, after: error, delay, counts: attempt < options.retry.attempts)
       } else {
         self = Self.park(flight, error, isRefused: false)
       }
@@ -60,7 +55,7 @@ struct ForwardSettlement: Sendable {
     case .rejected(let error): self = Self.park(flight, error, isRefused: true)
     case .later(let delay):
       let error = CoherenceError(.serverUnreachable, "The server asked for a later attempt.", isRetryable: true)
-      self = Self.again(flight, after: error, delay: delay, counts: true, options, now)
+      self = Self.again(flight, after: error, ForwardDelay(delay, from: now, options), counts: true)
     case .conflict(let values): self.init(conflict: values, flight, options)
     }
   }
@@ -103,16 +98,11 @@ struct ForwardSettlement: Sendable {
   }
 
   private static func again(
-    _ flight: ForwardFlight, after error: any Error, delay: Duration, counts: Bool, _ options: ForwardOptions,
-    _ now: Date
+    _ flight: ForwardFlight, after error: any Error, _ delay: ForwardDelay, counts: Bool
   ) -> ForwardSettlement {
-    let delay = min(delay, options.longestDelay)
-    // An attempt without a delay gets ``OutboxEntryRecord/atOnce`` instead of the present date, which would lie in the
-    // future after the clock is set back.
-    let date = delay > .zero ? now.addingTimeInterval(delay / .seconds(1)) : OutboxEntryRecord.atOnce
-    return ForwardSettlement(
-      flight, .again(date, error: error.logText, counts: counts),
-      .willRetry(flight.request, error: error, delay: delay)
+    ForwardSettlement(
+      flight, .again(delay.end, error: error.logText, counts: counts),
+      .willRetry(flight.request, error: error, delay: delay.duration)
     ) { $0.retried += 1 }
   }
 

@@ -109,8 +109,8 @@ extension Outbox {
   public func resume() { isPaused = false }
 
   /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
-  /// attempt. While the server is unavailable, the call lasts until the attempts of ``ForwardOptions/retry`` are used up:
-  /// later attempts follow in the background.
+  /// attempt. While the server is unavailable, the call lasts until an edit has used up the attempts of
+  /// ``ForwardOptions/retry``: later attempts of this edit, and the edits that are held back, follow in the background.
   ///
   /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
   /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.

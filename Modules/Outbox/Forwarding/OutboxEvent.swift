@@ -16,7 +16,8 @@ public enum OutboxEvent: Sendable {
   case sending(ForwardRequest<ManagedObject>)
   /// The server has accepted an edit. The server's values are written to the record, and the entries are deleted.
   case accepted(ForwardRequest<ManagedObject>)
-  /// An attempt has failed, and another attempt follows after the delay.
+  /// An attempt has failed, and another attempt follows after the delay. If the server was unavailable, the other edits
+  /// wait too, without an event.
   case willRetry(ForwardRequest<ManagedObject>, error: any Error, delay: Duration)
   /// An edit is parked with its error. Later edits of its record wait; edits of other records are still sent.
   case parked(ForwardRequest<ManagedObject>, error: any Error)

@@ -75,6 +75,10 @@ final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
   /// The value of ``nextAttempt`` of an entry without a delay. A constant in the past: the present date would delay the
   /// attempt if the clock were set back later.
   static let atOnce = Date(timeIntervalSince1970: 0)
+
+  /// The value of ``nextAttempt`` of an entry that the user has retried, until its next attempt. Such an entry is sent
+  /// even while the server is unavailable. A constant in the past, so that the entry is due for every program.
+  static let retried = Date(timeIntervalSince1970: 1)
 }
 
 // MARK: - The change

@@ -3,7 +3,8 @@ import Foundation
 
 extension Outbox {
   /// Makes an entry due at once: a parked entry, or an entry that waits for its next attempt. A started outbox sends
-  /// the entry after the entries on which it depends.
+  /// the entry after the entries on which it depends, also while the outbox holds edits back because the server is
+  /// unavailable. The entries on which it depends are held back then, see ``ForwardOptions/retry``.
   ///
   /// An entry that the server refused gets a new idempotency key, and is sent together with the later edits of the
   /// record, which may correct the refused values. An entry whose attempts have an unknown result is sent as before,
@@ -189,7 +190,7 @@ extension Outbox {
     }
     record.state = .pending
     record.attempts = 0
-    record.nextAttempt = OutboxEntryRecord.atOnce
+    record.nextAttempt = OutboxEntryRecord.retried
     record.lease = nil
     record.claimant = nil
   }

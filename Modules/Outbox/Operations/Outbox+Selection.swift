@@ -19,10 +19,12 @@ extension Outbox {
   ///   - limit: The greatest number of requests.
   ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A date further
   ///     in the future means that the clock was set back, and is ignored.
+  ///   - onlyRetried: Whether only the records are selected whose first entries the user has retried since their last
+  ///     attempts.
   ///   - validity: Returns the validity of a claim. Called for claimed entries.
   func selection(
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil,
-    validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
+    onlyRetried: Bool = false, validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
   ) throws -> OutboxSelection {
     guard limit > 0 else { return OutboxSelection() }
     let unread = try UnreadLog(in: context, except: readOnlyStores)
@@ -32,11 +34,12 @@ extension Outbox {
       try reader.read(size)
       reader.judgeClaims(validity)
       OutboxSequence.shared.raise(to: reader.end)
-      let candidates = candidates(
-        OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count), of: reader, at: date, maximumDelay
-      ).filter { !unread.changes($0.ready.record) }
-      if candidates.count >= limit || reader.isAtEnd {
-        var surplus = OutboxSurplus(candidates, through: reader.knownEnd)
+      let wantedCount = onlyRetried ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
+      let ready = candidates(wantedCount, of: reader, at: date, maximumDelay)
+        .filter { !unread.changes($0.ready.record) }
+      let admitted = onlyRetried ? ready.filter(\.ready.isRetried) : ready
+      if admitted.count >= limit || reader.isAtEnd {
+        var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
         var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, in: context)
         if !reader.isAtEnd {
           try removeStepsBeforeInserts(from: &selection.steps, known: reader.records, in: context)
@@ -46,6 +49,7 @@ extension Outbox {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
           selection.isComplete = reader.isAtEnd && unread.isEmpty
+          selection.holdsBack = admitted.count < ready.count
           selection.surplus = surplus
           return selection
         }
@@ -60,7 +64,8 @@ extension Outbox {
   /// Returns requests of the surplus of a former search, in the order of their first entries; none when the surplus has
   /// no sendable record any more, so that another search is due.
   ///
-  /// The cost grows with the limit. Otherwise as ``selection(in:at:limit:maximumDelay:validity:)``.
+  /// The cost grows with the limit. Otherwise as
+  /// ``selection(in:at:limit:maximumDelay:onlyRetried:validity:)``.
   func selection(
     from surplus: OutboxSurplus, in context: ManagedObjectContext, at date: Date, limit: Int
   ) throws -> OutboxSelection {
@@ -180,8 +185,9 @@ extension Outbox {
     }
   }
 
-  /// Returns the request with its values over 32 KB, which ``selection(in:at:limit:maximumDelay:validity:)`` leaves
-  /// out. Does not add the properties that the request does not send.
+  /// Returns the request with its values over 32 KB, which
+  /// ``selection(in:at:limit:maximumDelay:onlyRetried:validity:)`` leaves out. Does not add the properties that the
+  /// request does not send.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when an entry of the request no longer exists; errors of the store.
   func loaded(_ step: OutboxStep, in context: ManagedObjectContext) throws -> OutboxStep {

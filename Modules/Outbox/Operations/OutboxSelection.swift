@@ -12,6 +12,8 @@ struct OutboxSelection {
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores.
   var isComplete = false
+  /// Whether sendable records were left out, because only retried ones were wanted.
+  var holdsBack = false
   /// The sendable records behind ``steps``, and records that another process has claimed or sent. The caller puts
   /// the records of unsent requests back into ``surplus``.
   var candidates: [OutboxSurplus.Candidate] = []

@@ -20,6 +20,8 @@ struct CausalGraph: Sendable {
     /// The records that the request refers to although the server does not have them yet. The request leaves these
     /// references out.
     let deferred: Set<OutboxRecord>
+    /// Whether the user has retried the record's first entry since the last attempt.
+    let isRetried: Bool
   }
 
   /// The reason why the first request of a record cannot be sent now.
@@ -122,7 +124,10 @@ struct CausalGraph: Sendable {
       guard waiting(record, at: date, longestWait: longestWait) == nil else { continue }
       let unsent = (predecessors[record] ?? []).filter { runs[$0]?.isUnsentInsert == true }
       let run = runs[record]!
-      result.append(Ready(record: record, sequence: run.head.sequence, deferred: run.deletes ? [] : unsent))
+      result.append(
+        Ready(
+          record: record, sequence: run.head.sequence, deferred: run.deletes ? [] : unsent,
+          isRetried: run.head.isRetried))
     }
     return result
   }

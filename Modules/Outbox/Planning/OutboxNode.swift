@@ -19,6 +19,9 @@ struct OutboxNode: Sendable {
   var validity = ClaimValidity.untilLeaseEnds
   let references: [EntryFormat.Reference]
 
+  /// Whether the user has retried the entry since its last attempt.
+  var isRetried: Bool { nextAttempt == OutboxEntryRecord.retried }
+
   /// Orders the entries of one record by the record's saves.
   func precedes(_ other: OutboxNode) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)

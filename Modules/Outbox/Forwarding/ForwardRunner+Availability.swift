@@ -1,0 +1,74 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+extension ForwardRunner {
+  /// Adds the results of ended calls to ``outcomes``, and lets the breaker note whether the server was available.
+  ///
+  /// The breaker notes a result before the next waiting call starts, and before the result is written to the store.
+  func receive(_ results: [ForwardOutcome]) {
+    let isCanceling = messages.mode == .canceling
+    let now = outbox.options.now()
+    for var outcome in results {
+      let head = outcome.flight.head
+      var isConclusive = true
+      if case .failure(let error)? = outcome.result {
+        isConclusive = outcome.isOnline && !isCanceling
+        if isConclusive {
+          outcome.outage = ForwardOutage(
+            error, attempt: outcome.flight.content.attempt,
+            failureCount: breaker.failureCountAfterFailure(of: head), at: now, options)
+        }
+      }
+      outcomes.append(outcome)
+      if let outage = outcome.outage {
+        let others = breaker.isClosed ? unanswered : []
+        if breaker.noteOutage(outage, of: head, besides: others, at: now, longestDelay: options.longestDelay) {
+          surplus = OutboxSurplus()
+          releaseWaitingCalls()
+        }
+      } else if !isConclusive {
+        breaker.noteEnd(of: head)
+      } else if breaker.noteReply(to: head) {
+        // The next search begins with the oldest entries, which may have waited for the end of their delays.
+        surplus = OutboxSurplus()
+        hasMore = true
+      }
+    }
+  }
+
+  /// The edits that handlers are sending.
+  private var unanswered: Set<ManagedObjectID> { sent.subtracting(outcomes.map(\.flight.head)) }
+
+  /// Makes the edits due in the store whose delays the breaker has ended.
+  func endDelays() async throws {
+    let overdue = breaker.overdue
+    guard !overdue.isEmpty else { return }
+    try await outbox.newContext().perform { [outbox] context in try outbox.endDelays(overdue, in: context) }
+    breaker.forgetOverdue()
+  }
+}
+
+extension Outbox {
+  /// Makes waiting entries due at once, unless an entry has another delay by now.
+  ///
+  /// - Parameter delays: The ends of the delays, by the identifiers of the entries.
+  fileprivate func endDelays(_ delays: [ManagedObjectID: Date], in context: ManagedObjectContext) throws {
+    for _ in 0..<10 {
+      for record in try records(Array(delays.keys), in: context) where record.state == .pending {
+        // A store may round dates.
+        guard let end = delays[record.objectID], abs(record.nextAttempt.timeIntervalSince(end)) < 0.001 else {
+          continue
+        }
+        record.nextAttempt = OutboxEntryRecord.atOnce
+      }
+      do {
+        if context.hasChanges { try context.save() }
+        return
+      } catch  where ForwardClaim.isLostRace(error) {
+        // The context drops its objects, because they have values from before the conflict.
+        context.reset()
+      }
+    }
+  }
+}
