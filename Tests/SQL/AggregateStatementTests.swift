@@ -1,5 +1,6 @@
 import CoherenceCore
 import TestSupport
+import Foundation
 import Testing
 
 /// The statements of aggregates in the logs of SQL stores.

@@ -1,5 +1,6 @@
 import CoherenceCore
 import TestSupport
+import Foundation
 import Testing
 
 /// The statements of predicates that calculate or read members, in the logs of SQL stores.
