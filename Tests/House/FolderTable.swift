@@ -116,7 +116,7 @@ enum FolderTable {
     "Modules/PersistedActions": [
       "Attempts": ["Records", "Values"],
       "Enqueueing": ["Attempts", "Records", "Values"],
-      "Operations": ["Attempts", "Records", "Values"],
+      "Operations": ["Records", "Values"],
       "Records": ["Values"],
       "Running": ["Attempts", "Records", "Values"],
       "Values": [],
