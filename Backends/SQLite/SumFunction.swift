@@ -6,7 +6,7 @@ import GRDBSQLite
 /// values.
 ///
 /// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point
-/// number.
+/// number, and so is a sum of such sums.
 enum SumFunction {
   static let name = "coherence_sum"
 
@@ -22,7 +22,14 @@ enum SumFunction {
   private final class State {
     var integers: Int128 = 0
     var decimals: DecimalSum?
+    /// The sum of the values that are rounded sums themselves; `nil` without such values.
+    var rounded: Double?
     var isEmpty = true
+
+    /// The sum of the integers or the decimals.
+    var exactSum: AttributeValue {
+      decimals?.value ?? Int64(exactly: integers).map(AttributeValue.int) ?? .double(Double(integers))
+    }
   }
 
   // Safety of `Unmanaged` and `assumingMemoryBound`: the memory that SQLite reserves for a group is used here alone. It
@@ -49,6 +56,7 @@ enum SumFunction {
       let sum = state.decimals ?? DecimalSum()
       state.decimals = sum
       sum.add(digits: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    case SQLITE_FLOAT: state.rounded = (state.rounded ?? 0) + sqlite3_value_double(value)
     default: return
     }
     state.isEmpty = false
@@ -61,17 +69,17 @@ enum SumFunction {
     memory.pointee = nil
     let state = reference.takeRetainedValue()
     if state.isEmpty { return sqlite3_result_null(context) }
-    switch state.decimals?.value {
+    let exactSum = state.exactSum
+    if let rounded = state.rounded {
+      return sqlite3_result_double(context, rounded + (exactSum.nearestDouble ?? 0))
+    }
+    switch exactSum {
+    case .int(let sum): sqlite3_result_int64(context, sum)
+    case .double(let sum): sqlite3_result_double(context, sum)
     case .decimal(let sum):
       let text = sum.description
       sqlite3_result_text(context, text, CInt(text.utf8.count), SQLiteDestructor.copying)
-    case .double(let sum): sqlite3_result_double(context, sum)
-    default:
-      if let sum = Int64(exactly: state.integers) {
-        sqlite3_result_int64(context, sum)
-      } else {
-        sqlite3_result_double(context, Double(state.integers))
-      }
+    default: sqlite3_result_null(context)
     }
   }
 }

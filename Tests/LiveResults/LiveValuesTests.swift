@@ -174,6 +174,29 @@ struct LiveValuesTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the changes of a limited result have the updates of its records alone`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    try stack.write { context in
+      for number in 0..<20 { try LiveLibrary.track("t", length: number, in: context) }
+    }
+    func setGenre(_ genre: String, ofLengths lengths: Set<Int>) throws {
+      try stack.write { context in
+        for track in try context.fetch(LiveLibrary.tracks)
+        where lengths.contains(try track.value(for: "length", as: Int.self)) {
+          try track.setValue(genre, for: "genre")
+        }
+      }
+    }
+    var changes = try stack.view.changes(of: LiveLibrary.tracks.sort("length").limit(5)).makeAsyncIterator()
+    let first = try #require(try await changes.next())
+    #expect(first.current.count == 5)
+    try setGenre("behind", ofLengths: [7])
+    try setGenre("inside", ofLengths: [2, 4, 9])
+    let second = try #require(try await changes.next())
+    #expect(second.changes == [2, 4].map { .update(second.current.ids[$0], from: $0, to: $0) })
+  }
+
+  @Test(arguments: Backend.available)
   func `batch requests show in live results of every context`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     try stack.add("a", "b", "c", genre: "x")

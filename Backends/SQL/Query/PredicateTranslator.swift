@@ -170,7 +170,11 @@ struct PredicateTranslator {
     _ operand: QueryOperand, _ comparison: ComparisonOperator, _ value: AttributeValue, _ options: StringOptions
   ) -> Comparison? {
     if value.isNull { return compareWithNull(operand, comparison) }
-    if let bound = IntegerBound(value, for: operand) { return compare(operand, comparison, bound) }
+    if let bound = IntegerBound(value, for: operand) {
+      // No integer of a column is beyond all integers, but a sum may be.
+      if operand.mayBeOutOfRange, case .beyondAll = bound { return nil }
+      return compare(operand, comparison, bound)
+    }
     guard let constant = operand.constant(value, spaces: spaces) else { return nil }
     guard case .value(let bound, let storage) = constant else { return compareWithUnreachable(comparison) }
     if operand.storage == .reference, comparison != .equal, comparison != .notEqual { return nil }

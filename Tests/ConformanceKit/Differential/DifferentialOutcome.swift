@@ -32,7 +32,11 @@ struct DifferentialOutcome: Sendable, Equatable {
     if error.outcome != .notApplied { text += " outcome \(error.outcome)" }
   }
 
-  private static func version(_ row: Row?) -> String { row.map { "\($0.version)" } ?? "-" }
+  private static func version(_ row: Row?) -> String { row.map { version($0.version) } ?? "-" }
+
+  /// The text of a version. A restored record continues far above the versions of the deleted record, by a number that
+  /// depends on the rows that happen to be in memory.
+  static func version(_ version: Int64) -> String { version > 1 << 16 ? "of a restored record" : "\(version)" }
 
   /// Whether a store may have this outcome if the reference store has another outcome.
   ///

@@ -51,7 +51,7 @@ extension DifferentialWorld {
   /// Describes all values of an object. The object is loaded first, because stores may load faults at different times.
   func describe(_ object: ManagedObject) -> String {
     try? object.load()
-    var parts = ["\(object.entity.name) version \(object.version)"]
+    var parts = ["\(object.entity.name) version \(DifferentialOutcome.version(object.version))"]
     for property in object.entity.properties {
       do {
         parts.append("\(property.name): \(try text(of: property, object))")

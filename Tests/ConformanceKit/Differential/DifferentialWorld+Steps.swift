@@ -40,7 +40,7 @@ extension DifferentialWorld {
       guard let id = ids[name] else { throw UnknownObject() }
       let object = try context.existingObject(with: id)
       held[index][name] = object
-      return DifferentialOutcome("\(self.name(object.objectID)) version \(object.version)")
+      return DifferentialOutcome("\(self.name(object.objectID)) version \(DifferentialOutcome.version(object.version))")
     case .fetch, .count, .aggregate, .filter, .updateBatch, .deleteBatch: return try query(action, index)
     case .listPending: return pending(of: context)
     case .processPending: try context.processPendingChanges()

@@ -148,6 +148,19 @@ struct ConflictTests {
     #expect(try await stack.entries().isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `a conflict of two changes becomes a conflict with the server's deletion, which can be kept`(
+    backend: Backend
+  ) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try stack.merge(AgreementStack.page([2: "new"]), .conflict, .replace)
+    let conflicts = try await stack.outbox.conflicts()
+    #expect(conflicts.map(\.id) == [conflict.id] && conflicts.map(\.kind) == [.deletedOnServer])
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try stack.titles() == [2: "new"])
+    #expect(try await stack.entries().isEmpty)
+  }
+
   /// A stack whose task 1 the user has deleted and the server has changed, and its conflict.
   private func deletedLocally(_ backend: Backend) async throws -> (AgreementStack, OutboxConflict) {
     let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])

@@ -43,16 +43,23 @@ enum Accumulator {
     case .count(let number): self = .count(number + 1)
     case .distinct(let distinct): distinct.values.insert(value)
     case .integers(let sum):
-      // Each value has 64 bits, so that 128 bits hold the sum of 2^63 records.
-      if case .int(let number) = value { self = .integers(sum + Int128(number)) }
+      // Each integer has 64 bits, so that 128 bits hold the sum of 2^63 records.
+      if case .int(let number) = value { self = .integers(sum + Int128(number)) } else { addRounded(value) }
     case .doubles(let sum):
-      if case .double(let number) = value { self = .doubles(sum + number) }
+      self = .doubles(sum + (value.nearestDouble ?? 0))
     case .decimals(let sum):
-      if case .decimal(let number) = value { sum.add(number) }
+      if case .decimal(let number) = value { sum.add(number) } else { addRounded(value) }
     case .extreme(let known, let isMaximum):
       let order = known.isNull ? 0 : value.order(to: known)
       if known.isNull || (isMaximum ? order > 0 : order < 0) { self = .extreme(value, isMaximum: isMaximum) }
     }
+  }
+
+  /// Adds a sum of members that is out of the range of its type, and therefore a double: the sum of such values is
+  /// out of the range too.
+  private mutating func addRounded(_ value: AttributeValue) {
+    guard case .double(let number) = value, let sum = result.nearestDouble else { return }
+    self = .doubles(sum + number)
   }
 
   /// Adds the result of a part of the records. The type of the values must be able to represent the result.
@@ -82,6 +89,16 @@ enum Accumulator {
 }
 
 extension AttributeValue {
+  /// The double nearest to a number; `nil` for other values.
+  package var nearestDouble: Double? {
+    switch self {
+    case .int(let number): Double(number)
+    case .double(let number): number
+    case .decimal(let number): NSDecimalNumber(decimal: number).doubleValue
+    default: nil
+    }
+  }
+
   /// The average of values, from their sum and count. Null without values, and for a missing sum.
   static func average(sum: AttributeValue, count: AttributeValue) -> AttributeValue {
     guard case .int(let count) = count, count > 0 else { return .null }

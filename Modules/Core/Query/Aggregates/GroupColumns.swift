@@ -141,7 +141,8 @@ struct GroupColumns {
     case .key(let index): values[start + index].withoutSignOfZero
     case .aggregate(let index): values[start + keys.count + index].withoutSignOfZero
     case .average(let sum, let count):
-      .average(sum: values[start + keys.count + sum], count: values[start + keys.count + count])
+      AttributeValue.average(sum: values[start + keys.count + sum], count: values[start + keys.count + count])
+        .withoutSignOfZero
     }
   }
 

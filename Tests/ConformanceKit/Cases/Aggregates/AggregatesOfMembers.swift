@@ -98,7 +98,7 @@ extension ConformanceSubject {
       }
     }
     Case.computed(
-      "a sum of members out of range throws as a group key, and as the greatest of such sums", model: Harbours.model
+      "a sum of members out of range throws as a group key, and in the greatest and the sum of such sums", model: Harbours.model
     ) { stack in
       try stack.write { context in
         try makeCargo(context, [.max, 1])
@@ -114,6 +114,7 @@ extension ConformanceSubject {
             try context.table(aggregate("Cargo", by: [sum], [.property(sum)]))
           }
           try expectThrows(.arithmeticOverflow) { try context.table(aggregate("Cargo", [.maximum(of: sum)])) }
+          try expectThrows(.arithmeticOverflow) { try context.table(aggregate("Cargo", [.sum(of: sum)])) }
         }
       }
     }
