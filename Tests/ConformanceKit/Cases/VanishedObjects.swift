@@ -198,6 +198,11 @@ extension ConformanceSubject {
         album.title = "edited"
         let track = try unwrap(context.object(with: id) as? Track)
         album.tracks.append(track)
+        let report = try unwrap(context.reportedErrors.first as? CoherenceError)
+        try expectEqual(report.objectIDs, [id])
+        try expect(report.message.contains("'Track' does not exist"), "the entity of the deleted object to be named")
+        try expect(
+          report.message.contains("an object of 'Album' ignored"), "the entity of the edited object to be named")
         try expectThrows(.recordVanished) { try context.save() }
         context.refresh(album, mergeChanges: true)
         context.refresh(track, mergeChanges: true)
