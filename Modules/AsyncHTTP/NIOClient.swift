@@ -19,7 +19,7 @@ import NIOHTTPCompression
 /// `httpTransferFailed`. FoundationNetworking, and with it `URLSessionClient` on Linux, crashes if a connection ends
 /// inside of a reply's head, or if a chunked body has trailers.
 ///
-/// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The
+/// Cancelling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The
 /// client reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the
 /// server waits while the file is written, so that the memory does not depend on the size of the body.
 ///

@@ -66,23 +66,23 @@ struct CodePlan {
 
   /// The attribute with a name, declared or inherited.
   func attribute(_ name: String, of entity: ModelFile.Entity) -> ModelFile.Attribute? {
-    lineage(of: entity).lazy.compactMap { $0.attributes.first { $0.name == name } }.first
+    entityAndAncestors(of: entity).lazy.compactMap { $0.attributes.first { $0.name == name } }.first
   }
 
   /// Whether the entity declares or inherits a relationship.
   func hasRelationship(_ name: String, of entity: ModelFile.Entity) -> Bool {
-    lineage(of: entity).contains { $0.relationships.contains { $0.name == name } }
+    entityAndAncestors(of: entity).contains { $0.relationships.contains { $0.name == name } }
   }
 
   /// The entity and its ancestors. A cycle of parents ends at its first repetition.
-  func lineage(of entity: ModelFile.Entity) -> [ModelFile.Entity] {
-    var lineage: [ModelFile.Entity] = []
+  func entityAndAncestors(of entity: ModelFile.Entity) -> [ModelFile.Entity] {
+    var result: [ModelFile.Entity] = []
     var next: ModelFile.Entity? = entity
-    while let current = next, !lineage.contains(where: { $0.name == current.name }) {
-      lineage.append(current)
+    while let current = next, !result.contains(where: { $0.name == current.name }) {
+      result.append(current)
       next = current.parent.flatMap { entities[$0] }
     }
-    return lineage
+    return result
   }
 
   /// Whether this side of a relationship names its inverse in a key path. Of two inverse relationships one side does.
@@ -92,10 +92,10 @@ struct CodePlan {
   /// name is first in the alphabet does.
   func namesInverse(_ relationship: ModelFile.Relationship, of entity: ModelFile.Entity) -> Bool {
     guard let inverse = relationship.inverse, let destination = entities[relationship.destination],
-      let other = lineage(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })
+      let other = entityAndAncestors(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })
     else { return false }
-    let left = (-lineage(of: entity).count, entity.name, relationship.name)
-    let right = (-lineage(of: other).count, other.name, inverse)
+    let left = (-entityAndAncestors(of: entity).count, entity.name, relationship.name)
+    let right = (-entityAndAncestors(of: other).count, other.name, inverse)
     return left <= right
   }
 }

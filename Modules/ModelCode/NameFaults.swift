@@ -21,7 +21,9 @@ struct NameFaults {
     if let parent = entity.parent, plan.entity(parent) == nil {
       return ["The parent '\(parent)' of '\(entity.name)' is not an entity of the model file; correct the name."]
     }
-    if plan.lineage(of: entity).last?.parent != nil { return ["The entity '\(entity.name)' is its own ancestor."] }
+    if plan.entityAndAncestors(of: entity).last?.parent != nil {
+      return ["The entity '\(entity.name)' is its own ancestor."]
+    }
     return []
   }
 

@@ -67,7 +67,7 @@ struct ActionMessageTests {
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
   }
 
-  @Test func `a canceled action is logged as canceled, and not as an error`() async throws {
+  @Test func `a cancelled action is logged as cancelled, and not as an error`() async throws {
     let script = MockScript()
     let canceled = try await finish { completion in
       let handle = try connect.execute(

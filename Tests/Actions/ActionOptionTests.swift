@@ -88,7 +88,7 @@ struct ActionOrderTests {
     #expect(last.completionStatus == .canceled)
   }
 
-  @Test func `an action that waits for its dependencies can be canceled`() async throws {
+  @Test func `an action that waits for its dependencies can be cancelled`() async throws {
     let script = MockScript(waits: true)
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let second = try connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [first]))
@@ -243,7 +243,7 @@ struct EqualActionTests {
     #expect(Set([ActionKey(7), ActionKey(Int8(7)), ActionKey("7")]).count == 2)
   }
 
-  @Test func `a submission does not join a canceled action`() async throws {
+  @Test func `a submission does not join a cancelled action`() async throws {
     let script = MockScript(waits: true, ignoresCancel: true)
     let first = try connect.execute(Refresh(script: script))
     await script.untilBegun()

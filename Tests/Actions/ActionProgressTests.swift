@@ -39,7 +39,8 @@ struct ActionProgressTests {
     #expect(handle.progress.fractionCompleted == 0.75)
   }
 
-  @Test func `canceling the progress cancels the action, and canceling the action cancels the progress`() async throws {
+  @Test
+  func `cancelling the progress cancels the action, and cancelling the action cancels the progress`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -86,7 +87,7 @@ struct ActionProgressTests {
     await script.untilBegun()
     let handler = MockScript(waits: true)
     handle.progress.cancellationHandler = { try? handler.run() }
-    // A serial queue of its own: the canceling thread blocks in the handler.
+    // A serial queue of its own: the cancelling thread blocks in the handler.
     DispatchQueue(label: "test.cancel").async { handle.progress.cancel() }
     await handler.untilBegun()
     handle.progress.completedUnitCount = 7

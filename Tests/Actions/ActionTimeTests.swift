@@ -14,7 +14,7 @@ struct ActionTimeoutTests {
 
   init() throws { stack = try ConnectStack.started(options: ConnectOptions(clock: clock)) }
 
-  @Test func `an action is canceled after its timeout and fails`() async throws {
+  @Test func `an action is cancelled after its timeout and fails`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)
     await clock.untilSleeping()
@@ -26,7 +26,7 @@ struct ActionTimeoutTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `the task of an asynchronous action is canceled after the timeout`() async throws {
+  @Test func `the task of an asynchronous action is cancelled after the timeout`() async throws {
     let gate = TaskGate()
     let handle = try connect.execute(TaskAction { await gate.pass() }, options: options)
     await clock.untilSleeping()
@@ -74,7 +74,7 @@ struct ActionTimeoutTests {
     func cancel() { script.cancel() }
   }
 
-  @Test func `an action that ends before its timeout succeeds, and its timer is canceled`() async throws {
+  @Test func `an action that ends before its timeout succeeds, and its timer is cancelled`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)
     await clock.untilSleeping()
@@ -163,7 +163,7 @@ struct ActionRetryTests {
     try await first.value
   }
 
-  @Test func `an action that waits for its next attempt can be canceled`() async throws {
+  @Test func `an action that waits for its next attempt can be cancelled`() async throws {
     let attempts = Attempts(failures: 9)
     let handle = try connect.execute(TaskAction { try attempts.make() }, options: options())
     await clock.untilSleeping()

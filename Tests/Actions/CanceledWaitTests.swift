@@ -2,14 +2,14 @@ import CoherenceActions
 import CoherenceCore
 import Testing
 
-@Suite("Canceling tasks that wait for an action")
+@Suite("Cancelling tasks that wait for an action")
 struct CanceledWaitTests {
   private let stack: ConnectStack
   private var connect: TestConnect { stack.connect }
 
   init() throws { stack = try ConnectStack.started() }
 
-  @Test func `canceling a task that awaits an action ends the wait and not the action`() async throws {
+  @Test func `cancelling a task that awaits an action ends the wait and not the action`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -24,7 +24,7 @@ struct CanceledWaitTests {
     #expect(handle.completionStatus == .successful && script.cancelCount == 0)
   }
 
-  @Test func `a canceled task gets the value of a finished action`() async throws {
+  @Test func `a cancelled task gets the value of a finished action`() async throws {
     let handle = try connect.execute(TaskAction { 3 })
     try await handle.waitUntilFinished()
     let gate = TaskGate()
@@ -37,7 +37,7 @@ struct CanceledWaitTests {
     #expect(value == 3)
   }
 
-  @Test func `canceling an action ends its wait for another action, which continues`() async throws {
+  @Test func `cancelling an action ends its wait for another action, which continues`() async throws {
     let script = MockScript(waits: true)
     let inner = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()

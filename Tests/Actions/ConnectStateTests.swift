@@ -187,7 +187,7 @@ struct ConnectSuspensionTests {
     #expect(script.runCount == 1)
   }
 
-  @Test func `a canceled action of a suspended Connect finishes at once`() async throws {
+  @Test func `a cancelled action of a suspended Connect finishes at once`() async throws {
     let stack = try ConnectStack.started()
     stack.connect.suspended = true
     let script = MockScript()

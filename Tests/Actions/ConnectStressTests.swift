@@ -34,7 +34,7 @@ struct ConnectStressTests {
     connect.suspended = false
     connect.setSuspended(false, for: try stack.entity("ConnectEntity1"))
     try await connect.start()
-    // On a busy machine every action of the tasks may be canceled. These actions run after the tasks.
+    // On a busy machine every action of the tasks may be cancelled. These actions run after the tasks.
     await submit(0, to: connect, ledger)
     let handles = ledger.handles
     for handle in handles { try await handle.waitUntilFinished() }

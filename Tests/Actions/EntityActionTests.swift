@@ -76,7 +76,7 @@ struct EntityActionTests {
     }
   }
 
-  @Test func `an entity action canceled before or during its execution counts as canceled`() async throws {
+  @Test func `an entity action cancelled before or during its execution counts as cancelled`() async throws {
     let stack = try ConnectStack.started()
     let running = MockScript(waits: true, fails: true)
     let waiting = MockScript()

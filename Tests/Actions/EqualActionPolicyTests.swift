@@ -65,7 +65,7 @@ struct EqualActionPolicyTests {
     #expect(log.numbers == [1, 2])
   }
 
-  @Test func `after canceling a waiting equal action, a submission can join the running action`() async throws {
+  @Test func `after cancelling a waiting equal action, a submission can join the running action`() async throws {
     let script = MockScript(waits: true)
     let first = try load(1, .join, script: script)
     await script.untilBegun()
@@ -114,7 +114,7 @@ struct EqualActionPolicyTests {
     #expect(log.numbers == [2] && !second.statistics.isReplaced)
   }
 
-  @Test func `a replaced running action is canceled, and the later action begins after its end`() async throws {
+  @Test func `a replaced running action is cancelled, and the later action begins after its end`() async throws {
     let script = MockScript(waits: true, fails: true, ignoresCancel: true)
     let first = try load(1, .join, script: script)
     await script.untilBegun()

@@ -40,7 +40,7 @@ struct GenericActionTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an action canceled before its start finishes as canceled and calls its block`() async throws {
+  @Test func `an action cancelled before its start finishes as cancelled and calls its block`() async throws {
     let script = MockScript(waits: true)
     let proxy = try await completed(MockGenericAction(script: script)) { $0.cancel() }
     #expect(proxy.state == .finished)
@@ -48,7 +48,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action canceled during its execution finishes as canceled`() async throws {
+  @Test func `an action cancelled during its execution finishes as cancelled`() async throws {
     let script = MockScript(waits: true)
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -60,7 +60,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `a canceled action that throws counts as canceled and keeps its error`() async throws {
+  @Test func `a cancelled action that throws counts as cancelled and keeps its error`() async throws {
     let script = MockScript(waits: true, fails: true)
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -110,7 +110,7 @@ struct GenericActionTests {
     #expect(handle.completionStatus == .successful)
   }
 
-  @Test func `canceling an asynchronous action cancels its task`() async throws {
+  @Test func `cancelling an asynchronous action cancels its task`() async throws {
     struct Endless: AsyncGenericAction {
       let script: MockScript
       func execute() async throws {

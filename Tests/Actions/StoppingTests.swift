@@ -48,7 +48,7 @@ struct StoppingTests {
     #expect(try stack.strings() == [1: "1", 2: "2", 3: "3"])
   }
 
-  @Test func `a canceling stop runs no waiting action and waits for running actions`() async throws {
+  @Test func `a cancelling stop runs no waiting action and waits for running actions`() async throws {
     let running = MockScript(waits: true, ignoresCancel: true)
     let waiting = MockScript()
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: running))
@@ -91,7 +91,7 @@ struct StoppingTests {
     #expect(connect.state == .stopped && stores.isEmpty)
   }
 
-  @Test func `a canceling stop during a draining stop cancels the actions`() async throws {
+  @Test func `a cancelling stop during a draining stop cancels the actions`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -103,7 +103,7 @@ struct StoppingTests {
     #expect(handle.completionStatus == .canceled)
   }
 
-  @Test func `canceling the task of a draining stop cancels the actions`() async throws {
+  @Test func `cancelling the task of a draining stop cancels the actions`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -138,7 +138,7 @@ struct StoppingTests {
     func run() throws { if runs.add(1, ordering: .relaxed).oldValue == 0 { throw MockError() } }
   }
 
-  @Test func `a canceling stop cancels waiting actions for every reason to wait`() async throws {
+  @Test func `a cancelling stop cancels waiting actions for every reason to wait`() async throws {
     let script = MockScript(waits: true)
     let handles = try waitingForEverything(script)
     await script.untilBegun()
@@ -220,7 +220,7 @@ struct StoppingTests {
     func cancel() { whenCanceled() }
   }
 
-  @Test func `a canceled action may stop its Connect without waiting for itself`() async throws {
+  @Test func `a cancelled action may stop its Connect without waiting for itself`() async throws {
     let script = MockScript(waits: true)
     let waiting = MockScript()
     let running = try connect.execute(
@@ -235,7 +235,7 @@ struct StoppingTests {
     #expect(waiting.runCount == 0 && connect.state == .stopped)
   }
 
-  @Test func `an action canceled at its turn in the queue never runs`() async throws {
+  @Test func `an action cancelled at its turn in the queue never runs`() async throws {
     connect.suspended = true
     let canceling = MockScript(waits: true)
     let script = MockScript()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Saves that meet conflicts reserve the records.
+/// Reservations of records by saves with conflicts.
 @Suite struct SaveReservationsTests {
   private let space: IDSpace
 

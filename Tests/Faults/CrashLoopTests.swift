@@ -31,10 +31,10 @@ struct CrashLoopTests {
     _ = try CrashLoopStore(at: cluster.url)
     let gate = CrashLoopGate(writers: writerCount)
     // The first store waits for a stopped server. The second store soon reports an unknown outcome instead.
-    let stores = try [10, 0.5].map { patience in
+    let stores = try [10, 0.5].map { poolTimeout in
       try CrashLoopStore(
         at: proxy.url,
-        options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: .double(patience)])
+        options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: .double(poolTimeout)])
     }
     let writers = (0..<writerCount).map {
       CrashLoopWriter($0, in: stores[$0 % stores.count], at: gate, seed: seed)

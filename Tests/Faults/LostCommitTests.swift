@@ -11,10 +11,10 @@ import Testing
 struct LostCommitTests {
   /// Opens the ledger at a server, or over a connection string.
   private static func ledger(
-    at url: URL, _ connectionString: String? = nil, statementTimeout: Double = 60, patience: Double = 30
+    at url: URL, _ connectionString: String? = nil, statementTimeout: Double = 60, poolTimeout: Double = 30
   ) throws -> Ledger {
     var options: [String: OptionValue] = [
-      PostgreSQLOption.statementTimeout: .double(statementTimeout), PostgreSQLOption.poolTimeout: .double(patience),
+      PostgreSQLOption.statementTimeout: .double(statementTimeout), PostgreSQLOption.poolTimeout: .double(poolTimeout),
     ]
     if let connectionString { options[PostgreSQLOption.connectionString] = .string(connectionString) }
     return try Ledger(type: .postgreSQL, at: url, options: options)
@@ -99,7 +99,7 @@ struct LostCommitTests {
       try primary.start()
       let proxy = try SocketProxy(to: primary.url)
       let hosts = Self.hosts(proxy.directory.path, standby.host, attributes: attributes)
-      let ledger = try Self.ledger(at: primary.url, hosts, patience: 1)
+      let ledger = try Self.ledger(at: primary.url, hosts, poolTimeout: 1)
       let error = try Self.saveLosing(ledger, proxy) {
         try primary.killAll()
         proxy.refuse()
@@ -116,7 +116,8 @@ struct LostCommitTests {
       try Self.ledger(at: first.url).save()
       try first.shutDown()
       let second = try Cluster(copyOf: first)
-      let ledger = try Self.ledger(at: first.url, Self.hosts(first.host, second.host), statementTimeout: 1, patience: 5)
+      let ledger = try Self.ledger(
+        at: first.url, Self.hosts(first.host, second.host), statementTimeout: 1, poolTimeout: 5)
       // From now on the store needs no more connections, which would go to the first host.
       try ledger.save()
       let administration = try second.administration()

@@ -69,7 +69,7 @@ struct BodyLimitTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `canceling closes the connection of a client with a limit`(kind: ClientKind) async throws {
+  func `cancelling closes the connection of a client with a limit`(kind: ClientKind) async throws {
     let client = kind.makeClient(maximumBodySize: 10_000)
     let isHalfway = Gate()
     let isClosed = Gate()

@@ -92,7 +92,7 @@ struct ConnectionTests {
     #expect(requests.count == 2)
   }
 
-  @Test func `canceling a request without a reply closes the connection`() async throws {
+  @Test func `cancelling a request without a reply closes the connection`() async throws {
     let (isReceived, isClosed) = (Gate(), Gate())
     let server = try LoopbackServer { request, connection in
       // Half of a head.
@@ -109,7 +109,7 @@ struct ConnectionTests {
     await isClosed.wait()
   }
 
-  @Test func `requests canceled at any time end, and release their slots`() async throws {
+  @Test func `requests cancelled at any time end, and release their slots`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply(body: String(repeating: "x", count: 100_000))])
     let client = NIOClient.patient(connections: 2)
     for number in 0..<200 {

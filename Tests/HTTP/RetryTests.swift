@@ -94,7 +94,7 @@ struct RetryTests {
     #expect(try await retrying(busy).send(post).status.code == 201)
   }
 
-  @Test func `canceling ends the wait for the next attempt`() async throws {
+  @Test func `cancelling ends the wait for the next attempt`() async throws {
     let clock = GatedClock()
     let isAsked = Gate()
     let base = StubClient { _, request in

@@ -139,7 +139,7 @@ struct ServerEventTests {
     #expect(client.count == 2)
   }
 
-  @Test func `canceling the reader ends the stream and its connection`() async throws {
+  @Test func `cancelling the reader ends the stream and its connection`() async throws {
     let isCanceled = Gate()
     let body = HTTPBody.makeStream(onCancel: { isCanceled.open() })
     let client = StreamStub { _, request in

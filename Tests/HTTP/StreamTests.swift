@@ -170,7 +170,7 @@ struct StreamTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `canceling the reader of a body closes the connection`(kind: ClientKind) async throws {
+  func `cancelling the reader of a body closes the connection`(kind: ClientKind) async throws {
     let client = kind.makeClient()
     let isClosed = Gate()
     let isBegun = Gate()

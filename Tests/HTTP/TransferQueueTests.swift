@@ -108,7 +108,7 @@ struct TransferQueueTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `a canceled waiting request is never sent and delays no other request`(kind: ClientKind) async throws {
+  func `a cancelled waiting request is never sent and delays no other request`(kind: ClientKind) async throws {
     let service = try CrowdedService(kind)
     let first = await service.occupy()
     let second = Task { try await service.client.send(service.request("2")) }

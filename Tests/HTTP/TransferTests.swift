@@ -147,7 +147,7 @@ struct TransferTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `canceling during a body closes the connection`(kind: ClientKind) async throws {
+  func `cancelling during a body closes the connection`(kind: ClientKind) async throws {
     let client = kind.makeClient()
     let isHalfway = Gate()
     let isClosed = Gate()
@@ -165,7 +165,7 @@ struct TransferTests {
   }
 
   @Test(arguments: ClientKind.allCases)
-  func `a canceled task sends no request`(kind: ClientKind) async throws {
+  func `a cancelled task sends no request`(kind: ClientKind) async throws {
     let client = kind.makeClient()
     let server = try LoopbackServer(replies: [ScriptedReply()])
     let gate = Gate()

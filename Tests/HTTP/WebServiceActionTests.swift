@@ -111,7 +111,7 @@ struct WebServiceActionTests {
     #expect(try await titles() == ["1 new", "2 new", "3 new"])
   }
 
-  @Test func `an action canceled during a transfer changes no records`() async throws {
+  @Test func `an action cancelled during a transfer changes no records`() async throws {
     let isHalfway = Gate()
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 1000) + #"{"page":1,"#)

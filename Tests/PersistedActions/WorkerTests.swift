@@ -106,10 +106,10 @@ import Testing
     #expect(try await stack.state(of: handle) == .waiting)
   }
 
-  // MARK: Canceling
+  // MARK: Cancelling
 
   @Test(arguments: Backend.available)
-  func `a canceled waiting action never runs, and frees its unique key`(_ backend: Backend) async throws {
+  func `a cancelled waiting action never runs, and frees its unique key`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Mark(board: stack.boardName), key: "key")
     #expect(try await stack.actions.cancel(handle))

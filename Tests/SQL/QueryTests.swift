@@ -111,7 +111,7 @@ import Testing
     #expect(fetch.isOrderExact)
     #expect(!fetch.isRangeExact)
     #expect(try library.store.reading { try $0.count(query) } == nil)
-    // The half that could be said, without the limit.
+    // The part of the condition with a SQL form, without the limit.
     #expect(try library.store.fetch(query).map(\.id) == [library.albums[3].id, library.albums[0].id])
   }
 

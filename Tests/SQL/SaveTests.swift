@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
-  func `versions are looked at before uniqueness`(backend: Backend) throws {
+  func `a save compares versions before it checks unique values`(backend: Backend) throws {
     try opened(backend) { store in
       let one = try store.insert("Person", ["email": .string("taken")])
       let two = try store.insert("Person", ["email": .string("free")])

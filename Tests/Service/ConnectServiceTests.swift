@@ -77,7 +77,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `actions beyond the drain limit are canceled`() async throws {
+  @Test func `actions beyond the drain limit are cancelled`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect, drainLimit: .milliseconds(20))
     let gate = ServiceGate()
@@ -117,7 +117,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `canceling the service's task cancels actions at once`() async throws {
+  @Test func `cancelling the service's task cancels actions at once`() async throws {
     let connect = try makeConnect()
     let gate = ServiceGate()
     let run = Task { try await ConnectService(connect, drainLimit: .seconds(3600)).run() }

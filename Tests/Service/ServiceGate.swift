@@ -1,7 +1,7 @@
 import CoherenceActions
 import Synchronization
 
-/// A gate that blocks an action until a test opens it or the action's task is canceled.
+/// A gate that blocks an action until a test opens it or the action's task is cancelled.
 final class ServiceGate: Sendable {
   private let reached = AsyncStream<Void>.makeStream()
   private let opened = AsyncStream<Void>.makeStream()

@@ -84,7 +84,7 @@ struct JoinedRecordTests {
 
   /// Runs a block in a context with an undo history.
   ///
-  /// - Parameter isKnown: Whether the context has the stored tag's object meanwhile.
+  /// - Parameter isKnown: Whether the context has the object of the stored tag during the block.
   nonisolated private static func recordUndo(
     on stack: Stack, isKnown: Bool, _ body: (ManagedObjectContext) throws -> Void
   ) throws {

@@ -58,27 +58,27 @@ struct StoreConfigurationTests {
     fileName: "FileName", name: "configuration", type: "Binary", overwriteIncompatibleStore: true, options: [:])
 }
 
-@Suite("Places of stores")
-struct StorePlaceTests {
+@Suite("Locations of stores")
+struct StoreLocationTests {
   private let directory = URL(fileURLWithPath: "/test/path", isDirectory: true)
 
-  private func place(_ configuration: StoreConfiguration, usesFiles: Bool = true) -> String? {
+  private func path(_ configuration: StoreConfiguration, usesFiles: Bool = true) -> String? {
     configuration.resolveURL(
       defaultStorePrefix: "DefaultPrefix", storeLocation: directory, usesFiles: usesFiles)?.path
   }
 
   @Test func `a store without files has no URL, even with a file name`() {
-    #expect(place(StoreConfiguration(type: "InMemory"), usesFiles: false) == nil)
-    #expect(place(StoreConfiguration(fileName: "TestFile.ext", type: "InMemory"), usesFiles: false) == nil)
+    #expect(path(StoreConfiguration(type: "InMemory"), usesFiles: false) == nil)
+    #expect(path(StoreConfiguration(fileName: "TestFile.ext", type: "InMemory"), usesFiles: false) == nil)
   }
 
   @Test func `the file is named after prefix, configuration and type`() {
-    #expect(place(StoreConfiguration()) == "/test/path/DefaultPrefix.sqlite")
-    #expect(place(StoreConfiguration(name: "Configuration")) == "/test/path/DefaultPrefix.configuration.sqlite")
+    #expect(path(StoreConfiguration()) == "/test/path/DefaultPrefix.sqlite")
+    #expect(path(StoreConfiguration(name: "Configuration")) == "/test/path/DefaultPrefix.configuration.sqlite")
   }
 
   @Test func `a given file name is used without changes`() {
-    #expect(place(StoreConfiguration(fileName: "TestFile.ext", name: "name")) == "/test/path/TestFile.ext")
+    #expect(path(StoreConfiguration(fileName: "TestFile.ext", name: "name")) == "/test/path/TestFile.ext")
   }
 
   @Test(
@@ -99,6 +99,6 @@ struct StorePlaceTests {
       StoreConfiguration(fileName: "ignored", type: "PostgreSQL", location: server)
         .resolveURL(defaultStorePrefix: "P", storeLocation: directory, usesFiles: false) == server)
     let file = URL(fileURLWithPath: "/elsewhere/file.db")
-    #expect(place(StoreConfiguration(location: file)) == "/elsewhere/file.db")
+    #expect(path(StoreConfiguration(location: file)) == "/elsewhere/file.db")
   }
 }

@@ -15,8 +15,8 @@ package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
 
   /// Includes PostgreSQL if a test server is configured.
   package static let available = allCases.filter { $0 != .postgreSQL || serverURL != nil }
-  /// The available kinds of stores that execute SQL. Unlike a store in memory, these outlive the program, so that a
-  /// later version of the program opens them.
+  /// The available kinds of stores that execute SQL. Unlike a store in memory, these stores outlive the program, so that
+  /// a later version of the program can open them.
   package static let availableSQL = available.filter { $0 != .inMemory }
 
   /// Returns the configuration of a store. Each name in each test target has its own store.

@@ -85,7 +85,7 @@ package final class ManualClock: Clock, Sendable {
 
   package func sleep(until deadline: Instant, tolerance: Duration?) async throws { try await wait(until: deadline) }
 
-  /// Suspends the task until a test has advanced the clock that far. Throws when the task is canceled.
+  /// Suspends the task until a test has advanced the clock that far. Throws when the task is cancelled.
   package func wait(until deadline: Instant) async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -121,7 +121,7 @@ package final class ManualClock: Clock, Sendable {
     for watcher in watchers { watcher.continuation.resume() }
   }
 
-  /// Ends a sleep with an error. A task may be canceled before its sleep begins, so the sleep then ends at its
+  /// Ends a sleep with an error. A task may be cancelled before its sleep begins, so the sleep then ends at its
   /// beginning.
   private func cancelSleep(_ id: Int) {
     let sleeper = state.withLock { state -> Sleeper? in

@@ -2,8 +2,8 @@ public import CoherenceCore
 
 /// A unit of work that a ``Connect`` executes and records statistics about.
 ///
-/// An action is `Sendable`: its submitter, the thread that runs it and a canceling thread may all differ. An action with
-/// immutable properties is best a structure. An action with mutable state keeps the state behind a lock:
+/// An action is `Sendable`: its submitter, the thread that runs it and a cancelling thread may all differ. An action
+/// with immutable properties is best a structure. An action with mutable state keeps the state behind a lock:
 ///
 /// ```swift
 /// final class Import: GenericAction {
@@ -22,8 +22,8 @@ public import CoherenceCore
 public protocol Action: Sendable {
   /// Requests that the work ends early, because a caller cancelled the action or its timeout has passed.
   ///
-  /// Called at most once, and not for a finished action: after a cancellation on the canceling thread, after a timeout on
-  /// a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
+  /// Called at most once, and not for a finished action: after a cancellation on the cancelling thread, after a timeout
+  /// on a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
   /// action: waiting here for an action that depends on this one throws ``ErrorCode/deadlock``, and `stop` of
   /// the Connect returns at once.
   func cancel()

@@ -21,8 +21,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     super.init(action, configuration)
   }
 
-  /// Waits for the end of the action and returns its result. Canceling the waiting task ends the wait and not the action;
-  /// ``AnyActionHandle/cancel()`` cancels the action.
+  /// Waits for the end of the action and returns its result. Cancelling the waiting task ends the wait and not the
+  /// action; ``AnyActionHandle/cancel()`` cancels the action.
   ///
   /// - Throws: The error of the action, ``ActionProxy/error``; `CancellationError` when the action was cancelled and
   ///   did not throw; the errors of ``ActionProxy/waitUntilFinished()``.

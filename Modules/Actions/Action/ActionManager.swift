@@ -4,8 +4,8 @@
 /// one submission; `nil` keeps them.
 ///
 /// While an equal action with the same ``ActionOptions/uniqueKey`` is unfinished, `execute` by default returns the handle
-/// of that action: both submissions share its arguments, options and end, and canceling one cancels both. Other policies
-/// replace the equal action, or join it only while it waits; see ``EqualActionPolicy``.
+/// of that action: both submissions share its arguments, options and end, and cancelling one cancels both. Other
+/// policies replace the equal action, or join it only while it waits; see ``EqualActionPolicy``.
 ///
 /// A completion block is called once for each call of `execute`, after the action has finished and
 /// `ActionDidFinishExecuting` was posted. Completion blocks begin in the order in which their actions finished. The blocks

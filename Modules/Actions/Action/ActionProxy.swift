@@ -23,7 +23,7 @@ public protocol ActionProxy: AnyObject, Sendable {
 
   /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``. Both
   /// are optional: `context.progress?.completedUnitCount += 1`.
-  /// Canceling the progress cancels the action.
+  /// Cancelling the progress cancels the action.
   ///
   /// The counts may be read and written from any thread. Foundation reads the other properties without a lock on Linux:
   /// take the fraction from ``progressUpdates``, and the cancellation from ``completionStatus``. The progress cannot have
@@ -38,7 +38,7 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// change.
   func cancel()
 
-  /// Waits for the end of the action. Canceling the waiting task ends the wait and not the action.
+  /// Waits for the end of the action. Cancelling the waiting task ends the wait and not the action.
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled before the end of the action;
   ///   ``ErrorCode/deadlock`` when the caller is an action and the awaited action cannot finish before the

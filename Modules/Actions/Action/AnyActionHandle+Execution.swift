@@ -129,7 +129,7 @@ extension AnyActionHandle {
       return lifecycle.isCanceledOrExpired
     }
     queue.hold(self, for: .delay)
-    // A canceling caller that found the action executing has left the end to this attempt.
+    // A cancelling caller that found the action executing has left the end to this attempt.
     if isCanceledOrExpired { return finishIfPending() }
     if scheduler.isStuck(self) { return cancel() }
     scheduler.releaseSlot(of: self)

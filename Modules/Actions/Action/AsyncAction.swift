@@ -2,7 +2,7 @@ public import CoherenceCore
 
 /// A ``GenericAction`` whose work is asynchronous and has a result.
 ///
-/// Canceling the action cancels the task of the work.
+/// Cancelling the action cancels the task of the work.
 public protocol AsyncGenericAction: Action {
   /// The type of the result.
   associatedtype Output: Sendable = Void
@@ -15,8 +15,8 @@ public protocol AsyncGenericAction: Action {
 
 /// An ``EntityAction`` whose work is asynchronous and has a result.
 ///
-/// Canceling the action cancels the task of the work. The next action on the entity's hierarchy begins after the end of
-/// this one.
+/// Cancelling the action cancels the task of the work. The next action on the entity's hierarchy begins after the end
+/// of this one.
 public protocol AsyncEntityAction: Action {
   /// The class of the entity's objects, which identifies the entity.
   associatedtype ManagedObjectType: ManagedObject

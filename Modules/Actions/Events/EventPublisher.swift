@@ -93,7 +93,7 @@ final class EventPublisher: Sendable {
       metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
   }
 
-  /// Whether an error reports only that a submitter has replaced or canceled the action.
+  /// Whether an error reports only that a submitter has replaced or cancelled the action.
   private func isRequestedEnd(_ error: any Error, of handle: AnyActionHandle) -> Bool {
     if ErrorCode.actionReplaced ~= error { return true }
     return handle.completionStatus == .canceled && (error is CancellationError || ErrorCode.cancelled ~= error)

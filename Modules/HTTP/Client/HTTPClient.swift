@@ -21,7 +21,7 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Canceling the task cancels the transfer. May be used from any task.
+/// Cancelling the task cancels the transfer. May be used from any task.
 public protocol HTTPClient: Sendable {
   /// Sends a request and waits for the complete reply. Every status is returned as a reply.
   ///

@@ -4,8 +4,8 @@ import Foundation
 /// Parses a stream of server-sent events, `text/event-stream`, after the HTML standard (WHATWG, 9.2.6).
 ///
 /// The parser takes the bytes in parts of any size, as they arrive. ``HTTPClient/events(_:options:)`` uses the parser for a
-/// connection; use the parser alone for a stream that another client or
-/// a file delivers.
+/// connection; use the parser alone for a stream that another
+/// client or a file delivers.
 public struct ServerEventParser: Sendable {
   /// The identifier to send after a reconnection: that of the last event that ended, or of its predecessors. Empty for
   /// none.

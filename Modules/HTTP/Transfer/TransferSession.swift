@@ -40,7 +40,8 @@ enum TransferSession {
   /// Calls a session's callbacks on the queue on which the session's transfers read.
   ///
   /// With an ordinary queue FoundationNetworking continues to read while callbacks wait, and a fast body accumulates in
-  /// memory. A callback on this queue must not wait for the session: canceling a task, for example, needs another queue.
+  /// memory. A callback on this queue must not wait for the session: cancelling a task, for example, needs another
+  /// queue.
   ///
   /// Sendable, as its base class, to which it adds no state.
   private final class CallbackQueue: OperationQueue, @unchecked Sendable {

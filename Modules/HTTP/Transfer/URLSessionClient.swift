@@ -14,9 +14,9 @@ import HTTPTypesFoundation
 /// size limit. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a maximum size refuses them,
 /// and ``TimeLimitedClient`` and ``RetryingClient`` add time limits and retries.
 ///
-/// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The client
-/// follows redirects itself by its ``HTTPRedirectPolicy``, not by the session, which would send credentials to other
-/// origins and lose bodies.
+/// Cancelling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The
+/// client follows redirects itself by its ``HTTPRedirectPolicy``, not by the session, which would send credentials to
+/// other origins and lose bodies.
 ///
 /// At most `httpMaximumConnectionsPerHost` requests to one origin run at once: 6 by default, without limit for 0. Further
 /// requests wait in order before the session receives them, so that time limits of the session and of a

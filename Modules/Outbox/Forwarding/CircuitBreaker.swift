@@ -110,7 +110,7 @@ struct CircuitBreaker: Sendable {
   }
 
   /// Notes the end of an attempt that says nothing about the server, because the network was offline or the attempt was
-  /// canceled.
+  /// cancelled.
   mutating func noteEnd(of head: ManagedObjectID) {
     earlier.remove(head)
     if probe == head { probe = nil }

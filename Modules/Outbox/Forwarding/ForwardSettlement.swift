@@ -28,7 +28,7 @@ struct ForwardSettlement: Sendable {
 
   /// - Parameters:
   ///   - outcome: The result of the attempt.
-  ///   - isCanceling: Whether the forwarder has canceled its attempts.
+  ///   - isCanceling: Whether the forwarder has cancelled its attempts.
   init(_ outcome: ForwardOutcome, options: ForwardOptions, now: Date, isCanceling: Bool) {
     let flight = outcome.flight
     switch outcome.result {

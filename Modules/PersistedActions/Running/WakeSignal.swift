@@ -11,8 +11,8 @@ final class WakeSignal: Sendable {
   struct Reasons {
     /// Whether the loop has to read the store for due actions.
     var mustReadStore = true
-    /// Whether the event may have woken other workers too, which may then claim actions.
-    var mayWakeOthers = true
+    /// Whether other workers may claim actions now, because the event may have woken them too.
+    var othersMayClaim = true
   }
 
   init() {
@@ -24,11 +24,12 @@ final class WakeSignal: Sendable {
   /// - Parameters:
   ///   - readingStore: Whether the loop has to read the store for due actions: after a signal, and at a due date.
   ///     `false` when a slot is free and the store still has waiting actions.
-  ///   - mayWakeOthers: Whether the event may have woken other workers too. `false` for a timer of this worker.
-  func send(readingStore: Bool = true, mayWakeOthers: Bool = true) {
+  ///   - othersMayClaim: Whether other workers may claim actions now, because the event may have woken them too. `false`
+  ///     for a timer of this worker.
+  func send(readingStore: Bool = true, othersMayClaim: Bool = true) {
     state.withLock { reasons in
       if readingStore { reasons.mustReadStore = true }
-      if mayWakeOthers { reasons.mayWakeOthers = true }
+      if othersMayClaim { reasons.othersMayClaim = true }
     }
     continuation.yield()
   }
@@ -36,7 +37,7 @@ final class WakeSignal: Sendable {
   /// Returns the reasons of the signals since the last call.
   func takeReasons() -> Reasons {
     state.withLock { reasons in
-      defer { reasons = Reasons(mustReadStore: false, mayWakeOthers: false) }
+      defer { reasons = Reasons(mustReadStore: false, othersMayClaim: false) }
       return reasons
     }
   }

@@ -17,15 +17,15 @@ extension WorkerEngine {
     guard phase == .started else { return false }
     do {
       let reasons = wakeSignal.takeReasons()
-      var mayWakeOthers = reasons.mayWakeOthers
-      if reasons.mustReadStore, try await readStore() { mayWakeOthers = true }
+      var othersMayClaim = reasons.othersMayClaim
+      if reasons.mustReadStore, try await readStore() { othersMayClaim = true }
       while phase == .started, !allWaitingClaimed, hasRoom {
         if try await claimPass() == 0 { break }
-        mayWakeOthers = true
+        othersMayClaim = true
       }
       // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
       // worker has stopped, so the timer must be set for it.
-      if mayWakeOthers { claimObservation.expectClaims() }
+      if othersMayClaim { claimObservation.expectClaims() }
       setTimer()
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
@@ -161,10 +161,10 @@ extension WorkerEngine {
     }
     guard phase == .started, let delay = delays.min() else { return }
     // After an error, the events that started the failed round are not processed yet.
-    let mayWakeOthers = limit != nil
+    let othersMayClaim = limit != nil
     timer = Task { [clock, wakeSignal] in
       guard (try? await clock.sleep(delay)) != nil else { return }
-      wakeSignal.send(mayWakeOthers: mayWakeOthers)
+      wakeSignal.send(othersMayClaim: othersMayClaim)
     }
   }
 }

@@ -98,9 +98,9 @@ public final class Refresher: Sendable {
     for scope in endAutomaticAttempts() { await scope.stop() }
   }
 
-  /// Begins no further automatic attempt.
+  /// Prevents further automatic attempts.
   ///
-  /// - Returns: The lists that were started; the caller stops them.
+  /// - Returns: The lists to stop, which the caller stops; none for a stopped refresher.
   private func endAutomaticAttempts() -> [ScopeRefresher] {
     let lists = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)

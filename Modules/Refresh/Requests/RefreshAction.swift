@@ -25,7 +25,7 @@ struct RefreshAction: AsyncEntityAction {
 }
 
 extension RefreshAction {
-  /// Runs the action and waits for its end. Canceling the task cancels the action. Observers of the stack see the run
+  /// Runs the action and waits for its end. Cancelling the task cancels the action. Observers of the stack see the run
   /// as an operation.
   func run(in connect: any Connect & ActionManager) async throws {
     try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {

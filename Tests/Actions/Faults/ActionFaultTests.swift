@@ -52,7 +52,7 @@ struct ActionFaultTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `fault: the task of a canceled action is not canceled`() async throws {
+  @Test func `fault: the task of a cancelled action is not cancelled`() async throws {
     let gate = TaskGate()
     let handle = try connect.execute(
       TaskAction {
@@ -64,7 +64,7 @@ struct ActionFaultTests {
     #expect(handle.completionStatus == .canceled && handle.progress.isCancelled)
   }
 
-  @Test func `fault: a canceled waiting action finishes only when its turn comes`() async throws {
+  @Test func `fault: a cancelled waiting action finishes only when its turn comes`() async throws {
     connect.suspended = true
     let (stream, continuation) = AsyncStream<ActionCompletionStatus>.makeStream()
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>()) { continuation.yield($0.completionStatus) }
@@ -111,7 +111,7 @@ struct ActionFaultTests {
     func raise() { value.store(true, ordering: .sequentiallyConsistent) }
   }
 
-  @Test func `fault: failed, canceled and running actions have no context statistics`() async throws {
+  @Test func `fault: failed, cancelled and running actions have no context statistics`() async throws {
     let script = MockScript(waits: true, fails: true)
     let handle = try connect.execute(
       ClosureAction(ConnectEntity1.self) { context in

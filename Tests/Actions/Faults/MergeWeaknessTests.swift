@@ -116,7 +116,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a merge continues after its action was canceled`(backend: Backend) async throws {
+  func `fault: a merge continues after its action was cancelled`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     let entity = try stack.entity("Artist")
     let handle = try stack.connect.execute(

@@ -46,7 +46,7 @@ struct ConnectivityTests {
     #expect(connectivity.isOnline)
   }
 
-  @Test func `a canceled wait for the state online throws`() async {
+  @Test func `a cancelled wait for the state online throws`() async {
     let connectivity = ManualConnectivity(isOnline: false)
     let task = Task { try await connectivity.waitUntilOnline() }
     task.cancel()

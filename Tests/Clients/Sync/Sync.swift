@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// Synchronizes a file with a service that fails from time to time. The run is canceled in the middle and resumed by
+/// Synchronizes a file with a service that fails from time to time. The run is cancelled in the middle and resumed by
 /// two processes at once. Each step prints the content of the file. Lines that begin with a space are figures.
 ///
 /// `coherence-sync [number of songs]`; with three arguments, one of the two processes: `client service directory`.
@@ -44,7 +44,7 @@ import Foundation
     try await SyncClient(name: name, service: service.url, directory: directory)
   }
 
-  /// The first client writes a draft, and is canceled while it waits for a page.
+  /// The first client writes a draft, and is cancelled while it waits for a page.
   private func cancelInTheMiddle() async throws {
     let client = try await makeClient("first")
     try await client.writeDraft()

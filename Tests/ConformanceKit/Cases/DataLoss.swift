@@ -32,7 +32,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// The message advises to update the program before it names the option, with the loss that the option causes.
+  /// Expects a message that advises to update the program before it names the option and the losses that the option
+  /// causes.
   private static func expectAdvice(_ message: String, losing words: [String]) throws {
     let parts = message.split(separator: StoreOption.allowsDataLoss, maxSplits: 1).map { String($0) }
     try expectEqual(parts.count, 2, "the message to name the option: \(message)")

@@ -17,7 +17,7 @@ final class CrashLoopGate: @unchecked Sendable {
   private var complaint: String?
 
   /// The time after which a wait counts as stuck. A correct run never waits that long.
-  private static let patience: TimeInterval = 60
+  private static let timeLimit: TimeInterval = 60
 
   init(writers: Int) {
     acknowledged = Array(repeating: 0, count: writers)
@@ -121,12 +121,12 @@ final class CrashLoopGate: @unchecked Sendable {
   }
 
   private func wait(until verb: String, isEnding: Bool = false, _ isDone: () -> Bool) throws {
-    let deadline = Date(timeIntervalSinceNow: Self.patience)
+    let deadline = Date(timeIntervalSinceNow: Self.timeLimit)
     try condition.withLock {
       while !isDone() {
         if isOver, !isEnding { throw Stuck(description: complaint ?? "The loop is over.") }
         guard condition.wait(until: deadline) || isDone() else {
-          throw Stuck(description: "Within \(Int(Self.patience)) s not all writers \(verb): \(acknowledged).")
+          throw Stuck(description: "Within \(Int(Self.timeLimit)) s not all writers \(verb): \(acknowledged).")
         }
       }
     }

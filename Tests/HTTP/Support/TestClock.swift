@@ -63,7 +63,7 @@ final class SteppedClock: HTTPClock {
   }
 }
 
-/// Blocks tasks until the gate is opened or the waiting task is canceled.
+/// Blocks tasks until the gate is opened or the waiting task is cancelled.
 final class Gate: Sendable {
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation

@@ -149,7 +149,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a conflict of two changes becomes a conflict with the server's deletion, which can be kept`(
+  func `a conflict of two changes follows a deletion by the server, and keeping the server deletes the record`(
     backend: Backend
   ) async throws {
     let (stack, conflict) = try await bothChanged(backend)

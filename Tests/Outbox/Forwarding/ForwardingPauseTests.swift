@@ -108,7 +108,7 @@ struct ForwardingPauseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an edit whose request was canceled is sent again under the same key`(_ backend: Backend) async throws {
+  func `an edit whose request was cancelled is sent again under the same key`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     await stack.server.hold(at: ServerGate())
     try stack.insertNote("A")

@@ -55,7 +55,7 @@ final class Board: Sendable {
   /// Waits until an action has left a mark.
   func until(_ mark: String) async throws { try await wait { $0.marks.contains(mark) } }
 
-  /// Waits until a gate is open, or the task is canceled.
+  /// Waits until a gate is open, or the task is cancelled.
   func pass(_ gate: String) async throws { try await wait { $0.open.contains(gate) } }
 
   private func change(_ body: (inout Content) -> Void) {

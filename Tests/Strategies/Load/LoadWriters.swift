@@ -23,10 +23,10 @@ final class LoadWriters: Sendable {
 
   /// Blocks the calling thread until all writers have ended. Returns whether they ended within a time that only a
   /// deadlock exceeds.
-  func wait() -> Bool { group.wait(timeout: .now() + patience) == .success }
+  func wait() -> Bool { group.wait(timeout: .now() + timeLimit) == .success }
 
   /// A time in seconds that only a deadlock exceeds.
-  private var patience: Double { 60 + Double(LoadStage.savesPerWriter) * 0.2 }
+  private var timeLimit: Double { 60 + Double(LoadStage.savesPerWriter) * 0.2 }
 
   /// The counts of the writers by number. Throws the error of a writer.
   func reports() throws -> [LoadReport] {

@@ -26,7 +26,7 @@ struct ActionsCommandTests {
     try application.close()
   }
 
-  @Test func `an action is shown with its failures, and retried, canceled and pruned`() async throws {
+  @Test func `an action is shown with its failures, and retried, cancelled and pruned`() async throws {
     let place = StorePlace.sqlite
     defer { try? place.remove() }
     let application = try Application(place)

@@ -62,7 +62,7 @@ struct CatalogSyncTests {
     #expect(third.rows.isEmpty && third.outcome.relinked == 0)
   }
 
-  @Test func `the next run continues a run canceled in the middle of a page`() async throws {
+  @Test func `the next run continues a run cancelled in the middle of a page`() async throws {
     let scene = try Scene()
     let halfway = HalfwayClient(answering: 3)
     let run = Task { [catalog] in try await scene.run(catalog, http: halfway) }

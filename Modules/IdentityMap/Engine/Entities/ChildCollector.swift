@@ -4,7 +4,8 @@ struct ChildCollector {
   @usableFromInline let core: StoreCore
   /// The treatment of existing entities.
   @usableFromInline let mode: Mode
-  /// Nodes whose entities keep their stored values in every mode, even if the collected value has other values of them.
+  /// The nodes that close a cycle, in an update: their entities keep the stored values, even if the collected value has
+  /// other values of them.
   private let unchanged: [Node]
   /// Removed entities whose last values the aggregate keeps.
   private let retainedRemoved: [Node]

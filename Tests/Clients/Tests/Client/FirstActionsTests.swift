@@ -171,7 +171,7 @@ struct FirstActionsTests {
     #expect(runs.load(ordering: .relaxed) == 1)
   }
 
-  @Test func `a generic action is canceled by its proxy`() async throws {
+  @Test func `a generic action is cancelled by its proxy`() async throws {
     connect.suspended = true
     let runs = Atomic(0)
     let action = MyGenericAction { runs.add(1, ordering: .relaxed) }
@@ -207,7 +207,7 @@ struct FirstActionsTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an entity action canceled while the service responds merges nothing`() async throws {
+  @Test func `an entity action cancelled while the service responds merges nothing`() async throws {
     let known = Mutex<(any ActionProxy)?>(nil)
     let submitted = DispatchSemaphore(value: 0)
     let service = MyWebService(whileAnswering: {

@@ -3,7 +3,7 @@
 
   @Suite("A client of an unreliable service", .timeLimit(.minutes(15)))
   struct SyncTests {
-    @Test func `a sync canceled once, resumed by two processes and repeated stores every song once`() throws {
+    @Test func `a sync cancelled once, resumed by two processes and repeated stores every song once`() throws {
       let program = Program("coherence-sync", "1000")
       defer { program.remove() }
       // Lines that begin with a space are figures.

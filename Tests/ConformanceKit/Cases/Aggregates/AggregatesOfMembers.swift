@@ -98,7 +98,8 @@ extension ConformanceSubject {
       }
     }
     Case.computed(
-      "a sum of members out of range throws as a group key, and in the greatest and the sum of such sums", model: Harbours.model
+      "a sum of members out of range throws as a group key, and in the greatest and the sum of such sums",
+      model: Harbours.model
     ) { stack in
       try stack.write { context in
         try makeCargo(context, [.max, 1])

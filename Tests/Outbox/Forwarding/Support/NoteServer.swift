@@ -183,6 +183,6 @@ final class ServerGate: Sendable {
   private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
   func open() { continuation.finish() }
-  /// Waits until the gate opens or the task is canceled. At most one task waits.
+  /// Waits until the gate opens or the task is cancelled. At most one task waits.
   func pass() async { for await _ in stream {} }
 }

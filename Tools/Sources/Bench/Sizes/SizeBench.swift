@@ -9,7 +9,7 @@ struct SizeBench {
 
   /// The limit in seconds for all runs of one operation at one size. After the limit, no further run begins. If a
   /// single run exceeds the limit, larger sizes are skipped too.
-  private static let patience = 20.0
+  private static let timeLimit = 20.0
 
   /// Returns the powers of ten from 1,000 up to a number, and the number itself.
   static func sizes(upTo largest: Int) -> [Int] {
@@ -33,7 +33,7 @@ struct SizeBench {
     for size in sizes {
       let runs = try costs(of: operation, size)
       nanoseconds.append(Self.median(runs.map(\.nanoseconds)))
-      if runs.contains(where: { $0.seconds > Self.patience }) { break }
+      if runs.contains(where: { $0.seconds > Self.timeLimit }) { break }
     }
     return SizeTable.Row(operation, nanoseconds: nanoseconds, isCutShort: nanoseconds.count < sizes.count)
   }
@@ -44,7 +44,7 @@ struct SizeBench {
     repeat {
       progress(operation, size)
       costs.append(try operation.run(stores, size))
-    } while costs.count < rounds && ContinuousClock.now - start < .seconds(Self.patience)
+    } while costs.count < rounds && ContinuousClock.now - start < .seconds(Self.timeLimit)
     return costs
   }
 

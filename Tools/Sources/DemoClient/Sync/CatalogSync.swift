@@ -32,7 +32,7 @@ package struct CatalogSync: Sendable {
     try await value(of: try connect.execute(EditPackages(service: service, count: count)))
   }
 
-  /// Synchronizes the store. Canceling the task cancels the running action, and keeps the merged pages.
+  /// Synchronizes the store. Cancelling the task cancels the running action, and keeps the merged pages.
   package func run() async throws -> SyncOutcome {
     var outcome = SyncOutcome()
     let records = try await pull(&outcome)
