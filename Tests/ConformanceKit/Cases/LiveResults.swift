@@ -96,6 +96,20 @@ extension ConformanceSubject {
       try stack.write { try $0.one("Artist", where: equal("name", "Y")).setValue("Z", for: "name") }
       try list.expectTitles(["X1", "X2"])
     }
+    Case("a live result over a relationship without an inverse shows the delete of the related record") { stack in
+      try stack.write { context in
+        for name in ["X", "Y"] {
+          let track = try context.make("Track", ["title": name])
+          try context.make("Playlist", ["name": "list of \(name)"]).setObject(track, for: "pinned")
+        }
+      }
+      let list = try FollowedList(
+        FetchRequest(entityName: "Playlist").filter(compare("pinned.title", .less, "Z")).sort("name"),
+        in: stack.context())
+      try list.expectTitles(["list of X", "list of Y"])
+      try stack.write { $0.delete(try $0.one("Track", where: equal("title", "X"))) }
+      try list.expectTitles(["list of Y"])
+    }
   }
 }
 

@@ -17,7 +17,7 @@ public enum ConformanceSuite {
     .models, .modelFaults, .values, .refusedValues, .objects, .committedValues, .typedObjects, .structuredValues,
     .derivedAttributes,
     .derivedRelations,
-    .vanishedObjects, .relationships,
+    .vanishedObjects, .relationships, .symmetricRelationships,
     .orderedRelationships, .walks, .membersInStore,
     .listConflicts, .listMixtures, .orderedMoves, .memberCounts,
     .declaredClasses,
