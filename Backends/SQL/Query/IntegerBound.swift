@@ -9,6 +9,8 @@ enum IntegerBound {
   /// Greater, or less, than all integers.
   case beyondAll(isAbove: Bool)
 
+  var isBeyondAll: Bool { if case .beyondAll = self { true } else { false } }
+
   /// The position of a constant compared with an operand; `nil` for an operand other than an integer, and for an
   /// integer constant.
   init?(_ value: AttributeValue, for operand: QueryOperand) {

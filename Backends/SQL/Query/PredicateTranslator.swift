@@ -172,7 +172,7 @@ struct PredicateTranslator {
     if value.isNull { return compareWithNull(operand, comparison) }
     if let bound = IntegerBound(value, for: operand) {
       // No integer of a column is beyond all integers, but a sum may be.
-      if operand.mayBeOutOfRange, case .beyondAll = bound { return nil }
+      if operand.mayBeOutOfRange, bound.isBeyondAll { return nil }
       return compare(operand, comparison, bound)
     }
     guard let constant = operand.constant(value, spaces: spaces) else { return nil }
@@ -306,6 +306,9 @@ struct PredicateTranslator {
     _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout JoinScope
   ) -> Comparison? {
     guard case .operand(let plain)? = side(expression, in: &scope) else { return nil }
+    if plain.mayBeOutOfRange, values.contains(where: { IntegerBound($0, for: plain)?.isBeyondAll == true }) {
+      return nil
+    }
     var list: [AttributeValue] = []
     var storage = plain.storage
     for value in values where !value.isNull && IntegerBound(value, for: plain) == nil {

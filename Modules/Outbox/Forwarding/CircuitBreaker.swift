@@ -6,14 +6,18 @@ import Foundation
 ///
 /// The breaker is closed at first. An attempt that finds the server unavailable opens the breaker for the delay of the
 /// retry policy. Afterwards one edit is sent as a probe: a reply closes the breaker, and another failure prolongs the
-/// delay. A request that was sent before the breaker opened neither closes the breaker nor opens it again, because its
-/// result says nothing about the present state of the server.
+/// delay. A request that was sent before the breaker opened or closed neither closes the breaker nor opens it again,
+/// because its result says nothing about the present state of the server.
+///
+/// An edit whose requests always fail as if the server were unavailable must not hold the others back forever. After
+/// the last attempt of the policy, other edits are the probes. And when the server has replied to another edit since,
+/// further failures of the edit do not open the breaker.
 struct CircuitBreaker: Sendable {
   /// The ready edits that a search may claim.
   enum Admission: Sendable {
     /// All edits.
     case all
-    /// The first edit in the order of the entries.
+    /// The first edit in the order of the entries; an edit of ``CircuitBreaker/exhausted`` only if all edits are.
     case probe
     /// The edits that the user has retried since their last attempt.
     case retries
@@ -25,12 +29,16 @@ struct CircuitBreaker: Sendable {
   /// The edits that wait for the server after the last attempt of the policy, by their first entries. Flushes do not
   /// wait for the server then.
   private(set) var exhausted: Set<ManagedObjectID> = []
-  /// The edits that became due when the breaker closed, with the ends of their delays in the store.
+  /// The edits that became due when the breaker closed or the network came back, with the ends of their delays in the
+  /// store.
   private(set) var overdue: [ManagedObjectID: Date] = [:]
   /// The edits that have found the server unavailable, with the ends of their delays in the store.
   private var delayed: [ManagedObjectID: Date] = [:]
+  /// The edits that have found the server unavailable, and without a reply since another edit closed the breaker. Their
+  /// further failures may be due to themselves.
+  private var suspects: Set<ManagedObjectID> = []
   private var probe: ManagedObjectID?
-  /// The edits that were being sent when the breaker opened.
+  /// The edits that were being sent when the breaker opened or closed.
   private var earlier: Set<ManagedObjectID> = []
   private var end = OutboxEntryRecord.atOnce
   /// The end of the delay that the server has asked for.
@@ -82,6 +90,10 @@ struct CircuitBreaker: Sendable {
     let isEarlier = earlier.remove(head) != nil
     if isClosed {
       if isEarlier { return false }
+      if suspects.contains(head) {
+        if outage.isAfterLastAttempt { exhausted.insert(head) }
+        return false
+      }
       failureCount = 1
       earlier = sent
     } else {
@@ -97,12 +109,18 @@ struct CircuitBreaker: Sendable {
 
   /// Notes that an attempt did not find the server unavailable.
   ///
+  /// - Parameter sent: The other edits that are being sent.
   /// - Returns: Whether the breaker was open and closes.
-  mutating func noteReply(to head: ManagedObjectID) -> Bool {
+  mutating func noteReply(to head: ManagedObjectID, besides sent: Set<ManagedObjectID>) -> Bool {
+    suspects.remove(head)
+    exhausted.remove(head)
     guard earlier.remove(head) == nil, !isClosed else { return false }
     failureCount = 0
     probe = nil
     (end, advisedEnd) = (OutboxEntryRecord.atOnce, OutboxEntryRecord.atOnce)
+    earlier.formUnion(sent)
+    suspects.formUnion(delayed.keys)
+    suspects.remove(head)
     overdue.merge(delayed) { _, new in new }
     delayed = [:]
     exhausted = []
@@ -116,8 +134,14 @@ struct CircuitBreaker: Sendable {
     if probe == head { probe = nil }
   }
 
-  /// Ends the delay, except for the delay that the server has asked for: the network is online again.
-  mutating func endDelay() { end = advisedEnd }
+  /// Ends the delay and the delays of the edits that wait for the server, except for a delay that the server has asked
+  /// for: the network is online again.
+  ///
+  /// - Parameter longestDelay: As for ``delayEnd(at:longestDelay:)``.
+  mutating func endDelay(at now: Date, longestDelay: Duration) {
+    end = advisedEnd
+    if Self.present(advisedEnd, at: now, longestDelay) == nil { overdue.merge(delayed) { _, new in new } }
+  }
 
   /// Forgets the edits that do not wait for an attempt any more, because they were dropped, merged or parked.
   mutating func retain(exhausted waiting: Set<ManagedObjectID>) { exhausted = waiting }

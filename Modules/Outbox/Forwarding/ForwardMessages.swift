@@ -21,6 +21,8 @@ final class ForwardMessages: Sendable {
     var needsRenewal = false
     /// Whether the delay after a failure of the store has ended.
     var delayEnded = false
+    /// Whether the network was offline in the meantime, even if it is online again.
+    var wasOffline = false
     /// Whether it is time to look again for the edits of other forwarders, for which a flush waits.
     var watchEnded = false
   }
@@ -51,6 +53,7 @@ final class ForwardMessages: Sendable {
         state.unread.endedCalls = []
         state.unread.needsRenewal = false
         state.unread.delayEnded = false
+        state.unread.wasOffline = false
         state.unread.watchEnded = false
       }
       return state.unread
@@ -66,6 +69,8 @@ final class ForwardMessages: Sendable {
   func requestSearch() { wake { $0.unread.needsSearch = true } }
   /// Wakes the loop, so that it compares the reasons of a pause. The loop searches at the end of a pause by itself.
   func requestPauseUpdate() { wake { _ in } }
+  /// Wakes the loop after a change of the network, as ``requestPauseUpdate()`` does.
+  func noteConnectivity(isOnline: Bool) { wake { if !isOnline { $0.unread.wasOffline = true } } }
   /// Asks for a renewal of the leases.
   func requestRenewal() { wake { $0.unread.needsRenewal = true } }
   /// Ends the delay after a failure of the store.

@@ -15,9 +15,11 @@ public struct ForwardOptions: Sendable {
   ///
   /// An unavailable server gets one request for each delay, however many edits wait: after a failure that the policy
   /// retries, the outbox holds all other edits back, without an attempt, until the delay has passed. Then it sends one
-  /// edit. When the server replies, all edits follow at once; another failure prolongs the delay. An edit that the user
-  /// retries is sent at once, see ``Outbox/retry(_:)``. After a change of ``connectivity`` from offline to online, one
-  /// edit is sent before the end of the delay, unless the server has asked for the delay.
+  /// edit: the first one, or after its last attempt another one. When the server replies, all edits follow at once;
+  /// another failure prolongs the delay. Once the server has replied to another edit, further failures of an edit hold
+  /// no other edit back. An edit that the user retries is sent at once, see ``Outbox/retry(_:)``. After a change of
+  /// ``connectivity`` from offline to online, one edit is sent before the end of the delay, unless the server has asked
+  /// for the delay.
   public var retry: RetryPolicy
   /// The longest delay that a server can ask for. An entry whose next attempt is further in the future is due at once,
   /// because the system's clock was set back.

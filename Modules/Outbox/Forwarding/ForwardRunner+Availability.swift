@@ -29,7 +29,7 @@ extension ForwardRunner {
         }
       } else if !isConclusive {
         breaker.noteEnd(of: head)
-      } else if breaker.noteReply(to: head) {
+      } else if breaker.noteReply(to: head, besides: unanswered) {
         // The next search begins with the oldest entries, which may have waited for the end of their delays.
         surplus = OutboxSurplus()
         hasMore = true

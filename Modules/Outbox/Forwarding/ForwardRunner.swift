@@ -84,7 +84,7 @@ actor ForwardRunner {
     if unread.mode == .crashed { return false }
     receive(unread.outcomes)
     for call in unread.endedCalls { calls[call] = nil }
-    updatePause()
+    updatePause(wasOffline: unread.wasOffline)
     if isPaused || unread.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
     if unread.delayEnded { isDelayed = false }
     if unread.watchEnded { watchTimer = nil }
@@ -156,10 +156,11 @@ actor ForwardRunner {
   /// Whether the outbox, its Connect or the network forbids sending at the moment.
   private var isHeldBack: Bool { forwarding.isPaused || isConnectSuspended || !options.connectivity.isOnline }
 
-  private func updatePause() {
+  /// - Parameter wasOffline: Whether the network was offline since the last turn.
+  private func updatePause(wasOffline: Bool) {
     let isOnline = options.connectivity.isOnline
-    if isOnline, !wasOnline {
-      breaker.endDelay()
+    if isOnline, wasOffline || !wasOnline {
+      breaker.endDelay(at: outbox.options.now(), longestDelay: options.longestDelay)
       hasMore = true
     }
     wasOnline = isOnline
@@ -173,9 +174,9 @@ actor ForwardRunner {
   /// Starts the tasks that turn signals of the store and changes of the network and the Connect into messages.
   private func makeListeners() -> [Task<Void, Never>] {
     let messages = messages
-    let connectivity = options.connectivity
+    let changes = options.connectivity.changes
     var listeners = [
-      Task.detached { for await _ in connectivity.changes { messages.requestPauseUpdate() } }
+      Task.detached { for await isOnline in changes { messages.noteConnectivity(isOnline: isOnline) } }
     ]
     // A save sends a signal to all processes if it may make an entry ready: the save of an edit, of a merge with
     // changed entries, and of a retried, edited or dropped entry. The claims and most settlements of a forwarder send

@@ -43,8 +43,10 @@ struct ForwardSearch: Sendable {
 
   /// The greatest number of calls to start.
   private var callLimit: Int { admission == .probe ? min(1, freeCalls) : freeCalls }
-  /// The greatest number of requests to select. A probe is no batch.
-  private var limit: Int { admission == .probe ? callLimit : callLimit * forwarding.largestBatch }
+  /// The greatest number of requests to select. A probe is no batch, and is chosen beside the exhausted edits.
+  private var limit: Int {
+    callLimit * (admission == .probe ? exhausted.count + 1 : forwarding.largestBatch)
+  }
 
   /// Searches and claims. To be called inside the context.
   func run(in context: ManagedObjectContext) throws -> Selection {
@@ -53,6 +55,7 @@ struct ForwardSearch: Sendable {
     var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
     let readsEntries = found.steps.isEmpty
     if readsEntries { found = try readEntries(at: now, in: context) }
+    if admission == .probe { found.steps = probe(of: found.steps) }
     var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
     for step in found.steps { plan.add(step.repeatingUnansweredInsert) }
     let claimed = try claim(plan.steps, found, at: now, in: context)
@@ -73,7 +76,8 @@ struct ForwardSearch: Sendable {
       selection.rest.claim(claimed)
     } else if found.isComplete {
       selection.rest = remainder(of: found, besides: claimed, at: now)
-      let isFull = !plan.leftOut.isEmpty || found.steps.count == limit
+      // Retried edits may follow a probe.
+      let isFull = !plan.leftOut.isEmpty || found.steps.count == limit || admission == .probe && !found.steps.isEmpty
       if isFull, selection.rest.hasWaitingEntries { selection.hasMore = true }
     }
     return selection
@@ -87,6 +91,16 @@ struct ForwardSearch: Sendable {
       // A claim without an edit: the store has applied it although its save reported a failure.
       return flights[node.id] == nil ? .abandoned : .held
     }
+  }
+
+  /// The request of the probe: the first one, besides the exhausted edits. An edit that the server can never take then
+  /// does not hold the others back. If all edits are exhausted, they take turns.
+  private func probe(of steps: [OutboxStep]) -> [OutboxStep] {
+    let longestWaiting = steps.min {
+      ($0.head.nextAttemptDate ?? .distantPast) < ($1.head.nextAttemptDate ?? .distantPast)
+    }
+    let step = steps.first { !exhausted.contains($0.head.id) } ?? longestWaiting
+    return step.map { [$0] } ?? []
   }
 
   private func claim(

@@ -133,6 +133,71 @@ struct ForwardingOutageTests {
     #expect(await Self.titles(stack.server) == ["A", "A", "B"])
   }
 
+  @Test(arguments: Backend.available)
+  func `an edit whose requests always fail like an outage holds no other edit back after its last attempt`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(down), .fail(down), .answer(.accepted), .fail(down))
+    for title in ["A", "B", "C", "D"] { try stack.insertNote(title) }
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 2, initialDelay: .seconds(7), jitter: 0)))
+    for delay in [7, 14] {
+      await Self.wait(for: "outbox.willRetry", in: &events)
+      await Self.pass(.seconds(delay), of: stack.time)
+    }
+    #expect(try await stack.outbox.flush() == 1)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "A", "B", "A", "C", "D"])
+    #expect(try await stack.outbox.counts() == OutboxCounts(pending: 1))
+  }
+
+  @Test func `edits that have used up their attempts during an outage take turns`() async throws {
+    let stack = try NoteStack()
+    await stack.server.script(.fail(down), .fail(down), .fail(down), .fail(down))
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    var events = stack.outbox.events.makeAsyncIterator()
+    let retry = RetryPolicy(attempts: 1, initialDelay: .seconds(7), factor: 1, jitter: 0)
+    try stack.outbox.start(stack.options(retry: retry))
+    for _ in 0..<4 {
+      await Self.wait(for: "outbox.willRetry", in: &events)
+      await Self.pass(.seconds(7), of: stack.time)
+    }
+    await Self.wait(for: "outbox.accepted", count: 2, in: &events)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "B", "A", "B", "A", "B"])
+  }
+
+  @Test func `a request from before the end of an outage does not begin another one`() async throws {
+    let stack = try NoteStack()
+    let gate = ServerGate()
+    await stack.server.script(.fail(down), .fail(down))
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    let retry = RetryPolicy(attempts: 8, initialDelay: .seconds(7), jitter: 0)
+    try stack.outbox.start(stack.options(concurrency: 2, retry: retry))
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    await stack.server.hold(at: gate)
+    let failed = try #require(try await stack.outbox.entries().first)
+    #expect(try await stack.outbox.drop(failed.id) == 1)
+    try stack.insertNote("B")
+    try stack.insertNote("C")
+    await Self.pass(.seconds(7), of: stack.time)
+    await stack.server.untilCalled(2)
+    let retried = try await stack.outbox.entries()[1]
+    try await stack.outbox.retry(retried.id)
+    await Self.wait(for: "outbox.accepted", in: &events)
+    gate.open()
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    try stack.insertNote("D")
+    await Self.wait(for: "outbox.accepted", in: &events)
+    await Self.pass(.seconds(7), of: stack.time)
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "B", "C", "D", "B"])
+  }
+
   // MARK: Decisions of the user
 
   @Test(arguments: Backend.available)
@@ -248,7 +313,22 @@ struct ForwardingOutageTests {
     network.isOnline = true
     #expect(try await stack.outbox.flush() == 0)
     await stack.outbox.stop()
-    #expect(await Self.titles(stack.server) == ["A", "B", "A"])
+    #expect(await Self.titles(stack.server) == ["A", "A", "B"])
+  }
+
+  @Test func `the only edit is sent at once when the network was offline for a moment during an outage`() async throws {
+    let stack = try NoteStack()
+    let network = ManualConnectivity()
+    await stack.server.script(.fail(down))
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    network.isOnline = false
+    network.isOnline = true
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "A"])
   }
 
   @Test func `the return of the network does not shorten the delay that the server has asked for`() async throws {

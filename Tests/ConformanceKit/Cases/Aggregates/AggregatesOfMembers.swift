@@ -6,6 +6,7 @@ extension ConformanceSubject {
   static let aggregatesOfMembers = ConformanceSubject("Aggregates of members") {
     orders
     conditions
+    conditionsOutOfRange
     keys
     unsaved
   }
@@ -71,6 +72,27 @@ extension ConformanceSubject {
           try context.names(
             "Performer", where: try FetchPredicate(format: "albums.@avg.price > 15 AND albums.@avg.price < 15.25")),
           [])
+      }
+    }
+  }
+
+  @CasesBuilder private static var conditionsOutOfRange: [Case] {
+    Case.computed("records are found by a sum of members that is out of range", model: Harbours.model) { stack in
+      try stack.write { context in
+        for amounts: [Int64] in [[.max, 1], [7]] { try makeCargo(context, amounts) }
+      }
+      try stack.read { context in
+        let sum = FetchExpression.path(PropertyPath("crates.@sum.amount"))
+        let (ours, greater) = (AttributeValue.double(0x1p63), AttributeValue.double(0x1p64))
+        func count(_ condition: FetchPredicate) throws -> [String] {
+          try context.table(aggregate("Cargo", [.count], where: condition))
+        }
+        try expectEqual(try count(.comparison(sum, .equal, .value(ours))), ["1"])
+        try expectEqual(try count(.comparison(sum, .greaterOrEqual, .value(ours))), ["1"])
+        try expectEqual(try count(.comparison(sum, .less, .value(greater))), ["2"])
+        try expectEqual(try count(.membership(sum, in: [ours])), ["1"])
+        try expectEqual(try count(.membership(sum, in: [ours, .int(7)])), ["2"])
+        try expectEqual(try count(.not(.membership(sum, in: [ours, greater]))), ["1"])
       }
     }
   }
