@@ -135,7 +135,7 @@ struct CircuitBreaker: Sendable {
   }
 
   /// Ends the delay and the delays of the edits that wait for the server, except for a delay that the server has asked
-  /// for: the network is online again.
+  /// for: the network is online again, or the user wants to know whether the server is available.
   ///
   /// - Parameter longestDelay: As for ``delayEnd(at:longestDelay:)``.
   mutating func endDelay(at now: Date, longestDelay: Duration) {

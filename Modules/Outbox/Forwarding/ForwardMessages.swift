@@ -23,6 +23,8 @@ final class ForwardMessages: Sendable {
     var delayEnded = false
     /// Whether the network was offline in the meantime, even if it is online again.
     var wasOffline = false
+    /// Whether a flush has begun.
+    var hasNewFlush = false
     /// Whether it is time to look again for the edits of other forwarders, for which a flush waits.
     var watchEnded = false
   }
@@ -54,6 +56,7 @@ final class ForwardMessages: Sendable {
         state.unread.needsRenewal = false
         state.unread.delayEnded = false
         state.unread.wasOffline = false
+        state.unread.hasNewFlush = false
         state.unread.watchEnded = false
       }
       return state.unread
@@ -145,6 +148,7 @@ final class ForwardMessages: Sendable {
         if isClosed { return }
         state.flushes.append(Flush(continuation: continuation, waitsForOthers: waitsForOthers))
         state.unread.needsSearch = true
+        state.unread.hasNewFlush = true
       }
       if isClosed { continuation.resume(throwing: Outbox.notStarted) }
     }

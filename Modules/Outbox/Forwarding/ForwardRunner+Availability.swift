@@ -40,6 +40,12 @@ extension ForwardRunner {
   /// The edits that handlers are sending.
   private var unanswered: Set<ManagedObjectID> { sent.subtracting(outcomes.map(\.flight.head)) }
 
+  /// Lets the next search send an edit during an outage, unless the server has asked for a delay that still lasts.
+  func endOutageDelay() {
+    breaker.endDelay(at: outbox.options.now(), longestDelay: options.longestDelay)
+    hasMore = true
+  }
+
   /// Makes the edits due in the store whose delays the breaker has ended.
   func endDelays() async throws {
     let overdue = breaker.overdue

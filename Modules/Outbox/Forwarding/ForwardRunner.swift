@@ -85,6 +85,7 @@ actor ForwardRunner {
     receive(unread.outcomes)
     for call in unread.endedCalls { calls[call] = nil }
     updatePause(wasOffline: unread.wasOffline)
+    if unread.hasNewFlush, !isPaused { endOutageDelay() }
     if isPaused || unread.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
     if unread.delayEnded { isDelayed = false }
     if unread.watchEnded { watchTimer = nil }
@@ -160,8 +161,7 @@ actor ForwardRunner {
   private func updatePause(wasOffline: Bool) {
     let isOnline = options.connectivity.isOnline
     if isOnline, wasOffline || !wasOnline {
-      breaker.endDelay(at: outbox.options.now(), longestDelay: options.longestDelay)
-      hasMore = true
+      endOutageDelay()
     }
     wasOnline = isOnline
     let isPaused = isHeldBack

@@ -109,8 +109,9 @@ extension Outbox {
   public func resume() { isPaused = false }
 
   /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
-  /// attempt. While the server is unavailable, the call lasts until an edit has used up the attempts of
-  /// ``ForwardOptions/retry``: later attempts of this edit, and the edits that are held back, follow in the background.
+  /// attempt. While the server is unavailable, the call sends one edit at once, unless the server has asked for a longer
+  /// delay, and it lasts until an edit has used up the attempts of ``ForwardOptions/retry``: later attempts of this edit,
+  /// and the edits that are held back, follow in the background.
   ///
   /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
   /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.

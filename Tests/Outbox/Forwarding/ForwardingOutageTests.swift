@@ -212,9 +212,42 @@ struct ForwardingOutageTests {
     await Self.wait(for: "outbox.willRetry", in: &events)
     let entries = try await stack.outbox.entries()
     try await stack.outbox.retry(entries[1].id)
+    for _ in entries { await Self.wait(for: "outbox.accepted", in: &events) }
     #expect(try await stack.outbox.flush() == 0)
     await stack.outbox.stop()
     #expect(await Self.titles(stack.server) == ["A", "B", "A", "C"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a flush sends one edit at once, and the others when the server replies`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(down), .fail(down))
+    for title in ["A", "B", "C"] { try stack.insertNote(title) }
+    var events = stack.outbox.events.makeAsyncIterator()
+    let once = RetryPolicy(attempts: 1, initialDelay: .seconds(600), maximumDelay: .seconds(600), jitter: 0)
+    try stack.outbox.start(stack.options(retry: once))
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    #expect(try await stack.outbox.flush() == 3)
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let titles = await Self.titles(stack.server)
+    #expect(titles.prefix(3) == ["A", "B", "C"] && titles.dropFirst(3).sorted() == ["A", "B"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a flush sends nothing before the end of the delay that the server asks for`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(Busy(delay: .seconds(60))))
+    for title in ["A", "B"] { try stack.insertNote(title) }
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(
+      stack.options(retry: RetryPolicy(attempts: 1, initialDelay: .seconds(1), maximumDelay: .seconds(1), jitter: 0)))
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    #expect(try await stack.outbox.flush() == 2)
+    #expect(await Self.titles(stack.server) == ["A"])
+    await Self.pass(.seconds(60), of: stack.time)
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
   }
 
   @Test(arguments: Backend.available)
