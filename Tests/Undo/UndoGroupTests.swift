@@ -142,6 +142,55 @@ import Testing
     #expect(try stack.storedGraph() == before)
   }
 
+  @Test(arguments: Backend.available)
+  func `the undo of a child's insert into a list leaves nothing to save`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      let album = try UndoLibrary.insert("Album", 1, in: context)
+      try album.setObjects((2...3).map { try UndoLibrary.insert("Track", $0, in: context) }, for: "tracks")
+    }
+    try stack.save()
+    let before = try stack.graph()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait {
+      let album = try #require(try UndoLibrary.object("Album", 1, in: child))
+      try album.setValue("child", for: "title")
+      let tracks = try album.objects(for: "tracks")
+      try album.setObjects([try UndoLibrary.insert("Track", 4, in: child)] + tracks, for: "tracks")
+      try child.save()
+    }
+    try stack.undo()
+    #expect(try stack.graph() == before)
+    #expect(!stack.hasChanges)
+    try stack.redo()
+    try stack.undo()
+    #expect(!stack.hasChanges)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a group that takes a member away and back restores its index`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      let albums = try [0, 1].map { try UndoLibrary.insert("Album", $0, in: context) }
+      try albums[0].setObjects((2...4).map { try UndoLibrary.insert("Track", $0, in: context) }, for: "tracks")
+    }
+    try stack.save()
+    let before = try stack.graph()
+    try stack.change { context in
+      let track = try #require(try UndoLibrary.object("Track", 3, in: context))
+      for number in [1, 0] { try track.setObject(try UndoLibrary.object("Album", number, in: context), for: "album") }
+    }
+    let after = try stack.graph()
+    #expect(after != before)
+    try stack.undo()
+    #expect(try stack.graph() == before)
+    try stack.redo()
+    #expect(try stack.graph() == after)
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.storedGraph() == before)
+  }
+
   @Test(arguments: Backend.available, [false, true])
   func `an undo of a delete by a child context gives the object its members again`(
     _ backend: Backend, isSaved: Bool

@@ -65,7 +65,15 @@ struct MemberChanges {
   /// - Parameter isStored: Whether an added member is a member below the changes too.
   mutating func remove(_ id: ManagedObjectID, isStored: Bool = false) {
     _ = arrangement?.remove(id)
-    if !additions.remove(id) || isStored { removed.insert(id) }
+    if additions.remove(id), !isStored { return }
+    // A record that was inserted after the list was read, and left it before, is no member.
+    if id.isTemporaryID, origin?.ids?.contains(id) == false { return }
+    removed.insert(id)
+  }
+
+  /// Drops the order if the members are those before the changes, in the same order.
+  mutating func dropFormerOrder() {
+    if arrangement != nil, additions.isEmpty, removed.isEmpty, origin?.ids == order { arrangement = nil }
   }
 
   /// The members after the changes.

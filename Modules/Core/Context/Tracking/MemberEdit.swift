@@ -33,6 +33,7 @@ extension MemberChanges {
     case .order(let order): self.order = order
     case .replace(let former, let members): replace(former, by: members)
     }
+    dropFormerOrder()
   }
 
   private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {
@@ -40,6 +41,6 @@ extension MemberChanges {
     for id in former where !new.contains(id) { remove(id) }
     // The order set below gives the members their positions. A removed member of the base that returns is no change.
     for id in members where !old.contains(id) { add(id, comesLast: origin?.ids?.contains(id) != true) }
-    order = added.isEmpty && removed.isEmpty && origin?.ids == members ? nil : members
+    order = members
   }
 }

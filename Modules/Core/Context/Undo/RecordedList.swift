@@ -33,7 +33,8 @@ final class RecordedList {
   }
 
   private func note(added id: ManagedObjectID) {
-    if removed.remove(id) == nil { added.insert(id) }
+    // A member that comes back may have another index than before.
+    if removed.remove(id) == nil { added.insert(id) } else { isReordered = true }
   }
 
   private func note(removed id: ManagedObjectID) {
