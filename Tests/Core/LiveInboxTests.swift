@@ -36,6 +36,25 @@ import Testing
     }
   }
 
+  @Test func `changes that waited count towards the bound of the inbox`() throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+    let space = IDSpaces(store: StoreIdentifier("inbox"), model: model)[try model.entity(named: "Thing")]
+    func touched(_ keys: Range<Int>) -> TouchedRecords {
+      var records = TouchedRecords()
+      for key in keys { records.add(ManagedObjectID(space: space, key: Int64(key))) }
+      return records
+    }
+    let context = ManagedObjectContext()
+    let inbox = LiveInbox(try #require(context.storage.handle), context.storage.confinement)
+    for surplus in 0...1 {
+      inbox.follow(.none)
+      inbox.receive(touched(0..<6_000))
+      inbox.follow(.all)
+      inbox.receive(touched(6_000..<(LiveInbox.bound + surplus)))
+      #expect(inbox.take().isEverything == (surplus == 1))
+    }
+  }
+
   /// Records the names of the received changes.
   private final class Recorder: StoreEventReceiver {
     let received = Mutex<[(record: String, isOverlapped: Bool)]>([])

@@ -93,6 +93,14 @@ extension WrongUse {
         let context = try Fan.context(.currentThread)
         Fan.onAnotherThread { context.performAndWait {} }
       },
+      WrongUse("on another thread than the context's, a target is read again", "belongs to a thread") {
+        let (context, fan) = try Fan.inContext(.currentThread)
+        fan.object[Fan.idol] = fan.object
+        try context.save()
+        // The context retains the target for its next reads.
+        _ = fan.object[Fan.idol]
+        Fan.onAnotherThread { _ = fan.object[Fan.idol] }
+      },
       WrongUse("a context of a thread is taken for an executor", "cannot be an actor's executor") {
         await Resident(context: try Fan.context(.currentThread)).visit()
       },

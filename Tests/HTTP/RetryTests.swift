@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceHTTP
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 
 @Suite("Retries")
@@ -107,6 +108,20 @@ struct RetryTests {
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(base.requests.count == 1)
+  }
+
+  @Test func `each further attempt is logged with the status of the reply, or with none after an error`() async throws {
+    let broken = CoherenceError(.httpTransferFailed, "The connection broke.", isRetryable: true)
+    let base = StubClient { number, request in
+      if number == 0 { throw broken }
+      return .make(to: request, number == 1 ? 503 : 200)
+    }
+    let log = MessageLog()
+    let client = RetryingClient(base, clock: clock, random: { 1 }, logger: log.logger)
+    #expect(try await client.send(request).status == .ok)
+    let messages = log.messages
+    #expect(messages.map { $0.contains("none") } == [true, false])
+    #expect(messages.map { $0.contains("503") } == [false, true])
   }
 
   @Test func `a request succeeds after the server recovers`() async throws {

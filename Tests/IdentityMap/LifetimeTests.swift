@@ -46,6 +46,17 @@ struct LifetimeTests {
     withExtendedLifetime(used) {}
   }
 
+  @Test func `a write renews the time to live of an entity`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1))
+    clock.advance(by: .seconds(6))
+    _ = store.store(entity: Leaf(1, "new"))
+    clock.advance(by: .seconds(9))
+    #expect(isThere(1))
+    clock.advance(by: .seconds(1))
+    #expect(!isThere(1))
+  }
+
   @Test func `an expired entity is not found`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     func over() {

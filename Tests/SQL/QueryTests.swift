@@ -116,6 +116,30 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `a comparison of an integer with a fraction of each record is left to the context because of their types`(
+    backend: Backend
+  ) throws {
+    let model = try ManagedObjectModel {
+      Entity("Album") {
+        Attribute("plays", .int64)
+        Attribute("weight", .double)
+        Relationship("tracks", toMany: "Track", inverse: "album")
+      }
+      Entity("Track") {
+        Attribute("title", .string)
+        Relationship("album", toOne: "Album", inverse: "tracks")
+      }
+    }
+    let stack = try LoggedStore(backend, model)
+    let context = stack.context()
+    for format in ["plays > weight", "tracks.@count < weight"] {
+      let request = FetchRequest<ManagedObject>(entityName: "Album").filter(try FetchPredicate(format: format))
+      let explanation = try context.performAndWait { try context.explain(request) }
+      #expect(explanation.stores.first?.query.residuals.map(\.reason) == [.types], "\(format)")
+    }
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `order, limit and offset are exact`(backend: Backend) throws {
     let library = try TaggedAlbums(backend)
     var query = StoreQuery(

@@ -130,5 +130,25 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(FetchRequest(Article.self)).map(\.pages), [3])
       }
     }
+    Case("a claim by keys sets constant values and refuses a calculation") { stack in
+      try fill(stack)
+      try stack.read { context in
+        let free = FetchRequest(Weekly.self).filter { $0.week == 7 }
+        try expectThrows(.invalidFetchRequest) {
+          try context.claim(free, limit: 1) {
+            $0.set(\.title, to: "Claimed")
+            $0.set(\.week, $0.week + 1)
+          }
+        }
+        try expectEqual(try context.count(for: free), 1, "the number of free records")
+        let claimed = try context.claim(free, limit: 1) {
+          $0.set(\.title, to: "Claimed")
+          $0.set(\.week, to: 8)
+        }
+        let taken = FetchRequest(Weekly.self).filter { $0.week == 8 && $0.title == "Claimed" }
+        try expectEqual(try context.fetch(taken).map(\.objectID), claimed)
+        try expectEqual(claimed.count, 1, "the number of claimed records")
+      }
+    }
   }
 }

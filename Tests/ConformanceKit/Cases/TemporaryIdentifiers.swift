@@ -174,6 +174,27 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), []) }
       }
     }
+    Case("a child with more waiting changes than it lists follows the permanent identifiers that its parent saves") {
+      stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      let (album, id) = try parent.performAndWait {
+        let album = try parent.make("Album", ["title": "A"])
+        // The child processes no changes within its unit of work.
+        let own = try child.performAndWait {
+          let own = try child.existingObject(with: album.objectID)
+          try parent.save()
+          for _ in 0..<10_000 { child.mergeChanges(fromContextDidSave: ChangeSet()) }
+          return own
+        }
+        return (own, album.objectID)
+      }
+      try child.performAndWait {
+        try expect(!album.objectID.isTemporaryID, "a permanent identifier")
+        try expectEqual(album.objectID, id)
+        try expectEqual(try album.label, "A")
+      }
+    }
     Case("a child of a child follows the permanent identifiers that the farthest parent obtains or saves") { stack in
       for saves in [false, true] {
         try farthest(stack, saves: saves)
