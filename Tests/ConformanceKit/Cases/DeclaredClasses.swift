@@ -135,9 +135,9 @@ extension ConformanceSubject {
       try stack.read { context in
         let free = FetchRequest(Weekly.self).filter { $0.week == 7 }
         try expectThrows(.invalidFetchRequest) {
-          try context.claim(free, limit: 1) {
-            $0.set(\.title, to: "Claimed")
-            $0.set(\.week, $0.week + 1)
+          try context.claim(FetchRequest(Article.self), limit: 1) {
+            $0.set(\.headline, to: "Claimed")
+            $0.set(\.pages, $0.pages + 1)
           }
         }
         try expectEqual(try context.count(for: free), 1, "the number of free records")

@@ -8,11 +8,11 @@ import Testing
 /// The requests of an outbox whose server is unavailable.
 @Suite("Forwarding during an outage")
 struct ForwardingOutageTests {
-  private let slow = RetryPolicy(attempts: 8, initialDelay: .seconds(10), jitter: 0)
-  private let down = CoherenceError(.serverUnreachable, "The service is down.", isRetryable: true)
+  let slow = RetryPolicy(attempts: 8, initialDelay: .seconds(10), jitter: 0)
+  let down = CoherenceError(.serverUnreachable, "The service is down.", isRetryable: true)
 
   /// A server that is unavailable, and asks for a delay.
-  private struct Busy: RetryAdvising, AvailabilityReporting {
+  struct Busy: RetryAdvising, AvailabilityReporting {
     let delay: Duration
 
     var isServiceUnavailable: Bool { true }
@@ -20,7 +20,7 @@ struct ForwardingOutageTests {
   }
 
   /// Waits for a number of events with a name.
-  private static func wait(
+  static func wait(
     for name: String, count: Int = 1, in events: inout AsyncStream<OutboxEvent>.AsyncIterator
   ) async {
     var missing = count
@@ -28,13 +28,13 @@ struct ForwardingOutageTests {
   }
 
   /// Advances the clock as soon as a task sleeps for the duration.
-  private static func pass(_ duration: Duration, of time: ManualClock) async {
+  static func pass(_ duration: Duration, of time: ManualClock) async {
     await time.untilSleeping(for: duration)
     time.advance(by: duration)
   }
 
   /// The titles of the notes whose inserts the server has received.
-  private static func titles(_ server: NoteServer) async -> [String] {
+  static func titles(_ server: NoteServer) async -> [String] {
     await server.calls.compactMap { call -> String? in
       guard case .string(let title)? = call.values["title"] else { return nil }
       return title
@@ -328,93 +328,5 @@ struct ForwardingOutageTests {
     #expect(try await stack.outbox.flush() == 0)
     await stack.outbox.stop()
     #expect(await Self.titles(stack.server) == ["A", "A", "A", "B", "C"])
-  }
-
-  // MARK: The network, the policy, and other programs
-
-  @Test func `an edit is sent at once when the network comes back during an outage`() async throws {
-    let stack = try NoteStack()
-    let network = ManualConnectivity()
-    await stack.server.script(.fail(down))
-    try stack.insertNote("A")
-    try stack.insertNote("B")
-    var events = stack.outbox.events.makeAsyncIterator()
-    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
-    await Self.wait(for: "outbox.willRetry", in: &events)
-    network.isOnline = false
-    await Self.wait(for: "outbox.paused", in: &events)
-    network.isOnline = true
-    #expect(try await stack.outbox.flush() == 0)
-    await stack.outbox.stop()
-    #expect(await Self.titles(stack.server) == ["A", "A", "B"])
-  }
-
-  @Test func `the only edit is sent at once when the network was offline for a moment during an outage`() async throws {
-    let stack = try NoteStack()
-    let network = ManualConnectivity()
-    await stack.server.script(.fail(down))
-    try stack.insertNote("A")
-    var events = stack.outbox.events.makeAsyncIterator()
-    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
-    await Self.wait(for: "outbox.willRetry", in: &events)
-    network.isOnline = false
-    network.isOnline = true
-    #expect(try await stack.outbox.flush() == 0)
-    await stack.outbox.stop()
-    #expect(await Self.titles(stack.server) == ["A", "A"])
-  }
-
-  @Test func `the return of the network does not shorten the delay that the server has asked for`() async throws {
-    let stack = try NoteStack()
-    let network = ManualConnectivity()
-    await stack.server.script(.fail(Busy(delay: .seconds(50))))
-    try stack.insertNote("A")
-    try stack.insertNote("B")
-    var events = stack.outbox.events.makeAsyncIterator()
-    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
-    await Self.wait(for: "outbox.willRetry", in: &events)
-    network.isOnline = false
-    await Self.wait(for: "outbox.paused", in: &events)
-    network.isOnline = true
-    await Self.wait(for: "outbox.resumed", in: &events)
-    await Self.pass(.seconds(50), of: stack.time)
-    #expect(try await stack.outbox.flush() == 0)
-    await stack.outbox.stop()
-    #expect(await Self.titles(stack.server) == ["A", "A", "B"])
-  }
-
-  @Test func `a policy that does not retry an unavailable server parks each edit, and holds none back`() async throws {
-    let stack = try NoteStack()
-    await stack.server.script(.fail(down), .fail(down))
-    try stack.insertNote("A")
-    try stack.insertNote("B")
-    let retry = RetryPolicy(attempts: 5, initialDelay: .seconds(10)) { !RetryPolicy.isServiceUnavailable($0) }
-    #expect(try await stack.forwardAll(stack.options(retry: retry)) == 2)
-    #expect(await Self.titles(stack.server) == ["A", "B"])
-    #expect(try await stack.outbox.counts().parked == 2)
-  }
-
-  @Test(arguments: Backend.available)
-  func `an outage that one program has found does not hold back the edits of another program`(
-    _ backend: Backend
-  ) async throws {
-    let stack = try NoteStack(backend)
-    let other = try stack.other()
-    await stack.server.script(.fail(down))
-    for title in ["A", "B", "C"] { try stack.insertNote(title) }
-    var events = stack.outbox.events.makeAsyncIterator()
-    var otherEvents = other.outbox.events.makeAsyncIterator()
-    try stack.outbox.start(stack.options(retry: slow))
-    await Self.wait(for: "outbox.willRetry", in: &events)
-    try other.outbox.start(other.options(retry: slow))
-    await Self.wait(for: "outbox.accepted", count: 2, in: &otherEvents)
-    #expect(await Self.titles(stack.server) == ["A", "B", "C"])
-    stack.time.advance(by: .seconds(10))
-    try await stack.outbox.flush()
-    try await other.outbox.flush()
-    await stack.outbox.stop()
-    await other.outbox.stop()
-    #expect(await Self.titles(stack.server) == ["A", "B", "C", "A"])
-    #expect(try await stack.outbox.counts().total == 0)
   }
 }
