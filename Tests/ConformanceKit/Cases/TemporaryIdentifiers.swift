@@ -195,6 +195,24 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "A")
       }
     }
+    Case("a child follows the permanent identifiers of a save with more records than it lists") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      let temporary = try parent.performAndWait {
+        for number in 0..<10_000 { try parent.make("Genre", ["name": "\(number)"]) }
+        return try parent.make("Album", ["title": "A"]).objectID
+      }
+      let album = try child.performAndWait { try child.existingObject(with: temporary) }
+      try parent.performAndWait { try parent.save() }
+      try child.performAndWait {
+        try expect(!album.objectID.isTemporaryID, "a permanent identifier")
+        try expectEqual(try album.label, "A")
+        try album.setValue("B", for: "title")
+        try child.save()
+      }
+      try parent.performAndWait { try parent.save() }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+    }
     Case("a child of a child follows the permanent identifiers that the farthest parent obtains or saves") { stack in
       for saves in [false, true] {
         try farthest(stack, saves: saves)

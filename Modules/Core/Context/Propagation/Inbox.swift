@@ -7,7 +7,7 @@ import Synchronization
 /// queue.
 final class Inbox: Sendable {
   /// The greatest number of records whose changes an inbox lists, and the greatest number of identifiers of each kind
-  /// that it keeps after the list collapsed.
+  /// that it keeps after the list collapsed, unless one save has more.
   static let bound = 10_000
 
   enum Content {
@@ -18,15 +18,16 @@ final class Inbox: Sendable {
 
   /// The part of a collapsed list that a later read of the stores cannot recover.
   struct Overflow {
-    /// The latest permanent identifiers. The permanent identifiers of older saves are dropped above the bound.
+    /// The latest permanent identifiers. Above the bound, those of the last save are kept alone, however many they are.
     private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
     /// The deleted records; `nil` above the bound. The context then asks the stores which of its records still exist.
     private(set) var deleted: Set<ManagedObjectID>? = []
 
     mutating func add(_ changes: ChangeSet) {
-      permanentIDs.merge(changes.permanentIDs) { $1 }
-      if permanentIDs.count > bound {
-        permanentIDs = changes.permanentIDs.count > bound ? [:] : changes.permanentIDs
+      if permanentIDs.count + changes.permanentIDs.count > bound, !changes.permanentIDs.isEmpty {
+        permanentIDs = changes.permanentIDs
+      } else {
+        permanentIDs.merge(changes.permanentIDs) { $1 }
       }
       deleted?.formUnion(changes.deleted)
       if let count = deleted?.count, count > bound { deleted = nil }
