@@ -9,9 +9,9 @@ struct Mutate: ParsableCommand {
     commandName: "coherence-mutate", abstract: "Changes the sources at random lines, and reports unseen changes.",
     discussion: """
       Every mutant is one change at one line of Modules or Backends. All mutants of a run are in one build, in a copy \
-      of the tree in .build/mutants, and an environment variable chooses between them. The tests that depend on the \
-      changed target run until the first failure, the quick ones in one process. The same seed makes the same \
-      mutants of the same sources.
+      of the tree in .build/mutants, and an environment variable chooses between them. A run without a mutant records \
+      which tests reach which mutants, and only these tests run with a mutant, until the first failure. The same \
+      seed makes the same mutants of the same sources.
       """)
 
   @Option(help: "The seed of the random choices.")

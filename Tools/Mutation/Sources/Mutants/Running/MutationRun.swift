@@ -68,7 +68,7 @@ public struct MutationRun: Sendable {
           switch outcome {
           case .success(.passed):
             state.survivors.append(mutant)
-            write("\(mutant.number): SURVIVED")
+            write("\(mutant.number): SURVIVED \(runs.testCount(mutant, in: targets)) tests that reach it")
           case .success(.caught(let sentence)): write("\(mutant.number): caught by \(sentence)")
           case .failure(let error): state.failure = error
           }

@@ -6,33 +6,56 @@ struct TestProgram: Sendable {
   /// The name of the package, which names the program.
   let package: String
 
-  /// Runs targets in one process until the first test fails.
+  /// Runs a target in one process until the first test fails, without a mutant, and records which tests reach mutants.
+  func record(_ target: String) throws -> (outcome: TestRuns.Outcome, record: ReachRecord) {
+    let file = workingCopy.logs.appendingPathComponent("reach-\(target).log")
+    try Data().write(to: file)
+    let outcome = try run(
+      TestSelection(targets: [target]), environment: [MutantSwitch.recordVariable: file.path],
+      log: log(named: "0-\(target)"), limit: nil)
+    return (outcome, ReachRecord(lines: String(decoding: try Data(contentsOf: file), as: UTF8.self)))
+  }
+
+  /// Runs tests in one process until the first test fails.
   ///
   /// - Parameters:
-  ///   - number: The number of the mutant; 0 for none.
-  ///   - limit: In seconds; `nil` for no limit.
-  func run(_ targets: [String], number: Int, limit: Int?) throws -> TestRuns.Outcome {
-    let filter = "^(\(targets.joined(separator: "|")))\\."
+  ///   - number: The number of the mutant.
+  ///   - limit: In seconds.
+  func run(_ tests: TestSelection, number: Int, limit: Int) throws -> TestRuns.Outcome {
+    try run(
+      tests, environment: [MutantSwitch.variable: "\(number)"], log: log(named: "\(number)-\(tests.name)"),
+      limit: limit)
+  }
+
+  private func run(
+    _ tests: TestSelection, environment: [String: String], log: URL, limit: Int?
+  ) throws -> TestRuns.Outcome {
+    let width = 8 * ProcessInfo.processInfo.activeProcessorCount
     let command = Command(
-      [".build/debug/\(package)PackageTests.xctest", "--testing-library", "swift-testing", "--filter", filter],
-      in: workingCopy.copy, environment: [MutantSwitch.variable: "\(number)", "NO_COLOR": "1"])
+      [
+        ".build/debug/\(package)PackageTests.xctest", "--testing-library", "swift-testing",
+        "--experimental-maximum-parallelization-width", "\(width)", "--filter", tests.filter,
+      ],
+      in: workingCopy.copy, environment: environment.merging(["NO_COLOR": "1"]) { $1 })
     var hasSummary = false
-    let ending = try command.run(log: log(of: targets, number), limit: limit) { line in
+    let ending = try command.run(log: log, limit: limit) { line in
       if line.hasPrefix("✔ Test run with") { hasSummary = true }
       return line.hasPrefix("✘ Test ")
     }
-    let name = targets.joined(separator: ", ")
     switch ending {
-    case .stopped(let line): return .caught("\(name): \(line.dropFirst(2))")
-    case .timedOut: return .caught("\(name): did not end")
+    // The line of a failed expectation has the values of its expression, which may be long.
+    case .stopped(let line): return .caught("\(tests.name): \(line.dropFirst(2).prefix(300))")
+    case .timedOut: return .caught("\(tests.name): did not end")
     // A run without tests prints a summary too, but a process that crashed during its tests prints none.
-    case .exited(let status): return status == 0 && hasSummary ? .passed : .caught("\(name): ended early")
+    case .exited(let status): return status == 0 && hasSummary ? .passed : .caught("\(tests.name): ended early")
     }
   }
 
-  /// The output of a run.
-  func log(of targets: [String], _ number: Int) -> URL {
-    let name = targets.count == 1 ? targets[0] : "quick"
-    return workingCopy.logs.appendingPathComponent("\(number)-\(name).log")
+  /// The output of a run without a mutant.
+  func log(of target: String) -> URL { log(named: "0-\(target)") }
+
+  private func log(named name: String) -> URL {
+    // A file name is limited to 255 bytes.
+    workingCopy.logs.appendingPathComponent("\(name.prefix(200)).log")
   }
 }
