@@ -15,11 +15,13 @@ package struct PlanningRetry {
   /// work runs once: other changes cannot be planned again, and a rollback would lose them.
   ///
   /// - Parameters:
-  ///   - entity: The entity of the rows. Its stores keep other writers out during the last attempt.
-  ///   - startsExcluding: Whether the stores keep other writers out from the first attempt on.
+  ///   - entity: The entity of the rows. Its stores keep other writers out during the last attempt, if all of them can
+  ///     and the context of the changes saves to them itself, not with the save of its parent.
+  ///   - startsExcluding: Whether the stores keep other writers out from the first attempt on, under the same
+  ///     conditions.
   ///   - work: Leaves the contexts without changes when it throws; see ``rollingBackOnError(_:)``.
-  /// - Throws: The error of the work; ``ErrorCode/versionConflict`` with `isRetryable` set when the work lost every
-  ///   race.
+  /// - Throws: The error of the work; ``ErrorCode/versionConflict`` with `isRetryable` set when the repeated work lost
+  ///   every race.
   package func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: @autoclosure () throws -> Bool = false,
     _ work: () throws -> T
@@ -47,7 +49,8 @@ package struct PlanningRetry {
 }
 
 extension ManagedObjectContext {
-  /// The context and the parents that a save up to the stores passes through.
+  /// The context and the parents that a save up to the stores passes through. A context with
+  /// ``ManagedObjectContext/savesThroughParent`` reaches the stores itself, past its parents.
   package var savedContexts: [ManagedObjectContext] {
     [self] + (savesThroughParent ? [] : parent?.savedContexts ?? [])
   }

@@ -41,14 +41,14 @@ package struct ScanOptions {
     case refuse(CoherenceError)
     /// The oldest row is the match, and the other rows are passed over.
     case keep
-    /// The oldest row is the match, and the other rows are superfluous.
+    /// The oldest row is the match, and the other rows are superfluous, whatever their entity.
     case remove
   }
 
   package var duplicates: Duplicates
-  /// Whether rows of subentities can be superfluous.
+  /// Whether rows of subentities without an input record are superfluous.
   package var includesSubentities: Bool
-  /// Whether rows without a complete key can be superfluous.
+  /// Whether rows without a complete key are superfluous.
   package var includesIncompleteKeys: Bool
 
   package init(duplicates: Duplicates, includesSubentities: Bool, includesIncompleteKeys: Bool) {
@@ -78,7 +78,9 @@ package final class RowScan: RowExpectation {
   package let keySlots: [Int]
 
   package private(set) var changes: [Change] = []
-  /// The rows without an input record, and all but the oldest of several rows with one key.
+  /// The rows without an input record that ``readAll(where:)`` has found, as far as the options include them. With
+  /// ``ScanOptions/Duplicates/remove``, ``resolveDuplicates(where:)`` adds all but the oldest of several rows with one
+  /// key.
   package private(set) var superfluousRows: [Row] = []
   // The properties that every row touches go without the run-time check of overlapping access.
   // Safety of `@exclusivity(unchecked)`: one reading uses the scan, and no callee of an access knows the scan.
@@ -88,11 +90,14 @@ package final class RowScan: RowExpectation {
   private var matchedBefore: IndexBits
   /// The input records with several rows.
   private var duplicated: Set<Int> = []
+  /// Whether the present reading passes all rows of a filter, so that a row without an input record is superfluous.
   private var collectsSuperfluousRows = false
   /// The index of the input record of the last verdict.
   @exclusivity(unchecked) private var current: Int?
+  /// The comparison and the expected values of the input record that was read last.
   @exclusivity(unchecked) private var comparison = RowComparison.inStore
   @exclusivity(unchecked) private var values: [AttributeValue?] = []
+  /// The number of rows so far, for the checks for cancellation.
   @exclusivity(unchecked) private var rowCount = 0
 
   package init(_ rows: StoredRows, inputByKey: InputIndex, expected: any ExpectedValues, options: ScanOptions) {
@@ -116,11 +121,16 @@ package final class RowScan: RowExpectation {
 
   /// Reads the rows of the input records that no reading has matched yet.
   package func readUnmatched() throws {
-    matchedBefore = matched
-    try rows.compare(inputByKey.keys(notIn: matched), with: self)
+    try rows.forEachPredicate(matching: inputByKey.keys(notIn: matched)) { predicate in
+      // With several key attributes, two predicates may match one row, which is no duplicate of itself. All rows with
+      // one key satisfy the same predicates.
+      matchedBefore = matched
+      try rows.compare(where: predicate, with: self)
+    }
   }
 
-  /// Chooses the oldest of several rows with one key as the match.
+  /// Chooses the oldest of several rows with one key as the match. Until then, the match is the row that was read
+  /// first.
   ///
   /// - Parameter filter: The filter of the last reading.
   package func resolveDuplicates(where filter: FetchPredicate? = nil) throws {

@@ -18,7 +18,7 @@ package final class IDsByKey: RowExpectation {
 
   package func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     guard keys.contains(key) else { return .skip }
-    if let known = ids[key], known.isOlder(than: id) { return .skip }
+    if let collected = ids[key], collected.isOlder(than: id) { return .skip }
     ids[key] = id
     return .skip
   }
@@ -31,7 +31,10 @@ final class RowsByKey: RowExpectation {
   let keySlots: [Int]
   private let keys: Set<[AttributeValue]>
   private var rows: [[AttributeValue]: [Row]] = [:]
-  private var current: [AttributeValue] = []
+  /// The collected rows. A row that satisfies the predicates of two chunks of keys is read twice.
+  private var ids: Set<ManagedObjectID> = []
+  /// The key of the row of the last verdict.
+  private var currentKey: [AttributeValue] = []
 
   init(_ keys: Set<[AttributeValue]>, keySlots: [Int]) {
     self.keys = keys
@@ -44,11 +47,11 @@ final class RowsByKey: RowExpectation {
   var expectedValues: [AttributeValue?] { [] }
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
-    current = key
-    return keys.contains(key) ? .take : .skip
+    currentKey = key
+    return keys.contains(key) && ids.insert(id).inserted ? .take : .skip
   }
 
-  func take(_ row: Row) { rows[current, default: []].append(row) }
+  func take(_ row: Row) { rows[currentKey, default: []].append(row) }
 }
 
 extension ManagedObjectID {

@@ -1,6 +1,7 @@
 package import CoherenceCore
 
-/// The rows of one entity, read by key: some hundred keys at once, or all rows in one pass, whichever is less work.
+/// The rows of one entity and its subentities, read by key: some hundred keys at once, or all rows in one pass,
+/// whichever is less work.
 package struct StoredRows {
   /// The largest number of keys, identifiers or owners in one query.
   package static let chunkSize = 500
@@ -12,8 +13,8 @@ package struct StoredRows {
   package let keyAttributes: [AttributeDescription]
   let checkCancellation: (() throws -> Void)?
 
-  /// - Parameter checkCancellation: Throws when the caller's work was cancelled. Called between queries and every 256 rows,
-  ///   beside the context's own check for a cancelled task.
+  /// - Parameter checkCancellation: Throws when the caller's work was cancelled. Called before each chunk of keys or
+  ///   identifiers, and by a ``RowScan`` every 256 rows, beside the context's own check for a cancelled task.
   package init(
     _ entity: EntityDescription, keyAttributes: [AttributeDescription], in context: ManagedObjectContext,
     checkCancellation: (() throws -> Void)? = nil
@@ -81,13 +82,13 @@ package struct StoredRows {
 
   /// Passes the rows with one of the keys, and possibly other rows, to an expectation.
   ///
-  /// - Parameter condition: A condition that all of the rows satisfy.
+  /// - Parameter condition: Rows that do not satisfy the condition are not passed.
   package func compare(
     _ keys: KeyColumns, and condition: FetchPredicate? = nil, with expectation: any RowExpectation
   ) throws {
     try forEachPredicate(matching: keys) { predicate in
       try compare(
-        where: predicate.map { own in condition.map { .and([own, $0]) } ?? own } ?? condition, with: expectation)
+        where: predicate.map { byKey in condition.map { .and([byKey, $0]) } ?? byKey } ?? condition, with: expectation)
     }
   }
 
@@ -98,13 +99,14 @@ package struct StoredRows {
     let collector = IDCollector()
     for chunk in Self.chunks(of: ids.count) {
       try checkCancellation?()
-      let own = FetchPredicate.membership(.path(.own), in: ids[chunk].map(AttributeValue.reference))
-      try compare(where: .and([own, predicate]), with: collector)
+      let isGiven = FetchPredicate.membership(.path(.own), in: ids[chunk].map(AttributeValue.reference))
+      try compare(where: .and([isGiven, predicate]), with: collector)
     }
     return collector.ids
   }
 }
 
+/// Collects the identifiers of all rows.
 private final class IDCollector: RowExpectation {
   private(set) var ids: Set<ManagedObjectID> = []
   var keySlots: [Int] { [] }

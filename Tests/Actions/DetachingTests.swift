@@ -95,6 +95,20 @@ struct DetachingTests {
     #expect(stores.map(\.configurationName) == [second.configurationName])
   }
 
+  @Test func `a store that the next start has opened again is detached by its new object alone`() throws {
+    let former = try attach("Firsts")
+    try connect.start()
+    try connect.stop()
+    try connect.start()
+    #expect { try connect.detach(persistentStore: former) } throws: { ErrorCode.storeDetached ~= $0 }
+    try connect.stop()
+    try connect.start()
+    let present = try #require(stores.first)
+    #expect(present.configurationName == "Firsts")
+    try connect.detach(persistentStore: present)
+    #expect(stores.isEmpty)
+  }
+
   @Test func `a detach during a draining stop waits for the actions and cancels none`() async throws {
     let store = try attach("Firsts")
     try await connect.start()

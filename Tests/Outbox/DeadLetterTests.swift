@@ -111,8 +111,8 @@ struct DeadLetterTests {
       let own = try stack.outbox.records([sent.id], in: context).map {
         OutboxStep([try EntryDecoder(coordinator: stack.outbox.coordinator).entry($0)], outcome: .insert)
       }
-      let rest = ForwardRest(of: selection.nodes, besides: own, at: now, maximumDelay: .seconds(3600))
-      #expect(rest.nextDue == end && rest.counts == OutboxCounts(sending: 2))
+      let backlog = ForwardBacklog(of: selection.nodes, besides: own, at: now, maximumDelay: .seconds(3600))
+      #expect(backlog.nextDue == end && backlog.counts == OutboxCounts(sending: 2))
     }
     #expect(try await stack.outbox.entry(sent.id).leaseEnd == renewed)
     #expect(try await stack.outbox.entry(left.id).leaseEnd == end)

@@ -88,6 +88,37 @@ import Testing
     #expect(stack.board.marks == ["present"])
   }
 
+  @Test(arguments: Backend.available)
+  func `a cancelled run of a schedule is left out, and the schedule continues`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time, schedules: [hourly(stack)])
+    #expect(try await worker.runDueActions() == 0)
+    let record = try #require(try await stack.actions.schedules().first)
+    #expect(try await stack.actions.cancel(record.handle))
+    #expect(try await stack.actions.schedules().first?.isCancelRequested == true)
+
+    time.advance(by: .seconds(3600))
+    try await worker.runDueActions()
+    #expect(stack.board.marks.isEmpty)
+    #expect(try await stack.actions.runs(ofSchedule: "hourly").map(\.state) == [.canceled])
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["run"])
+    #expect(try await stack.actions.runs(ofSchedule: "hourly").map(\.state).contains(.succeeded))
+  }
+
+  @Test func `a cancelled run of a schedule that is told to run now runs`() async throws {
+    let stack = try ActionStack()
+    let worker = try stack.worker(ManualClock(), schedules: [hourly(stack)])
+    try await worker.runDueActions()
+    let record = try #require(try await stack.actions.schedules().first)
+    #expect(try await stack.actions.cancel(record.handle))
+    #expect(try await stack.actions.runNow(record.handle))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["run"])
+  }
+
   @Test func `a schedule that all workers have dropped ends after its next run`() async throws {
     let stack = try ActionStack()
     let time = ManualClock()

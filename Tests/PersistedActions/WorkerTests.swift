@@ -133,6 +133,18 @@ import Testing
     #expect(stack.board.marks == ["begin hold 1"])
   }
 
+  @Test func `the context of a running action tells that the action is cancelled`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(Patience(board: stack.boardName))
+    let worker = try stack.worker(ManualClock())
+    try await worker.start()
+    try await stack.board.until("begin")
+    #expect(try await stack.actions.cancel(handle))
+    #expect(try await stack.actions.untilFinished(handle).state == .canceled)
+    await worker.stop()
+    #expect(stack.board.marks == ["begin", "end cancelled"])
+  }
+
   @Test(arguments: Backend.available)
   func `an action whose cancellation was requested cannot commit`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)

@@ -42,7 +42,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     case .blocking(let body):
       let startTime = DispatchTime.now().uptimeNanoseconds
       let error = Self.$executing.withValue(self) {
-        MainDemand.working(for: scheduler) { catchError { try body(self) } }
+        MainDemand.working(for: scheduler) { storeOutput { try body(self) } }
       }
       let time = DispatchTime.now().uptimeNanoseconds - startTime
       endAttempt(throwing: error)
@@ -53,12 +53,13 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     }
   }
 
+  /// Runs an attempt in a task, which lets the lane continue at its end.
   private func start(_ body: @escaping @Sendable (AnyActionHandle) async throws -> Output, inLane lane: Int) {
     // Detached: the task of the previous action may start this one, which must not inherit its task-local values.
     let task = Task.detached { [self] in
       let startTime = DispatchTime.now().uptimeNanoseconds
       let error = await Self.$executing.withValue(self) {
-        await MainDemand.working(for: scheduler) { await catchError { try await body(self) } }
+        await MainDemand.working(for: scheduler) { await storeOutput { try await body(self) } }
       }
       let time = DispatchTime.now().uptimeNanoseconds - startTime
       endAttempt(throwing: error)
@@ -67,8 +68,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     didStart(task)
   }
 
-  /// Stores the result of the work, or returns its error.
-  private func catchError(of work: () throws -> Output) -> (any Error)? {
+  /// Does the work and stores its result. Returns the error of failed work.
+  private func storeOutput(of work: () throws -> Output) -> (any Error)? {
     do {
       let value = try work()
       output.withLock { $0 = value }
@@ -78,7 +79,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     }
   }
 
-  private func catchError(of work: () async throws -> Output) async -> (any Error)? {
+  /// Does asynchronous work, as the blocking form does.
+  private func storeOutput(of work: () async throws -> Output) async -> (any Error)? {
     do {
       let value = try await work()
       output.withLock { $0 = value }

@@ -17,7 +17,8 @@ protocol ActionScheduler: AnyObject, Sendable {
 
   // MARK: Waiting
 
-  /// Removes an action that finishes without another attempt from the places where it waits.
+  /// Removes an action that finishes without another attempt from its queue, and from the actions that wait for the
+  /// start.
   func withdraw(_ handle: AnyActionHandle)
   /// Whether a stop waits for the action while the queue of the action is suspended.
   func isStuck(_ handle: AnyActionHandle) -> Bool

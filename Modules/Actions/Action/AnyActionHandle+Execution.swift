@@ -73,8 +73,8 @@ extension AnyActionHandle {
 
   private func mark(_ cancel: (inout LifecycleState<ActionCompletion>) -> Bool) -> Cancellation {
     lifecycle.withLock { lifecycle in
-      let wasCanceled = lifecycle.status == .canceled || lifecycle.state == .finished
-      return Cancellation(notifiesAction: cancel(&lifecycle), finishesPending: !wasCanceled)
+      let wasCanceledOrFinished = lifecycle.status == .canceled || lifecycle.state == .finished
+      return Cancellation(notifiesAction: cancel(&lifecycle), finishesPending: !wasCanceledOrFinished)
     }
   }
 
@@ -120,6 +120,7 @@ extension AnyActionHandle {
     return retry.delay(afterAttempt: attempts, using: &generator)
   }
 
+  /// Returns the action to pending, and schedules its next attempt.
   private func prepareNextAttempt(after delay: Duration) {
     // Published while the action is still executing: a pending action can be cancelled, and the event of its end must not
     // come before this one.
@@ -131,6 +132,7 @@ extension AnyActionHandle {
     queue.hold(self, for: .delay)
     // A cancelling caller that found the action executing has left the end to this attempt.
     if isCanceledOrExpired { return finishIfPending() }
+    // A stop has already cancelled the pending actions of the suspended queue, and would wait for this one for ever.
     if scheduler.isStuck(self) { return cancel() }
     scheduler.releaseSlot(of: self)
     let timer = scheduler.after(delay) { [weak self] in

@@ -24,7 +24,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   final let resolvedOptions: ResolvedOptions?
   final let lifecycle: Mutex<LifecycleState<ActionCompletion>>
 
-  /// The surroundings of a submitted action.
+  /// The properties of a handle beside its action, as the dispatcher sets them for a submission.
   struct Configuration {
     let queue: ActionQueue<AnyActionHandle>
     let scheduler: any ActionScheduler

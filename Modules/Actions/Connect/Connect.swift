@@ -62,8 +62,14 @@ public protocol Connect: PersistentContainer {
   ///   - block: Called once with `nil` or the error, on a thread where the block may block.
   func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void)
 
-  /// Closes several stores without blocking a thread, after the actions on their entities have finished. When one of the
-  /// stores is not attached here, none is closed.
+  /// Closes several stores without blocking a thread, so that the next start does not attach them again.
+  ///
+  /// The call first cancels the unfinished actions on entities that no other store holds, and waits for their end. While
+  /// the Connect is stopping, the call cancels no action, and waits only.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached`` when one of the stores is not attached here; ``ErrorCode/deadlock`` when one
+  ///   of these actions calls this, or waits for the caller. No store is closed then. Otherwise the first error of
+  ///   closing a store; the other stores are closed nevertheless.
   func detach(persistentStores: [any PersistentStore]) async throws
 
   /// The present state.
@@ -107,7 +113,8 @@ extension Connect {
   /// Cancels all actions and stops, without blocking the caller; see `stop(_:block:)`.
   public func stop(block: @escaping @Sendable ((any Error)?) -> Void) { stop(.cancel, block: block) }
 
-  /// Closes a store without blocking a thread, after the actions on its entities have finished.
+  /// Cancels the actions on the entities of a store, waits for their end, and closes the store, without blocking a
+  /// thread; see `detach(persistentStores:)`.
   public func detach(persistentStore: any PersistentStore) async throws {
     try await detach(persistentStores: [persistentStore])
   }

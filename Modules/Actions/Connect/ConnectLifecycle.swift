@@ -3,8 +3,8 @@ struct ConnectLifecycle {
   private(set) var state = ConnectState.stopped
   /// The present stop; `nil` in other states than `stopping`.
   private(set) var stop: ConnectStop?
-  /// The number of starts that wait for the present stop. A later stop follows these starts, and must not join the present
-  /// stop.
+  /// The number of asynchronous starts that wait for the present stop. A later asynchronous stop follows these starts,
+  /// and must not join the present stop. A blocking stop joins the present stop in any case.
   var waitingStartCount = 0
 
   /// Applies a transition, if it is legal in the present state.

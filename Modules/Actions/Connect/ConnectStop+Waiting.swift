@@ -38,16 +38,16 @@ extension ConnectStop {
   /// A caller of `stop`, which receives only the first of result and timeout.
   private final class Waiter: Sendable {
     private let completion: Completion
-    private let first = Mutex<Result<Void, any Error>?>(nil)
+    private let firstResult = Mutex<Result<Void, any Error>?>(nil)
 
     init(_ completion: @escaping Completion) { self.completion = completion }
 
-    var result: Result<Void, any Error>? { first.withLock { $0 } }
+    var result: Result<Void, any Error>? { firstResult.withLock { $0 } }
 
     func finish(with result: Result<Void, any Error>) {
-      let isFirst = first.withLock { first in
-        guard first == nil else { return false }
-        first = result
+      let isFirst = firstResult.withLock { firstResult in
+        guard firstResult == nil else { return false }
+        firstResult = result
         return true
       }
       if isFirst { completion(result) }

@@ -2,7 +2,8 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// One stop of a Connect. All callers of `stop` share the stop until its end.
+/// One stop of a Connect. Callers of `stop` share the stop until its end. The exception is an asynchronous stop behind
+/// an asynchronous start that waits for this stop, see ``ConnectLifecycle/waitingStartCount``.
 final class ConnectStop: Sendable {
   typealias Completion = @Sendable (Result<Void, any Error>) -> Void
 
@@ -28,7 +29,7 @@ final class ConnectStop: Sendable {
     content.withLock { $0.handles }.cancelAll()
   }
 
-  /// Cancels the actions that wait in a suspended queue. They could not run before the queue is resumed.
+  /// Cancels the actions that wait in a suspended queue, because a draining stop would wait until the queue is resumed.
   func cancelSuspended() {
     for handle in content.withLock({ $0.handles }) where handle.isPending && handle.queue.isSuspended {
       handle.cancel()

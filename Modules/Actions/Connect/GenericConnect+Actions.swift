@@ -61,6 +61,7 @@ extension GenericConnect: ActionManager {
         }))
   }
 
+  /// The entity of an action in the model, by name or else by class.
   private func entity(named name: String?, of objectClass: ManagedObject.Type) throws -> EntityDescription {
     let entity =
       name.map { managedObjectModel.entitiesByName[$0] } ?? (try? managedObjectModel.entity(for: objectClass))

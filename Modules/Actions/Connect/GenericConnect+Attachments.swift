@@ -11,17 +11,17 @@ extension GenericConnect {
     if wanted.isEmpty, persistentStoreCoordinator.persistentStores.isEmpty {
       wanted = [StoreAttachment(directory: storeLocation, configuration: StoreConfiguration())]
     }
-    var fresh: [any PersistentStore] = []
+    var attached: [any PersistentStore] = []
     do {
       for index in wanted.indices where wanted[index].store == nil {
         let store = try container.attachPersistentStore(
           at: wanted[index].directory, for: wanted[index].configuration)
         wanted[index].store = store
         wanted[index].detachedStore = nil
-        fresh.append(store)
+        attached.append(store)
       }
     } catch {
-      for store in fresh.reversed() { try? persistentStoreCoordinator.remove(store) }
+      for store in attached.reversed() { try? persistentStoreCoordinator.remove(store) }
       throw error
     }
     attachments = wanted
@@ -33,7 +33,10 @@ extension GenericConnect {
   /// - Throws: The first error of closing a store. The other stores are closed nevertheless.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
-    attachments.removeAll { known in known.store.map { store in !stores.contains { $0 === store } } == true }
+    // A store that was removed from the coordinator directly is not attached again.
+    attachments.removeAll { attachment in
+      attachment.store.map { store in !stores.contains { $0 === store } } == true
+    }
     var failure: (any Error)?
     for store in stores {
       let index = attachments.firstIndex { $0.store === store }
@@ -47,6 +50,7 @@ extension GenericConnect {
       attachments[position].store = nil
       attachments[position].detachedStore = store
     }
+    // A caller of `detach` still waits for these stores; a start must not attach them again.
     attachments.removeAll { $0.pendingDetachCount > 0 }
     if let failure { throw failure }
   }

@@ -32,6 +32,10 @@ extension GenericConnect {
     startInBackground(mayWait: true, completion(calling: block))
   }
 
+  /// Starts the Connect on the lifecycle queue, after the present stop.
+  ///
+  /// - Parameter mayWait: Whether the start may wait for a stop. A start by an action of this Connect must not, because
+  ///   the stop waits for the action.
   private func startInBackground(mayWait: Bool, _ completion: @escaping ConnectStop.Completion) {
     lifecycleQueue.async {
       do {
@@ -39,6 +43,7 @@ extension GenericConnect {
         guard mayWait else { throw Self.waitsForCaller }
         self.lifecycle.withLock { $0.waitingStartCount += 1 }
         stop.whenFinished { _ in
+          // Enqueued before the count decreases: a stop that finds no waiting start is enqueued behind this start.
           self.startInBackground(mayWait: mayWait, completion)
           self.lifecycle.withLock { $0.waitingStartCount -= 1 }
         }
@@ -125,11 +130,11 @@ extension GenericConnect {
   ///
   /// - Returns: The stop; `nil` for a stopped Connect.
   private func beginStop(_ mode: StopMode) -> ConnectStop? {
-    let (stop, isFirst) = attachments.withLock { _ in
-      let fresh = ConnectStop()
-      guard apply(.stop, stop: fresh) else { return (lifecycle.withLock { $0.stop }, false) }
-      fresh.setActions(dispatcher.close())
-      return (fresh, true)
+    let (stop, isNew) = attachments.withLock { _ in
+      let newStop = ConnectStop()
+      guard apply(.stop, stop: newStop) else { return (lifecycle.withLock { $0.stop }, false) }
+      newStop.setActions(dispatcher.close())
+      return (newStop, true)
     }
     guard let stop else {
       logger.warning("Already stopped.", metadata: ["connect": "\(name)"])
@@ -137,7 +142,7 @@ extension GenericConnect {
     }
     // Without the lock: `cancel` of an action is code of the program and may call the Connect.
     if mode == .cancel { stop.cancelAll() }
-    if isFirst {
+    if isNew {
       stop.cancelSuspended()
       stop.whenActionsFinished(on: lifecycleQueue) { self.finish(stop) }
     }

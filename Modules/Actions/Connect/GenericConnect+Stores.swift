@@ -75,18 +75,20 @@ extension GenericConnect {
   /// - Returns: The actions to wait for before the stores are closed.
   private func beginDetaching(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
     let (handles, isStopping) = try attachments.withLock { attachments in
-      try refuseUnknown(stores, attachments)
-      for store in stores { mark(store, in: &attachments) }
+      try checkAreAttached(stores, attachments)
+      for store in stores { markDetaching(store, in: &attachments) }
       manageEntities(of: attachments)
       let entities = ManagedEntities(of: stores, model: managedObjectModel)
       return (dispatcher.unfinished(of: entities), state == .stopping)
     }
-    // A draining stop lets its actions run to their end, and detaches the stores anyway.
+    // A draining stop lets its actions run to their end, and detaches the stores anyway. A call by one of the actions
+    // fails with a deadlock, and must cancel none.
     if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }
     return handles
   }
 
-  private func refuseUnknown(_ stores: [any PersistentStore], _ attachments: [StoreAttachment]) throws {
+  /// Refuses stores that neither are attached here nor were detached by a stop.
+  private func checkAreAttached(_ stores: [any PersistentStore], _ attachments: [StoreAttachment]) throws {
     let attached = persistentStoreCoordinator.persistentStores
     for store in stores
     where !attached.contains(where: { $0 === store }) && !attachments.contains(where: { $0.detachedStore === store }) {
@@ -97,7 +99,8 @@ extension GenericConnect {
     }
   }
 
-  private func mark(_ store: any PersistentStore, in attachments: inout [StoreAttachment]) {
+  /// Counts a call of `detach` in the attachment of a store.
+  private func markDetaching(_ store: any PersistentStore, in attachments: inout [StoreAttachment]) {
     if let index = attachments.firstIndex(where: { $0.isAttachment(of: store) }) {
       attachments[index].pendingDetachCount += 1
     } else {
@@ -120,7 +123,7 @@ extension GenericConnect {
   /// Closes the stores, except for stores that a stop or another call has closed already.
   private func finishDetaching(_ stores: [any PersistentStore]) throws {
     try attachments.withLock { attachments in
-      attachments.removeAll { known in stores.contains(where: known.isAttachment) }
+      attachments.removeAll { attachment in stores.contains(where: attachment.isAttachment) }
       defer { manageEntities(of: attachments) }
       let attached = persistentStoreCoordinator.persistentStores
       try container.detach(persistentStores: stores.filter { store in attached.contains { $0 === store } })

@@ -11,7 +11,7 @@ public import CoherenceStrategies
 public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()
-  /// The time before which no request for the input of a merge began, unless the merge says otherwise.
+  /// The default of ``MergeOptions/requestedAt``: the request for a merge's input began no earlier.
   let madeAt = ContinuousClock.now
   /// The entities that the action may merge: managed by its Connect, with identifying attributes.
   var managed = ManagedEntities()

@@ -47,6 +47,7 @@ final class ActionDispatcher: Sendable {
     return handle
   }
 
+  /// The result of the part of a submission under the lock.
   private struct Acceptance<Output: Sendable> {
     let handle: ActionHandle<Output>
     /// Whether the caller has to wait for the prerequisites after it released the lock.
@@ -54,6 +55,8 @@ final class ActionDispatcher: Sendable {
     let outcome: EqualActionOutcome<Output>
   }
 
+  /// Joins a submission to an equal action, or makes its handle and puts it into its queue. Called with the lock of the
+  /// registry.
   private func accept<Output>(
     _ submission: Submission<Output>, _ options: ResolvedOptions?, _ registry: inout ActionRegistry
   ) throws(CoherenceError) -> Acceptance<Output> {
@@ -100,6 +103,7 @@ final class ActionDispatcher: Sendable {
     for prerequisite in prerequisites { prerequisite.whenFinished { countdown.step() } }
   }
 
+  /// Lets an action acquire its slot, or fails it because of failed dependencies.
   private func prerequisitesDidFinish(of handle: AnyActionHandle) {
     guard let options = handle.resolvedOptions else { return }
     let failed = options.releasePrerequisites().dependencies.filter { $0.completionStatus != .successful }

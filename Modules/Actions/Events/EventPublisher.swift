@@ -115,6 +115,7 @@ final class EventPublisher: Sendable {
     if needsDelivery { queue.async { self.deliver() } }
   }
 
+  /// Delivers events until none waits. Runs on the publisher's queue.
   private func deliver() {
     while true {
       let entries = undelivered.withLock { undelivered in

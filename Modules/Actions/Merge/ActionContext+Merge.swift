@@ -121,10 +121,11 @@ extension ActionContext {
   private func merge(
     _ scope: MergeScope, excludesWriters: Bool = false, _ makeInput: (MergeLayout) throws -> any MergeInput
   ) throws -> MergeResult {
-    var known: (any MergeInput)?
+    // Later attempts use the input of the first, which knows the objects that a lost race has used up.
+    var madeInput: (any MergeInput)?
     return try reconcile(scope, excludesWriters: excludesWriters) { layout, localEdits in
-      let input = try known ?? makeInput(layout)
-      known = input
+      let input = try madeInput ?? makeInput(layout)
+      madeInput = input
       var merge = try Merge(in: self, scope: scope, layout: layout, input: input, localEdits: localEdits)
       return try merge.run()
     }
@@ -134,7 +135,8 @@ extension ActionContext {
   /// after a lost race to another writer they are planned again.
   ///
   /// - Parameters:
-  ///   - excludesWriters: Whether the changes cannot be planned twice.
+  ///   - excludesWriters: Whether the stores keep other writers out from the first plan on, because the changes cannot
+  ///     be planned twice.
   ///   - makeChanges: Makes the changes in the context.
   func reconcile(
     _ scope: MergeScope, excludesWriters: Bool = false, _ makeChanges: (MergeLayout, LocalEdits?) throws -> UnsavedMerge
@@ -163,6 +165,9 @@ extension ActionContext {
     }
   }
 
+  /// Looks up the properties of a merge's entity, and checks the arguments of the merge.
+  ///
+  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/missingEntityName``; the errors of ``MergeScope/check()``.
   func layout(of scope: MergeScope) throws -> MergeLayout {
     let entity = scope.entity
     guard !entity.name.isEmpty else {
@@ -171,7 +176,8 @@ extension ActionContext {
         "The entity has no name, so that nothing can be merged into it; use an entity of the container's model.")
     }
     guard let names = managed.uniquenessAttributes(of: entity),
-      let own = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity.name], own == entity
+      let modelEntity = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity.name],
+      modelEntity == entity
     else {
       throw CoherenceError(
         .unmanagedEntity,
@@ -179,7 +185,7 @@ extension ActionContext {
           + "and give the entity a key or a uniqueness constraint.")
     }
     try scope.check()
-    return MergeLayout(own, keyAttributes: names, ignoring: scope.ignoredAttributes)
+    return MergeLayout(modelEntity, keyAttributes: names, ignoring: scope.ignoredAttributes)
   }
 
   func refuseIfCanceled() throws {

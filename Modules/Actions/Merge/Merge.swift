@@ -15,7 +15,7 @@ struct Merge {
   private var storedCount = 0
   /// The plan of ``run()``.
   private var plan: MergePlan?
-  /// The pending edits of the context's source, if it has to do with the merge.
+  /// The reconciliation with pending edits; `nil` if no record or destination of the merge can have pending edits.
   private let pending: PendingReconciliation?
 
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition; errors of the
@@ -98,6 +98,7 @@ struct Merge {
 
   // MARK: Planning
 
+  /// Compares the input with the stored rows, and plans the changes.
   private mutating func makePlan() throws -> MergePlan {
     let links = try indexInput()
     try LinkConsistency(input: input, layout: layout, inputByKey: inputByKey).check(Set(links.keys))
@@ -131,7 +132,7 @@ struct Merge {
     let updates = try updates(scan, lists)
     let allowedUpdates = try condition.filter(updates, row: \.row, index: \.index, input: input)
     let allowedDeletes = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
-    let planned = PendingReconciliation.Remainder(
+    let planned = PendingReconciliation.Changes(
       inserts: inputByKey.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
     let allowed =
       try pending?.remainder(of: planned, .init(input: input, inputByKey: inputByKey, targets: targets)) ?? planned

@@ -119,13 +119,14 @@ public struct MergeOptions: Sendable, Hashable {
   /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that
   /// merges what a server pushes over hours sets the time at which each message arrives.
   public var requestedAt: ContinuousClock.Instant?
-  /// Whether the input names the records to delete, so that a missing record is one that the server has deleted.
-  var namesDeletedRecords = false
+  /// The keys of the records to delete, if the input names them: a record without such a key is not deleted, although
+  /// the input lacks it.
+  var tombstones: Set<MergeKey>?
   /// Whether the input is a page of a merge with the mode ``Mode/replace``.
   var isPageOfWhole = false
 
   /// Whether the input contains all records, so that the next merge brings a record again that this one leaves out.
-  var isWhole: Bool { isPageOfWhole || mode == .replace && !namesDeletedRecords }
+  var isWhole: Bool { isPageOfWhole || mode == .replace && tombstones == nil }
 
   /// Makes options. With the defaults, a merge only inserts and updates records, refuses ambiguous keys, lets the input
   /// win over unsaved edits, lets pending edits win over the input, and saves.

@@ -5,7 +5,9 @@ import CoherenceReconciliation
 struct MergeScope {
   var entity: EntityDescription
   var ignoredAttributes: Set<String>
+  /// The stored records that the merge may delete.
   var subsetFilter: FetchPredicate?
+  /// The stored records that the merge may change or delete; see ``MergeCondition``.
   var condition: FetchPredicate
   var options: MergeOptions
 

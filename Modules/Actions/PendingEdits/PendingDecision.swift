@@ -15,17 +15,20 @@ public struct PendingDecision: Sendable {
   /// Whether a user has to decide: over the conflicting properties, or between a deletion on one side and a change on the
   /// other. The edit waits for the decision.
   public let isConflict: Bool
+  /// Whether the edit's ``PendingEdit/conflict`` has ended: the user has nothing to decide any more, and the edit is sent.
+  public let endsConflict: Bool
 
   /// Makes a decision, for tests of sources.
   public init(
     over edit: PendingEdit, serverValues: [String: AttributeValue]?, discarded: Set<String> = [],
-    conflicting: Set<String> = [], isConflict: Bool = false
+    conflicting: Set<String> = [], isConflict: Bool = false, endsConflict: Bool = false
   ) {
     self.edit = edit
     self.serverValues = serverValues
     self.discarded = discarded
     self.conflicting = conflicting
     self.isConflict = isConflict
+    self.endsConflict = endsConflict
   }
 
   /// Whether a pending insert becomes an update based on the server's values, because the server has a record with its key.

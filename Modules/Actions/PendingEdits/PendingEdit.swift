@@ -42,12 +42,16 @@ public struct PendingEdit: Sendable {
   /// Whether the server has confirmed the whole edit since the request for the merge's input began. The absence of the
   /// record from the input is then no deletion.
   public var isConfirmed: Bool
+  /// The conflict over the edit that waits for the user; `nil` without a conflict, or if the conflict is newer than the
+  /// request for the merge's input.
+  public var conflict: PendingConflict?
 
   /// Makes an edit of a record.
   public init(
     of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
     ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false,
-    isInsertUnanswered: Bool = false, outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false
+    isInsertUnanswered: Bool = false, outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false,
+    conflict: PendingConflict? = nil
   ) {
     self.recordID = recordID
     self.kind = kind
@@ -59,5 +63,6 @@ public struct PendingEdit: Sendable {
     self.isInsertUnanswered = isInsertUnanswered
     self.outdated = outdated
     self.isConfirmed = isConfirmed
+    self.conflict = conflict
   }
 }

@@ -23,6 +23,7 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
 
     private var hasWork: Bool { !isSuspended && !backlog.isEmpty }
 
+    /// Marks an idle lane as woken if actions wait, and schedules a check for stalled streaks.
     mutating func wakeOne() -> Wakeup {
       guard hasWork, lanes.hasIdle else { return Wakeup() }
       let lane = lanes.wakeOne()

@@ -35,7 +35,7 @@ struct DeadlockDetector<Item: AnyObject> {
   /// By action, the actions that require it.
   private var dependents: [ObjectIdentifier: [Item]] = [:]
   /// By collected action, the number of required actions without a proof that they finish.
-  private var missing: [ObjectIdentifier: Int] = [:]
+  private var unprovenCounts: [ObjectIdentifier: Int] = [:]
   /// Actions proved to finish, whose dependents still await their update.
   private var finishable: [Item] = []
 
@@ -50,14 +50,15 @@ struct DeadlockDetector<Item: AnyObject> {
   }
 
   /// Whether an awaited or required action can finish. The waiter cannot.
-  func canFinish(_ action: Item) -> Bool { missing[ObjectIdentifier(action), default: 1] <= 0 }
+  func canFinish(_ action: Item) -> Bool { unprovenCounts[ObjectIdentifier(action), default: 1] <= 0 }
 
+  /// Collects the awaited actions and all actions that they require, directly or not.
   private mutating func collect(from awaited: [Item], except waiter: Item, _ requirement: (Item) -> Requirement) {
     var frontier = awaited
     while let action = frontier.popLast() {
-      guard action !== waiter, missing[ObjectIdentifier(action)] == nil else { continue }
+      guard action !== waiter, unprovenCounts[ObjectIdentifier(action)] == nil else { continue }
       let requirement = requirement(action)
-      missing[ObjectIdentifier(action)] = requirement.count
+      unprovenCounts[ObjectIdentifier(action)] = requirement.count
       if requirement.count == 0 { finishable.append(action) }
       for required in requirement.actions { dependents[ObjectIdentifier(required), default: []].append(action) }
       frontier += requirement.actions
@@ -65,8 +66,8 @@ struct DeadlockDetector<Item: AnyObject> {
   }
 
   private mutating func countDown(_ action: Item) {
-    let count = missing[ObjectIdentifier(action), default: 1] - 1
-    missing[ObjectIdentifier(action)] = count
+    let count = unprovenCounts[ObjectIdentifier(action), default: 1] - 1
+    unprovenCounts[ObjectIdentifier(action)] = count
     if count == 0 { finishable.append(action) }
   }
 }

@@ -4,7 +4,8 @@ import Foundation
 // 1970 in GMT. A local time is an instant plus the zone's offset at that instant.
 
 extension CronExpression {
-  /// The days of the longest search: no combination of fields repeats later than after 40 years.
+  /// The length of the longest search. The rarest date, 29 February on a certain day of the week, repeats after 40
+  /// years at the latest.
   private static let searchedYears = 40
 
   /// Returns the first due date after the given date.

@@ -50,8 +50,8 @@ struct CronExpression: Hashable, Sendable {
 
   /// Returns the first due minute of a day from a minute on; both count from midnight.
   func firstMinute(from minute: Int) -> Int? {
-    let (hour, rest) = (minute / 60, minute % 60)
-    if hours.contains(hour), let found = minutes.first(from: rest) { return hour * 60 + found }
+    let (hour, minuteOfHour) = (minute / 60, minute % 60)
+    if hours.contains(hour), let found = minutes.first(from: minuteOfHour) { return hour * 60 + found }
     guard let later = hours.first(from: hour + 1), let found = minutes.first(from: 0) else { return nil }
     return later * 60 + found
   }

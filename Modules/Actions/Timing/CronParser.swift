@@ -46,8 +46,8 @@ struct CronParser {
     let words = Self.words(of: text)
     if let first = words.first, first.text.hasPrefix("@") {
       if words.count == 1, let expansion = Self.shortcuts[first.text.lowercased()] { return Self.words(of: expansion) }
-      let known = Self.shortcuts.keys.sorted().joined(separator: ", ")
-      throw error(at: first.position, "a text with @ must be the whole expression, one of \(known)")
+      let shortcutNames = Self.shortcuts.keys.sorted().joined(separator: ", ")
+      throw error(at: first.position, "a text with @ must be the whole expression, one of \(shortcutNames)")
     }
     guard words.count == 5 else {
       let position = words.count > 5 ? words[5].position : text.count + 1
@@ -76,6 +76,7 @@ struct CronParser {
     return numbers
   }
 
+  /// The range that an item of a field stands for, without its step.
   private func range(of word: Word, _ field: Field, hasStep: Bool) throws -> ClosedRange<Int> {
     if word.text == "*" { return field.range.lowerBound...(field.isWeekday ? 6 : field.range.upperBound) }
     let bounds = parts(of: word, separator: "-")

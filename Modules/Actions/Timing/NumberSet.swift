@@ -9,8 +9,8 @@ struct NumberSet: Hashable, Sendable {
   /// Returns the smallest number of the set from the given number on.
   func first(from number: Int) -> Int? {
     guard number < 64 else { return nil }
-    let rest = bits & (UInt64.max << UInt64(max(0, number)))
-    return rest == 0 ? nil : rest.trailingZeroBitCount
+    let candidates = bits & (UInt64.max << UInt64(max(0, number)))
+    return candidates == 0 ? nil : candidates.trailingZeroBitCount
   }
 
   /// The numbers in ascending order.

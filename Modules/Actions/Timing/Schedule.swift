@@ -76,7 +76,7 @@ public struct Schedule: Sendable, Hashable {
   /// Returns the first date of the schedule after the given date, with a delay from a source of random numbers.
   ///
   /// An interval costs an addition. A cron expression costs at most a look at each day of the months in its month
-  /// field, over up to eight years for 29 February.
+  /// field, over up to eight years for 29 February, and up to 40 years if the day of the week must match too.
   ///
   /// - Parameters:
   ///   - date: The date of the last run, or the present date.

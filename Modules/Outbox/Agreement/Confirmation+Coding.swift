@@ -28,13 +28,14 @@ extension Confirmation {
       })
   }
 
-  /// The values that the server had before the edit, each as a field of its own.
+  /// The former values of the properties as fields: a field for each value, and a field with an omitted value for each
+  /// of ``omittedNames``.
   private var formerValues: [EntryFormat.Field] {
-    let known = outdated.sorted { $0.key < $1.key }.flatMap { name, values in
+    let fields = outdated.sorted { $0.key < $1.key }.flatMap { name, values in
       values.map { EntryFormat.Field(name: name, base: $0.withoutLargeValue, value: nil) }
     }
-    return known
-      + unknown.sorted().map { EntryFormat.Field(name: $0, base: .omitted(byteCount: 0), value: nil) }
+    return fields
+      + omittedNames.sorted().map { EntryFormat.Field(name: $0, base: .omitted(byteCount: 0), value: nil) }
   }
 
   /// Decodes confirmations of records of a store, with the names of the present model.

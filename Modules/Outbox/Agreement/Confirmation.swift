@@ -12,15 +12,17 @@ struct Confirmation: Sendable {
   /// The name of the record's entity in the present model.
   let entityName: String
   let kind: OutboxEntryKind
-  /// The values that the server had before the edit, by property.
+  /// The values that the server had before the last value of the edit, by property: the base, and the values that the
+  /// edit has passed through.
   private(set) var outdated: [String: [OutboxValue]] = [:]
   /// The properties with former values that the entries leave out because of their size.
-  private(set) var unknown: Set<String> = []
+  private(set) var omittedNames: Set<String> = []
   /// The changed members of to-many relationships.
   let members: [OutboxMembers]
   /// The identifying values that the server had for the record.
   let identity: [String: AttributeValue]
-  /// A time after the reply of the server and before the save of the acknowledgement.
+  /// A time after the reply of the server and before the save of the acknowledgement. Without a meaning in a
+  /// confirmation of another process: its record has the time.
   var time = ContinuousClock.now
 
   init(
@@ -49,8 +51,8 @@ struct Confirmation: Sendable {
     }
   }
 
-  /// Adds the former value of a property that the server's reply to an update has changed.
+  /// Adds a value that the server had for a property before the last value of the edit.
   mutating func add(_ value: OutboxValue, _ name: String) {
-    if case .omitted = value { unknown.insert(name) } else { outdated[name, default: []].append(value) }
+    if case .omitted = value { omittedNames.insert(name) } else { outdated[name, default: []].append(value) }
   }
 }

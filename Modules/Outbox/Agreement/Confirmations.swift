@@ -6,15 +6,16 @@ import Synchronization
 ///
 /// The acknowledgement of an edit deletes its entries, but a page requested before the acknowledgement may still be
 /// merged. Confirmations protect the edit from such a page. The confirmations of the process itself are in memory, with
-/// times of a monotonic clock, and live as long as the process, because its requests do too. ``SharedConfirmations`` has
-/// the confirmations of other processes. The number and the age of confirmations are limited; the page of a request from before the oldest
-/// confirmation is merged without this protection.
+/// times of a monotonic clock, and live as long as the process, because its requests do too. ``SharedConfirmations``
+/// has the confirmations of other processes. The number and the age of confirmations are limited; the page of a request
+/// from before the oldest confirmation is merged without this protection.
 final class Confirmations: Sendable {
   private struct State {
     /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
     var list: [Confirmation] = []
     var first = 0
 
+    /// Expires the confirmations before a time, and the oldest confirmations beyond a number.
     mutating func forget(before time: ContinuousClock.Instant, limit: Int) {
       while first < list.count, list.count - first > limit || list[first].time < time { first += 1 }
       // Expired elements are removed only when they outnumber the limit, so that a confirmation costs constant time on
@@ -25,7 +26,7 @@ final class Confirmations: Sendable {
 
   static let shared = Confirmations()
 
-  /// The process in the ``SharedConfirmations``.
+  /// The identifier of the process in its records among the ``SharedConfirmations``, which its own merges skip.
   let process = UUID.random()
   /// The machine whose clock dates the ``SharedConfirmations`` of the process: processes with the same text share a
   /// clock.
@@ -36,6 +37,7 @@ final class Confirmations: Sendable {
 
   /// The time for which a confirmation is kept: longer than requests take.
   private static let duration = Duration.seconds(300)
+  /// The greatest number of confirmations.
   private static let limit = 10_000
 
   private let state = Mutex(State())

@@ -9,7 +9,9 @@ import Foundation
 struct ConfirmedEdits {
   private let coordinator: PersistentStoreCoordinator
   private let requestedAt: ContinuousClock.Instant
+  /// The confirmations of this process.
   private let own: Confirmations
+  /// The confirmations of other processes.
   private let shared: SharedConfirmations
   private let names: RecordedNames
 
@@ -34,10 +36,10 @@ struct ConfirmedEdits {
     }
     let confirmed = own.since(requestedAt, where: isWanted) + (try shared.since(requestedAt, names).filter(isWanted))
     guard !confirmed.isEmpty else { return }
-    var known = Set(edits.map(\.recordID))
+    var editedIDs = Set(edits.map(\.recordID))
     for confirmation in confirmed {
       guard let store = coordinator.persistentStore(with: confirmation.subject.store),
-        let id = confirmation.subject.record.objectID(in: store), known.insert(id).inserted
+        let id = confirmation.subject.record.objectID(in: store), editedIDs.insert(id).inserted
       else { continue }
       edits.append(PendingEdit(of: id, .delete, base: confirmation.identity, isBeingSent: true, isConfirmed: true))
     }
@@ -45,8 +47,8 @@ struct ConfirmedEdits {
 
   /// Adds confirmed inserts and updates to the pending edits of some records.
   func addEdits(of ids: [ManagedObjectID], to edits: inout [PendingEdit]) throws {
-    let others = try shared.since(requestedAt, names)
-    guard !others.isEmpty || own.hasAny(since: requestedAt) else { return }
+    let ofOtherProcesses = try shared.since(requestedAt, names)
+    guard !ofOtherProcesses.isEmpty || own.hasAny(since: requestedAt) else { return }
     var subjects: [Confirmation.Subject: ManagedObjectID] = [:]
     for id in ids {
       guard let store = id.storeIdentifier else { continue }
@@ -56,25 +58,27 @@ struct ConfirmedEdits {
     func isWanted(_ confirmation: Confirmation) -> Bool {
       confirmation.kind != .delete && subjects[confirmation.subject] != nil
     }
-    let confirmed = own.since(requestedAt, where: isWanted) + others.filter(isWanted)
+    let confirmed = own.since(requestedAt, where: isWanted) + ofOtherProcesses.filter(isWanted)
     let indices = Dictionary(zip(edits.map(\.recordID), edits.indices), uniquingKeysWith: { first, _ in first })
     for (subject, confirmations) in Dictionary(grouping: confirmed, by: \.subject) {
       guard let id = subjects[subject], let store = coordinator.persistentStore(with: subject.store) else { continue }
-      let known = indices[id]
-      var edit = known.map { edits[$0] } ?? PendingEdit(of: id, .update, isConfirmed: true)
+      let index = indices[id]
+      var edit = index.map { edits[$0] } ?? PendingEdit(of: id, .update, isConfirmed: true)
       edit.isBeingSent = true
       for confirmation in confirmations { edit.add(confirmation, in: store) }
-      if let known { edits[known] = edit } else { edits.append(edit) }
+      if let index { edits[index] = edit } else { edits.append(edit) }
     }
   }
 }
 
 extension PendingEdit {
+  /// Adds the former values of a confirmed edit, which a merge ignores. A property with an omitted former value keeps
+  /// its value against every value of the page.
   fileprivate mutating func add(_ confirmation: Confirmation, in store: any PersistentStore) {
     for (name, values) in confirmation.outdated {
       outdated[name, default: []].formUnion(values.compactMap { $0.attributeValue(in: store) })
     }
-    changed.formUnion(confirmation.unknown)
+    changed.formUnion(confirmation.omittedNames)
     for change in confirmation.members where change.isKnown {
       var members = self.members[change.name] ?? PendingMembers()
       members.added.formUnion(change.added.compactMap { $0.objectID(in: store) })

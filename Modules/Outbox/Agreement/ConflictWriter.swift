@@ -8,30 +8,37 @@ struct ConflictWriter {
   let coordinator: PersistentStoreCoordinator
   let now: @Sendable () -> Date
 
-  /// Writes new conflicts, and the server's newer values into the known conflicts of the same records. An equal
+  /// Writes new conflicts, and the server's newer values into the existing conflicts of the same records. An equal
   /// conflict is not written again.
   ///
-  /// - Parameter decisions: The decisions to be left to the user, each with the entity name in the first entry of its
-  ///   record.
-  func write(_ decisions: [(PendingDecision, entityName: String)]) throws {
+  /// - Parameters:
+  ///   - decisions: The decisions to be left to the user, each with the entity name in the first entry of its
+  ///     record.
+  ///   - keepsNewer: Whether a stored conflict stays as it is if the decision's edit does not have it, because the
+  ///     conflict is newer than the merged page.
+  func write(_ decisions: [(PendingDecision, entityName: String)], keepsNewer: Bool) throws {
     guard !decisions.isEmpty else { return }
-    let known = try conflicts(over: decisions.map(\.0.edit.recordID))
+    let existing = try context.conflictRecords(over: decisions.map(\.0.edit.recordID))
     for (decision, entityName) in decisions {
-      try write(decision, entityName, known[decision.edit.recordID])
+      if keepsNewer, decision.edit.conflict == nil, existing[decision.edit.recordID] != nil { continue }
+      try write(decision, entityName, existing[decision.edit.recordID])
     }
   }
 
-  private func write(_ decision: PendingDecision, _ recordedName: String, _ known: OutboxConflictRecord?) throws {
+  /// Writes the conflict of one decision, into the existing conflict of the record if there is one.
+  private func write(_ decision: PendingDecision, _ recordedName: String, _ existing: OutboxConflictRecord?) throws {
     let id = decision.edit.recordID
     let kind: OutboxConflictKind =
       decision.serverValues == nil ? .deletedOnServer : decision.edit.kind == .delete ? .deletedLocally : .bothChanged
     let names = decision.conflicting.sorted().joined(separator: "\n")
     let payload = payload(of: decision)
-    if let known {
-      guard known.kind != kind || known.names != names || known.payload != payload else { return }
-      known.kind = kind
-      known.names = names
-      known.payload = payload
+    if let existing {
+      guard existing.kind != kind || existing.names != names || existing.payload != payload else { return }
+      existing.kind = kind
+      existing.names = names
+      existing.payload = payload
+      // An older page must not end the conflict with the newer values.
+      existing.detected = now()
       return
     }
     let inserted = try context.insertNewObject(forEntityName: OutboxConflictRecord.entityName)
@@ -58,23 +65,5 @@ struct ConflictWriter {
         value: server[name].map { OutboxValue(recording: $0) })
     }
     return EntryWriter.payload(fields, [])
-  }
-
-  /// The stored conflicts of some records.
-  private func conflicts(
-    over ids: [ManagedObjectID]
-  ) throws -> [ManagedObjectID: OutboxConflictRecord] {
-    let byKey = Dictionary(grouping: ids, by: \.key)
-    let keys = FetchPredicate.membership(
-      .path(PropertyPath(names: ["recordKey"])), in: byKey.keys.map(AttributeValue.int))
-    var result: [ManagedObjectID: OutboxConflictRecord] = [:]
-    for conflict in try context.fetch(FetchRequest(OutboxConflictRecord.self).filter(keys)) {
-      let id = byKey[conflict.recordKey]?.first { id in
-        ([id.entity.root.name] + id.entity.root.formerNames).contains(conflict.rootName)
-          && id.storeIdentifier == conflict.objectID.storeIdentifier
-      }
-      if let id { result[id] = conflict }
-    }
-    return result
   }
 }

@@ -1,9 +1,9 @@
 import CoherenceCore
 
-/// Collects the heads and the payloads of entries.
+/// Collects the headers and the payloads of entries.
 final class EntryPayloadSink: ValueSink {
   struct Entry {
-    let head: EntryHead
+    let header: EntryHeader
     let payload: EntryBytes
   }
 
@@ -16,16 +16,16 @@ final class EntryPayloadSink: ValueSink {
     self.names = names
     let entity = try names.model.entity(named: OutboxEntryRecord.entityName)
     let payload = entity.attribute(named: OutboxEntryRecord.Properties.table.payload.name)?.slot
-    slots = try EntryHead.slots(in: names.model) + (payload.map { [$0] } ?? [])
+    slots = try EntryHeader.slots(in: names.model) + (payload.map { [$0] } ?? [])
   }
 
   /// Adds a logged change.
-  func add(_ head: EntryHead, payload: EntryBytes) { entries.append(Entry(head: head, payload: payload)) }
+  func add(_ header: EntryHeader, payload: EntryBytes) { entries.append(Entry(header: header, payload: payload)) }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) {
     defer { values.deinitialize(count: slots.count) }
     count += 1
-    guard case .data(let payload) = values[slots.count - 1], let head = EntryHead(values, names) else { return }
-    entries.append(Entry(head: head, payload: EntryBytes(payload)))
+    guard case .data(let payload) = values[slots.count - 1], let header = EntryHeader(values, names) else { return }
+    entries.append(Entry(header: header, payload: EntryBytes(payload)))
   }
 }

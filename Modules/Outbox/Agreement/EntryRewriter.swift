@@ -18,23 +18,28 @@ struct EntryRewriter {
     conflicts = ConflictWriter(context: context, coordinator: coordinator, now: now)
   }
 
-  /// Applies the decisions of a merge to the entries: discards edits, bases them on the server's values, and parks the
-  /// entries of records in conflict.
+  /// Applies the decisions of a merge to the entries: discards edits, bases them on the server's values, parks the
+  /// entries of records in conflict, and releases the entries whose conflict has ended.
   func carryOut(_ decisions: [PendingDecision]) throws {
     let records = try context.entryRecords(of: decisions.map(\.edit.recordID))
     var undecided: [(PendingDecision, entityName: String)] = []
+    var ended: [ManagedObjectID] = []
     for decision in decisions {
       let entries = records[decision.edit.recordID] ?? []
       guard !entries.isEmpty, !entries.contains(where: { $0.state == .sending }) else { continue }
       let remaining = try rewrite(entries, decision)
+      if decision.endsConflict { makePending(remaining) }
+      // A merge of an older page, which does not know the conflict, may discard the edit too.
+      if decision.endsConflict || remaining.isEmpty { ended.append(decision.edit.recordID) }
       // Other entries may have waited for the deleted entries, and be ready now.
       if entries.contains(where: \.hasChanges) { context.signalOnSave(OutboxChannel.entries) }
-      if decision.isConflict, let head = remaining.first {
-        undecided.append((decision, entityName: head.entityName))
-        park(head)
+      if decision.isConflict, let firstEntry = remaining.first {
+        undecided.append((decision, entityName: firstEntry.entityName))
+        park(firstEntry)
       }
     }
-    try conflicts.write(undecided)
+    try conflicts.write(undecided, keepsNewer: true)
+    for conflict in try context.conflictRecords(over: ended).values { context.delete(conflict) }
   }
 
   /// Writes a conflict for an edit that the server has refused. The caller parks the entry.
@@ -43,32 +48,32 @@ struct EntryRewriter {
   func carryOutRefusal(
     of edit: PendingEdit, serverValues: [String: AttributeValue]?, keys: Set<String>
   ) throws {
-    guard let entries = try context.entryRecords(of: [edit.recordID])[edit.recordID], let head = entries.first else {
-      return
-    }
+    let records = try context.entryRecords(of: [edit.recordID])
+    guard let entries = records[edit.recordID], let firstEntry = entries.first else { return }
     var conflicting = edit.conflictingNames(with: serverValues)
     if edit.kind == .insert, let serverValues {
       // Without the server's values the user has nothing to compare the edit with.
       guard !serverValues.isEmpty else { return }
       let discarded = keys.intersection(serverValues.keys)
       let remaining = try makeUpdate(of: entries, serverValues, discarded: discarded)
-      guard let first = remaining.first, first === head else { return }
-      let changed = Set(try decoded(first).changes.map(\.name))
-      let known = changed.intersection(serverValues.keys)
-      conflicting = known.isEmpty ? changed : known
+      // An insert that equals the server's record has been deleted, and leaves no conflict.
+      guard let update = remaining.first, update === firstEntry else { return }
+      let changed = Set(try decoded(update).changes.map(\.name))
+      let reported = changed.intersection(serverValues.keys)
+      conflicting = reported.isEmpty ? changed : reported
     }
     let decision = PendingDecision(
       over: edit, serverValues: serverValues, conflicting: conflicting, isConflict: true)
-    try conflicts.write([(decision, entityName: head.entityName)])
+    try conflicts.write([(decision, entityName: firstEntry.entityName)], keepsNewer: false)
   }
 
   /// The error of an entry parked by a merge.
   private static let reason = "The server has other values; resolve the conflict."
 
-  private func park(_ head: OutboxEntryRecord) {
-    guard head.state == .pending else { return }
-    head.state = .parked
-    head.lastError = Self.reason
+  private func park(_ firstEntry: OutboxEntryRecord) {
+    guard firstEntry.state == .pending else { return }
+    firstEntry.state = .parked
+    firstEntry.lastError = Self.reason
   }
 
   // MARK: Entries
@@ -78,7 +83,8 @@ struct EntryRewriter {
   /// - Returns: The remaining entries.
   private func rewrite(_ entries: [OutboxEntryRecord], _ decision: PendingDecision) throws -> [OutboxEntryRecord] {
     guard let server = decision.serverValues else {
-      if decision.isConflict { return entries }
+      // A deletion on both sides is sent once more.
+      if decision.isConflict || decision.endsConflict && decision.edit.kind == .delete { return entries }
       delete(entries)
       return []
     }
@@ -140,35 +146,40 @@ struct EntryRewriter {
         remaining.append(record)
       }
     }
-    if isChanged, let head = remaining.first { head.renewKey() }
+    if isChanged, let firstEntry = remaining.first { firstEntry.renewKey() }
     return remaining
   }
 
   /// Replaces the base of each property by the server's value. Changes only the first entry with the property: a later
-  /// entry's base is the value of the entry before it.
+  /// entry's base is the value of the entry before it. The first entry of the list gets a new idempotency key with a
+  /// change, because a server may know the old key with the old bases.
   func rebase(_ names: Set<String>, on server: [String: OutboxValue], in entries: [OutboxEntryRecord]) throws {
-    var rest = names.filter { server[$0] != nil }
-    for record in entries where !rest.isEmpty {
+    var remaining = names.filter { server[$0] != nil }
+    var isChanged = false
+    for record in entries where !remaining.isEmpty {
       let entry = try decoded(record)
       var changes = entry.changes
-      for index in changes.indices where rest.remove(changes[index].name) != nil {
+      for index in changes.indices where remaining.remove(changes[index].name) != nil {
         changes[index].base = server[changes[index].name]
       }
-      if changes != entry.changes { try write(changes, entry.members, to: record) }
+      guard changes != entry.changes else { continue }
+      try write(changes, entry.members, to: record)
+      isChanged = true
     }
+    if isChanged { entries.first?.renewKey() }
   }
 
   /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
-  func release(_ entries: [OutboxEntryRecord]) {
-    guard let head = entries.first else { return }
-    if head.isRejected { head.renewKey() }
-    head.isRejected = false
-    head.state = .pending
-    head.attempts = 0
-    head.nextAttempt = OutboxEntryRecord.atOnce
-    head.lease = nil
-    head.claimant = nil
-    head.lastError = nil
+  func makePending(_ entries: [OutboxEntryRecord]) {
+    guard let firstEntry = entries.first else { return }
+    if firstEntry.isRejected { firstEntry.renewKey() }
+    firstEntry.isRejected = false
+    firstEntry.state = .pending
+    firstEntry.attempts = 0
+    firstEntry.nextAttempt = OutboxEntryRecord.atOnce
+    firstEntry.lease = nil
+    firstEntry.claimant = nil
+    firstEntry.lastError = nil
   }
 
   // MARK: Values

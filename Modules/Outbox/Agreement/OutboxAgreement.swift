@@ -41,7 +41,8 @@ public final class OutboxAgreement: PendingEdits {
   ///
   /// - Throws: Errors of the store; `ErrorCode.storeCorrupt` for a damaged log.
   public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
-    guard let reader = PendingEntryReader(in: context) else { return [] }
+    let requested = query.requestedAt.map { now().addingTimeInterval(-((ContinuousClock.now - $0) / .seconds(1))) }
+    guard let reader = PendingEntryReader(in: context, requested: requested) else { return [] }
     // The entries are read before the confirmations: a forwarder keeps the confirmation of an edit before it deletes
     // the entries, so that no edit is missed.
     let confirmed = query.requestedAt.flatMap { ConfirmedEdits(since: $0, in: context, confirmations, now: now) }

@@ -8,18 +8,18 @@ extension PendingEdit {
   init?(_ id: ManagedObjectID, _ entries: [OutboxEntry], in store: (any PersistentStore)?) {
     let steps = OutboxPlan(entries: entries).steps
     guard let first = steps.first, let store else { return nil }
-    let sent = steps.flatMap(\.entries)
-    var merged = MergedChanges(sent[0])
-    for entry in sent.dropFirst() { merged.add(entry) }
+    let planned = steps.flatMap(\.entries)
+    var merged = MergedChanges(planned[0])
+    for entry in planned.dropFirst() { merged.add(entry) }
     let kind: OutboxEntryKind = steps.contains { $0.kind == .delete } ? .delete : first.kind
-    let isAttempted = sent[0].facts.isAttempted
+    let isAttempted = planned[0].facts.isAttempted
     self.init(
       of: id, Kind(kind),
-      isBeingSent: sent.contains { $0.state == .sending } || isAttempted && kind == .insert,
-      isInsertUnanswered: isAttempted && sent[0].kind == .insert)
+      isBeingSent: planned.contains { $0.state == .sending } || isAttempted && kind == .insert,
+      isInsertUnanswered: isAttempted && planned[0].kind == .insert)
     // The server may have the values of a request without an answer, even if they were changed since.
-    if sent.count > 1, kind == .update || isAttempted {
-      for change in sent.flatMap(\.changes) where change.isKnown {
+    if planned.count > 1, kind == .update || isAttempted {
+      for change in planned.flatMap(\.changes) where change.isKnown {
         if let value = change.value?.attributeValue(in: store) { ownValues[change.name, default: []].insert(value) }
       }
     }
@@ -33,11 +33,11 @@ extension PendingEdit {
         added: Set(change.added.compactMap { $0.objectID(in: store) }),
         removed: Set(change.removed.compactMap { $0.objectID(in: store) }))
     }
-    if isAttempted, kind == .update { keepReverted(of: sent, in: store) }
+    if isAttempted, kind == .update { keepReverted(of: planned, in: store) }
     // The server may have assigned another key since the record was deleted.
     if kind == .delete { base.merge(merged.identity(of: kind)) { _, assigned in assigned } }
-    guard !sent.allSatisfy(\.isReadable) else { return }
-    let name = sent[0].entityName
+    guard !planned.allSatisfy(\.isReadable) else { return }
+    let name = planned[0].entityName
     keepAll(of: store.environment.model.entitiesByName[name] ?? id.entity)
   }
 
@@ -51,10 +51,10 @@ extension PendingEdit {
       changed.insert(change.name)
       let added = change.added.compactMap { $0.objectID(in: store) }
       let removed = change.removed.compactMap { $0.objectID(in: store) }
-      var all = members[change.name] ?? PendingMembers()
-      all.added = all.added.subtracting(removed).union(added)
-      all.removed = all.removed.subtracting(added).union(removed)
-      members[change.name] = all
+      var combined = members[change.name] ?? PendingMembers()
+      combined.added = combined.added.subtracting(removed).union(added)
+      combined.removed = combined.removed.subtracting(added).union(removed)
+      members[change.name] = combined
     }
   }
 

@@ -7,35 +7,50 @@ import Foundation
 struct PendingEntryReader {
   private let context: ManagedObjectContext
   private let names: RecordedNames
+  private let conflicts: WaitingConflicts?
 
+  /// - Parameter requested: The time of the request for a merge's input. The edits have the conflicts that were found
+  ///   until then; no conflicts without a time.
   /// - Returns: `nil` for a context without a coordinator.
-  init?(in context: ManagedObjectContext) {
+  init?(in context: ManagedObjectContext, requested: Date? = nil) {
     guard let coordinator = context.persistentStoreCoordinator else { return nil }
+    let names = RecordedNames(in: context, of: coordinator)
     self.context = context
-    names = RecordedNames(in: context, of: coordinator)
+    self.names = names
+    conflicts = requested.map { WaitingConflicts(in: context, names, until: $0) }
   }
 
   // MARK: Inserts and deletions
 
-  /// Returns the pending inserts and deletions of an entity and its subentities. The values of inserts are not read.
+  /// Returns the pending inserts and deletions of an entity and its subentities, and the pending updates with a
+  /// conflict. The values of inserts are not read.
   func insertsAndDeletions(of entity: EntityDescription) throws -> [PendingEdit] {
-    let known = Set(entity.hierarchy.flatMap { [$0.name] + $0.formerNames })
+    let entityNames = Set(entity.hierarchy.flatMap { [$0.name] + $0.formerNames })
     let kinds = [OutboxEntryKind.insert, .delete].map(\.attributeValue)
     let request = FetchRequest(OutboxEntryRecord.self)
-      .filter(.membership(.path(PropertyPath(names: ["entityName"])), in: known.map(AttributeValue.string)))
-      .filter(.membership(.path(PropertyPath(names: ["kind"])), in: kinds))
-    let sink = try EntryHeadSink(names)
+      .filter(.membership(.path(PropertyPath(names: ["entityName"])), in: entityNames.map(AttributeValue.string)))
+      .filter(
+        .or([
+          .membership(.path(PropertyPath(names: ["kind"])), in: kinds),
+          .comparison(.path(PropertyPath(names: ["state"])), .equal, .value(OutboxEntryState.parked.attributeValue)),
+        ]))
+    let sink = try EntryHeaderSink(names)
     try context.read(request, into: sink)
     try context.forEachLoggedChange { change, save in
-      if change.kind != .update, known.contains(change.entityName) { sink.add(EntryHead(change, save, names)) }
+      if change.kind != .update, entityNames.contains(change.entityName) { sink.add(EntryHeader(change, save, names)) }
     }
-    let ids = sink.heads.compactMap { head in names.objectID(of: head.record, in: head.id).map { ($0, head) } }
+    let ids = sink.headers.compactMap { header in
+      names.objectID(of: header.record, in: header.id).map { ($0, header) }
+    }
     let deleted = Set(ids.filter { $1.kind == .delete }.map(\.0))
     let inserts = ids.filter { $1.kind == .insert && !deleted.contains($0) }
     let inserted = inserts.map {
       PendingEdit(of: $0, .insert, isBeingSent: $1.isBeingSent, isInsertUnanswered: $1.isBeingSent)
     }
-    return inserted + (try edits(of: Array(deleted)).filter { $0.kind == .delete })
+    // Only the first entry of a record is parked, and entries of any kind may follow it.
+    let parked = Set(ids.filter { $1.kind == .update && $1.state == .parked }.map(\.0))
+    let changed = try edits(of: Array(deleted.union(parked)))
+    return inserted + changed.filter { $0.kind == .delete || $0.kind == .update && $0.conflict != nil }
   }
 
   // MARK: Edits
@@ -46,23 +61,30 @@ struct PendingEntryReader {
     let wanted = Set(ids)
     var edits: [PendingEdit] = []
     edits.reserveCapacity(ids.count)
+    var parked: [ManagedObjectID] = []
     for (root, group) in Dictionary(grouping: ids, by: \.entity.root) {
       let rootNames = [root.name] + root.formerNames
       // The number of entries for each key. Records of two stores may share a key; the identifiers below distinguish
       // them.
       var counts = Dictionary(group.lazy.map { ($0.key, 0) }, uniquingKeysWith: { first, _ in first })
       let entries = try payloads(rootNames, counting: &counts)
-      var others: Set<Int64> = []
+      var combinedKeys: Set<Int64> = []
       for entry in entries {
-        guard entry.head.kind == .update, counts[entry.head.record.key] == 1 else {
-          others.insert(entry.head.record.key)
+        if entry.header.state == .parked, let id = names.objectID(of: entry.header.record, in: entry.header.id) {
+          parked.append(id)
+        }
+        guard entry.header.kind == .update, counts[entry.header.record.key] == 1 else {
+          combinedKeys.insert(entry.header.record.key)
           continue
         }
-        guard let id = names.objectID(of: entry.head.record, in: entry.head.id), wanted.contains(id) else { continue }
+        guard let id = names.objectID(of: entry.header.record, in: entry.header.id), wanted.contains(id) else {
+          continue
+        }
         edits.append(edit(of: id, entry))
       }
-      edits += try combinedEdits(ofKeys: Array(others), rootNames).filter { wanted.contains($0.recordID) }
+      edits += try combinedEdits(ofKeys: Array(combinedKeys), rootNames).filter { wanted.contains($0.recordID) }
     }
+    try conflicts?.add(to: &edits, of: parked)
     return edits
   }
 
@@ -76,11 +98,11 @@ struct PendingEntryReader {
     try context.forEachEntryRequest(ofKeys: Array(counts.keys), rootNames: rootNames) {
       try context.read($0, into: sink)
     }
-    for entry in sink.entries { counts[entry.head.record.key, default: 0] += 1 }
+    for entry in sink.entries { counts[entry.header.record.key, default: 0] += 1 }
     try context.forEachLoggedChange { change, save in
       guard rootNames.contains(change.record.rootName), let count = counts[change.record.key] else { return }
       counts[change.record.key] = count + 1
-      sink.add(EntryHead(change, save, names), payload: change.payloadBytes)
+      sink.add(EntryHeader(change, save, names), payload: change.payloadBytes)
     }
     return sink.entries
   }
@@ -93,10 +115,11 @@ struct PendingEntryReader {
     }
   }
 
+  /// The edit of a record with a single update.
   private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit {
-    var edit = PendingEdit(of: id, .update, isBeingSent: entry.head.state == .sending)
-    let entity = names.entity(entry.head.entityName) ?? id.entity
-    guard let store = names.store(of: entry.head.id),
+    var edit = PendingEdit(of: id, .update, isBeingSent: entry.header.state == .sending)
+    let entity = names.entity(entry.header.entityName) ?? id.entity
+    guard let store = names.store(of: entry.header.id),
       let (fields, memberChanges) = try? EntryReader.payload(entry.payload)
     else {
       edit.keepAll(of: entity)
@@ -117,14 +140,15 @@ struct PendingEntryReader {
     return edit
   }
 
+  /// The stored and the logged entries of some records.
   private func entries(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [StoredRecord: [OutboxEntry]] {
     guard !keys.isEmpty else { return [:] }
     guard let coordinator = context.persistentStoreCoordinator else { return [:] }
     let decoder = EntryDecoder(coordinator: coordinator)
     var entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
-    let known = Set(keys)
+    let wantedKeys = Set(keys)
     try context.forEachLoggedChange { change, save in
-      guard known.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
+      guard wantedKeys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
       entries.append(decoder.entry(change, of: save))
     }
     return Dictionary(grouping: entries) { StoredRecord(store: names.storeIdentifier(of: $0.id), record: $0.record) }

@@ -11,6 +11,7 @@ import Foundation
 /// records is limited.
 struct SharedConfirmations {
   private let context: ManagedObjectContext
+  /// The confirmations of this process, which a merge reads from memory.
   private let own: Confirmations
   private let now: @Sendable () -> Date
 
@@ -88,12 +89,14 @@ struct SharedConfirmations {
     try context.read(request, into: sink)
     return try sink.records.flatMap { record in
       guard let store = record.id.storeIdentifier,
+        // The tolerance is for clocks of other machines.
         record.time >= requested || record.machine != Confirmations.machine
       else { return [] as [Confirmation] }
       return try decoded(record.payload, of: store, names)
     }
   }
 
+  /// Decodes the confirmations of a record, with an error that says how to go on.
   private func decoded(
     _ payload: Data, of store: StoreIdentifier, _ names: RecordedNames
   ) throws(CoherenceError) -> [Confirmation] {

@@ -8,9 +8,11 @@ struct ConflictResolver {
   private let conflict: OutboxConflictRecord
   private let recordID: ManagedObjectID
   private let entries: [OutboxEntryRecord]
+  /// The names of the properties in conflict.
   private let names: Set<String>
   /// The server's values by property.
   private var server: [String: AttributeValue] = [:]
+  /// The names of the entities that the outbox forwards.
   private let entityNames: Set<String>
 
   /// - Returns: `nil` for a context without a coordinator.
@@ -48,6 +50,8 @@ struct ConflictResolver {
   func resolve(_ resolution: OutboxResolution) throws {
     let object = try context.objects(for: [recordID]).first
     switch conflict.kind {
+    // The user has deleted the record since the conflict was found.
+    case .bothChanged where object == nil: try resolveDeletionHere(resolution, nil)
     case .bothChanged: try resolveChange(resolution, object)
     case .deletedOnServer: try resolveDeletionOnServer(resolution, object)
     case .deletedLocally: try resolveDeletionHere(resolution, object)
@@ -60,24 +64,25 @@ struct ConflictResolver {
     switch resolution {
     case .local:
       try rewriter.rebase(names, on: server.mapValues { OutboxValue(recording: $0) }, in: entries)
-      rewriter.release(entries)
+      rewriter.makePending(entries)
     case .server:
       if let object { try set(server.filter { names.contains($0.key) }, of: object) }
-      rewriter.release(try rewriter.remove(names, from: entries))
+      rewriter.makePending(try rewriter.remove(names, from: entries))
     case .values(let values):
       // The change of the object is recorded, as an edit on top of the rebased entries.
       context.recordsChanges = true
       if let object { for (name, value) in values { try object.setValue(value, for: name) } }
       try rewriter.rebase(names, on: server.mapValues { OutboxValue(recording: $0) }, in: entries)
-      rewriter.release(entries)
+      rewriter.makePending(entries)
     }
   }
 
   // MARK: The server deleted the record
 
+  /// Sends the record as a new one, with the chosen values, or deletes it with its entries.
   private func resolveDeletionOnServer(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
     // Without an object the user has deleted the record too: neither side has it, and nothing remains to be sent.
-    guard let object, let head = entries.first else { return rewriter.delete(entries) }
+    guard let object, let firstEntry = entries.first else { return rewriter.delete(entries) }
     switch resolution {
     case .local: break
     case .server:
@@ -90,10 +95,10 @@ struct ConflictResolver {
       OutboxChange(field.name, value: OutboxValue(recording: try object.value(for: field.name)))
     }
     rewriter.delete(Array(entries.dropFirst()))
-    head.kind = .insert
-    try rewriter.write(changes, try ownMembers(of: object), to: head)
-    head.identity = try identity(of: object, entity)
-    rewriter.release([head])
+    firstEntry.kind = .insert
+    try rewriter.write(changes, try ownMembers(of: object), to: firstEntry)
+    firstEntry.identity = try identity(of: object, entity)
+    rewriter.makePending([firstEntry])
   }
 
   /// The members of the relationships that this record's entries describe, all as added: the insert of a new record
@@ -115,12 +120,15 @@ struct ConflictResolver {
 
   // MARK: The record was deleted here
 
+  /// Sends the deletion as it is, or inserts the record again with the server's values. Values that the user has chosen
+  /// become an update of the record.
   private func resolveDeletionHere(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
-    if case .local = resolution { return rewriter.release(entries) }
-    guard let head = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
+    if case .local = resolution { return rewriter.makePending(entries) }
+    guard let firstEntry = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
       return rewriter.delete(entries)
     }
     var values: [String: AttributeValue] = [:]
+    // The base of the first entry with a property is the oldest value; the server's values are newer.
     for entry in try entries.map(rewriter.decoded) {
       for change in entry.changes where values[change.name] == nil {
         values[change.name] = change.base?.attributeValue(in: store)
@@ -133,18 +141,19 @@ struct ConflictResolver {
     try set(values, of: restored)
     guard case .values(let chosen) = resolution else { return rewriter.delete(entries) }
     for (name, value) in chosen { try restored.setValue(value, for: name) }
+    // The update names the record by its permanent key.
     try context.obtainPermanentIDs(for: [restored])
     rewriter.delete(Array(entries.dropFirst()))
-    head.kind = .update
-    head.recordKey = restored.objectID.key
-    head.recordVersion = 1
+    firstEntry.kind = .update
+    firstEntry.recordKey = restored.objectID.key
+    firstEntry.recordVersion = 1
     let changes = try chosen.keys.sorted().map { name in
       OutboxChange(
         name, base: values[name].map { OutboxValue(recording: $0) },
         value: OutboxValue(recording: try restored.value(for: name)))
     }
-    try rewriter.write(changes, [], to: head)
-    rewriter.release([head])
+    try rewriter.write(changes, [], to: firstEntry)
+    rewriter.makePending([firstEntry])
   }
 
   /// The record's entity by the name that the model has now.

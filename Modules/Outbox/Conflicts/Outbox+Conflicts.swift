@@ -88,6 +88,7 @@ extension Outbox {
       .flatMap { OutboxRecord(rootName: conflict.rootName, key: conflict.recordKey).objectID(in: $0) }
   }
 
+  /// The conflict of a record as users see it.
   private func conflict(
     _ record: OutboxConflictRecord, _ objects: [ManagedObjectID: ManagedObject], in context: ManagedObjectContext
   ) throws -> OutboxConflict {

@@ -20,7 +20,8 @@ struct UnknownRecordResolver {
     try ConflictResolver.checkAreIdle(entries, options)
   }
 
-  /// The entries of the record, in the order of the record's saves.
+  /// The entries of the record, in the order of the record's saves. Another store may have
+  /// another record with the same key.
   static func entries(
     of conflict: OutboxConflictRecord, in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
@@ -43,6 +44,6 @@ struct UnknownRecordResolver {
       for field in try EntryReader.payload(conflict.payload).0 { server[field.name] = field.value }
       try rewriter.rebase(names, on: server, in: entries)
     }
-    rewriter.release(entries)
+    rewriter.makePending(entries)
   }
 }

@@ -39,6 +39,7 @@ struct EntryDecoder {
       enqueuedDate: object.enqueued,
       state: object.state,
       attempts: Int(clamping: object.attempts),
+      // The dates up to `retried` are constants, which stand for an attempt at any time.
       nextAttemptDate: object.nextAttempt <= OutboxEntryRecord.retried ? nil : object.nextAttempt,
       lastError: object.lastError,
       isRejected: object.isRejected,

@@ -15,7 +15,8 @@
 /// references = version count (role record)*                     role: 0 base, 1 new
 /// log        = version key change*                              key: the 16 bytes of a UUID
 /// change     = kind offset entity root signed-key signed-version identity references payload whole
-/// entity     = name-index [name]                                a name follows its first index; so does that of a root
+/// entity     = name-index [name]                                a name follows its first index
+/// root       = name-index [name]                                in one table of names with the entities
 /// confirmed  = version count (kind name record identity former members)*
 ///                                                               identity and former are fields
 /// ```

@@ -7,6 +7,7 @@ struct EntryReader {
   let bytes: [UInt8]
   private(set) var position: Int
   private let end: Int
+  /// The names of roots that the data has shown so far; later records refer to them by index.
   private var rootNames: [String] = []
 
   /// - Throws: ``ErrorCode/storeCorrupt`` for data of a later version, and for data outside of the format. The other
@@ -152,6 +153,7 @@ struct EntryReader {
     return Int(number)
   }
 
+  /// Reads a zigzag-coded number.
   mutating func signed() throws(CoherenceError) -> Int64 {
     let number = try unsigned()
     return Int64(bitPattern: (number >> 1) ^ (0 &- (number & 1)))

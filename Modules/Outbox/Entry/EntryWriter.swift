@@ -4,6 +4,7 @@ import Foundation
 /// Writes values in the ``EntryFormat``.
 struct EntryWriter: ~Copyable {
   private var bytes = ByteBuffer()
+  /// The names of roots that are written already; later records refer to them by index.
   private var rootNames: [String] = []
 
   init() { bytes.append(EntryFormat.version) }

@@ -5,7 +5,9 @@ import Foundation
 struct LoggedSave {
   /// The identifier of the log's record. Its store is the store of the entries.
   let id: ManagedObjectID
+  /// The sequence of the first change of the record.
   let sequence: Int64
+  /// See ``OutboxEntryRecord/transaction``.
   let transaction: Int64
   let author: String?
   let enqueued: Date
@@ -21,23 +23,24 @@ struct LogChange {
   /// The record, by the name of the root when the save recorded it.
   let record: OutboxRecord
   let recordVersion: Int64
+  /// The bytes of the whole log, and the ranges of the parts of the change in them.
   private let bytes: [UInt8]
   private let parts: (identity: Range<Int>, references: Range<Int>, payload: Range<Int>, whole: Range<Int>)
 
   fileprivate init(
-    _ reader: inout LogReader, firstSequence: Int64, _ key: UUID
+    _ log: inout LogReader, firstSequence: Int64, _ key: UUID
   ) throws(CoherenceError) {
-    guard let kind = OutboxEntryKind(rawValue: Int16(try reader.bytes.byte())) else { throw EntryReader.unreadable }
+    guard let kind = OutboxEntryKind(rawValue: Int16(try log.reader.byte())) else { throw EntryReader.unreadable }
     self.kind = kind
-    let offset = try reader.bytes.signed()
+    let offset = try log.reader.signed()
     sequence = firstSequence &+ offset
     idempotencyKey = key.combined(with: offset)
-    entityName = try reader.name()
-    let rootName = try reader.name()
-    record = OutboxRecord(rootName: rootName, key: try reader.bytes.signed())
-    recordVersion = try reader.bytes.signed()
-    parts = (try reader.bytes.part(), try reader.bytes.part(), try reader.bytes.part(), try reader.bytes.part())
-    bytes = reader.bytes.bytes
+    entityName = try log.name()
+    let rootName = try log.name()
+    record = OutboxRecord(rootName: rootName, key: try log.reader.signed())
+    recordVersion = try log.reader.signed()
+    parts = (try log.reader.part(), try log.reader.part(), try log.reader.part(), try log.reader.part())
+    bytes = log.reader.bytes
   }
 
   /// The values of the entry, in the forms of ``OutboxEntryRecord``.
@@ -54,26 +57,28 @@ struct LogChange {
 
 /// Reads the changes of an ``OutboxLogRecord`` in their order. Every damage of the data ends in an error.
 struct LogReader {
-  fileprivate var bytes: EntryReader
+  fileprivate var reader: EntryReader
   private let firstSequence: Int64
+  /// The random key from which the idempotency keys of the changes are made.
   private let key: UUID
+  /// The names of entities and roots that the log has shown so far; later changes refer to them by index.
   private var names: [String] = []
 
   /// - Throws: As ``EntryReader``.
   init(_ payload: Data, firstSequence: Int64) throws(CoherenceError) {
-    bytes = try EntryReader(payload)
+    reader = try EntryReader(payload)
     self.firstSequence = firstSequence
-    key = try bytes.uuid()
+    key = try reader.uuid()
   }
 
   /// Reads the next change; `nil` at the end.
   mutating func next() throws(CoherenceError) -> LogChange? {
-    bytes.isAtEnd ? nil : try LogChange(&self, firstSequence: firstSequence, key)
+    reader.isAtEnd ? nil : try LogChange(&self, firstSequence: firstSequence, key)
   }
 
   fileprivate mutating func name() throws(CoherenceError) -> String {
-    let index = try bytes.count(in: names.count + 1)
-    if index == names.count { names.append(try bytes.text()) }
+    let index = try reader.count(in: names.count + 1)
+    if index == names.count { names.append(try reader.text()) }
     return names[index]
   }
 }

@@ -16,7 +16,7 @@ public struct OutboxRecord: Sendable, Hashable {
     self.key = key
   }
 
-  /// Makes a record from a permanent identifier.
+  /// Makes a record from a permanent identifier, whose entity is the root of the hierarchy.
   init(_ id: ManagedObjectID) {
     rootName = id.entity.name
     key = id.key

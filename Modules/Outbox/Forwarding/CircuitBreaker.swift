@@ -26,8 +26,8 @@ struct CircuitBreaker: Sendable {
   /// The number of consecutive failures: the failure that opened the breaker, and the failures of probes. Zero while
   /// the breaker is closed.
   private(set) var failureCount = 0
-  /// The edits that wait for the server after the last attempt of the policy, by their first entries. Flushes do not
-  /// wait for the server then.
+  /// The edits that wait for the server after the last attempt of the policy, by their first entries. A flush does not
+  /// wait for the server while such an edit exists.
   private(set) var exhausted: Set<ManagedObjectID> = []
   /// The edits that became due when the breaker closed or the network came back, with the ends of their delays in the
   /// store.
@@ -37,9 +37,11 @@ struct CircuitBreaker: Sendable {
   /// The edits that have found the server unavailable, and without a reply since another edit closed the breaker. Their
   /// further failures may be due to themselves.
   private var suspects: Set<ManagedObjectID> = []
+  /// The edit that is sent as a probe, by its first entry.
   private var probe: ManagedObjectID?
   /// The edits that were being sent when the breaker opened or closed.
-  private var earlier: Set<ManagedObjectID> = []
+  private var sentBeforeChange: Set<ManagedObjectID> = []
+  /// The end of the present or last delay; ``OutboxEntryRecord/atOnce`` without a delay.
   private var end = OutboxEntryRecord.atOnce
   /// The end of the delay that the server has asked for.
   private var advisedEnd = OutboxEntryRecord.atOnce
@@ -51,10 +53,11 @@ struct CircuitBreaker: Sendable {
   /// - Parameter longestDelay: The longest possible delay. A later end was set before the clock was set back, and is
   ///   ignored.
   func delayEnd(at now: Date, longestDelay: Duration) -> Date? {
-    Self.present(end, at: now, longestDelay)
+    Self.lastingEnd(end, at: now, longestDelay)
   }
 
-  private static func present(_ end: Date, at now: Date, _ longestDelay: Duration) -> Date? {
+  /// Returns the end of a delay that lasts; `nil` for a past end, and for an end beyond the longest delay.
+  private static func lastingEnd(_ end: Date, at now: Date, _ longestDelay: Duration) -> Date? {
     end > now && end <= now.addingTimeInterval(longestDelay / .seconds(1)) ? end : nil
   }
 
@@ -87,21 +90,21 @@ struct CircuitBreaker: Sendable {
     _ outage: ForwardOutage, of head: ManagedObjectID, besides sent: Set<ManagedObjectID>, at now: Date,
     longestDelay: Duration
   ) -> Bool {
-    let isEarlier = earlier.remove(head) != nil
+    let wasSentBeforeChange = sentBeforeChange.remove(head) != nil
     if isClosed {
-      if isEarlier { return false }
+      if wasSentBeforeChange { return false }
       if suspects.contains(head) {
         if outage.isAfterLastAttempt { exhausted.insert(head) }
         return false
       }
       failureCount = 1
-      earlier = sent
+      sentBeforeChange = sent
     } else {
       failureCount = failureCountAfterFailure(of: head)
     }
     if probe == head { probe = nil }
-    end = max(Self.present(end, at: now, longestDelay) ?? outage.delay.end, outage.delay.end)
-    advisedEnd = max(Self.present(advisedEnd, at: now, longestDelay) ?? outage.advisedEnd, outage.advisedEnd)
+    end = max(Self.lastingEnd(end, at: now, longestDelay) ?? outage.delay.end, outage.delay.end)
+    advisedEnd = max(Self.lastingEnd(advisedEnd, at: now, longestDelay) ?? outage.advisedEnd, outage.advisedEnd)
     delayed[head] = outage.delay.end
     if outage.isAfterLastAttempt { exhausted.insert(head) } else { exhausted.remove(head) }
     return true
@@ -109,16 +112,19 @@ struct CircuitBreaker: Sendable {
 
   /// Notes that an attempt did not find the server unavailable.
   ///
-  /// - Parameter sent: The other edits that are being sent.
+  /// - Parameter sent: The other edits that are being sent. Computed only when the breaker closes, because most replies
+  ///   change nothing.
   /// - Returns: Whether the breaker was open and closes.
-  mutating func noteReply(to head: ManagedObjectID, besides sent: Set<ManagedObjectID>) -> Bool {
+  mutating func noteReply(
+    to head: ManagedObjectID, besides sent: @autoclosure () -> Set<ManagedObjectID>
+  ) -> Bool {
     suspects.remove(head)
     exhausted.remove(head)
-    guard earlier.remove(head) == nil, !isClosed else { return false }
+    guard sentBeforeChange.remove(head) == nil, !isClosed else { return false }
     failureCount = 0
     probe = nil
     (end, advisedEnd) = (OutboxEntryRecord.atOnce, OutboxEntryRecord.atOnce)
-    earlier.formUnion(sent)
+    sentBeforeChange.formUnion(sent())
     suspects.formUnion(delayed.keys)
     suspects.remove(head)
     overdue.merge(delayed) { _, new in new }
@@ -130,7 +136,7 @@ struct CircuitBreaker: Sendable {
   /// Notes the end of an attempt that says nothing about the server, because the network was offline or the attempt was
   /// cancelled.
   mutating func noteEnd(of head: ManagedObjectID) {
-    earlier.remove(head)
+    sentBeforeChange.remove(head)
     if probe == head { probe = nil }
   }
 
@@ -140,7 +146,7 @@ struct CircuitBreaker: Sendable {
   /// - Parameter longestDelay: As for ``delayEnd(at:longestDelay:)``.
   mutating func endDelay(at now: Date, longestDelay: Duration) {
     end = advisedEnd
-    if Self.present(advisedEnd, at: now, longestDelay) == nil { overdue.merge(delayed) { _, new in new } }
+    if Self.lastingEnd(advisedEnd, at: now, longestDelay) == nil { overdue.merge(delayed) { _, new in new } }
   }
 
   /// Forgets the edits that do not wait for an attempt any more, because they were dropped, merged or parked.

@@ -4,6 +4,7 @@ public import CoherenceCore
 ///
 /// A handler that throws asks for another attempt: ``ForwardOptions/retry`` sets the delay and the number of attempts.
 public struct ForwardAnswer: Sendable {
+  /// The decision with its arguments; see the members of the same names, and ``retry(after:)`` for `later`.
   enum Decision: Sendable {
     case accepted([String: AttributeValue])
     case conflict([String: AttributeValue])

@@ -2,10 +2,14 @@ import CoherenceCore
 
 /// Distributes ready steps over calls of handlers, up to a limit of calls.
 struct ForwardCallPlan {
+  /// A planned call.
   private struct Slot {
+    /// The name of the entity for which the handlers are registered.
     let name: String
     let route: ForwardRoute
+    /// The first entries of the steps to claim for the call.
     var heads: [ManagedObjectID]
+    /// The edits whose claims succeeded.
     var flights: [ForwardFlight] = []
   }
 
@@ -13,6 +17,7 @@ struct ForwardCallPlan {
   private let forwarding: ForwardingState
   private let model: ManagedObjectModel
   private var slots: [Slot] = []
+  /// The errors of the steps that no handler can send, by their first entries.
   private var errors: [ManagedObjectID: CoherenceError] = [:]
 
   /// The steps to claim: the steps of the calls, and the steps that no handler can send.

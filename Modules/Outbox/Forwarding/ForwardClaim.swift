@@ -71,7 +71,7 @@ struct ForwardClaim: Sendable {
   }
 
   /// Extends the claims of edits on their way to the server. A claim that a failed save has left without an edit is not
-  /// extended, and expires.
+  /// extended, and expires. After ten lost races the claims are left to the next renewal.
   ///
   /// - Parameters:
   ///   - heads: The first entries of the edits.

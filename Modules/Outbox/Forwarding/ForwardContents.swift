@@ -3,6 +3,7 @@ import CoherenceCore
 /// Makes the contents of requests from steps, with the keys by which the server knows the related records.
 struct ForwardContents {
   private let coordinator: PersistentStoreCoordinator
+  /// The values by which the server knows each related record; empty for a record without known keys.
   private var keys: [RelatedRecord: [String: AttributeValue]] = [:]
 
   /// A related record in the store of an entry.
@@ -16,7 +17,7 @@ struct ForwardContents {
   /// - Parameter selection: The search that found the steps. If the search has read all entries of the stores, related
   ///   records without entries cost no further read of entries.
   init(
-    of steps: [OutboxStep], besides selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
+    of steps: [OutboxStep], foundBy selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
   ) throws {
     coordinator = outbox.coordinator
     var ids: [ManagedObjectID: RelatedRecord] = [:]
@@ -28,9 +29,9 @@ struct ForwardContents {
       }
     }
     var deleted: [ManagedObjectID: RelatedRecord] = [:]
-    let withEntries = selection.isComplete ? Set(selection.nodes.map(\.record)) : nil
+    let recordsWithEntries = selection.isComplete ? Set(selection.nodes.map(\.record)) : nil
     for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
-      let keys = ids.filter { withEntries?.contains($0.value.record) ?? true }.map(\.key.key)
+      let keys = ids.filter { recordsWithEntries?.contains($0.value.record) ?? true }.map(\.key.key)
       let pending = try outbox.entries(ofKeys: keys, root: root, in: context)
       let objects = try context.existingObjects(with: ids.map(\.key))
       for (id, related) in ids {
@@ -55,16 +56,17 @@ struct ForwardContents {
   ) throws {
     let decoder = EntryDecoder(coordinator: coordinator)
     let names = RecordedNames(in: context, of: coordinator)
-    var first: [ManagedObjectID: OutboxEntry] = [:]
+    var firstEntries: [ManagedObjectID: OutboxEntry] = [:]
     try context.forEachLoggedChange { change, save in
       guard let id = names.objectID(of: change.record, in: save.id), deleted[id] != nil else { return }
-      if first[id].map({ $0.sequence > change.sequence }) ?? true { first[id] = decoder.entry(change, of: save) }
+      let isFirst = firstEntries[id].map { $0.sequence > change.sequence } ?? true
+      if isFirst { firstEntries[id] = decoder.entry(change, of: save) }
     }
     for (root, ids) in Dictionary(grouping: deleted.keys, by: \.entity.root) {
       let entries = try outbox.entries(ofKeys: ids.map(\.key), root: root, in: context)
-      for id in ids { if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { first[id] = entry } }
+      for id in ids { if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { firstEntries[id] = entry } }
     }
-    for (id, related) in deleted { keys[related] = first[id]?.identity ?? [:] }
+    for (id, related) in deleted { keys[related] = firstEntries[id]?.identity ?? [:] }
   }
 
   private static func keys(of object: ManagedObject) throws -> [String: AttributeValue] {
@@ -94,6 +96,7 @@ struct ForwardContents {
     for change in step.changes {
       if let base = change.base?.attributeValue { content.base[change.name] = base }
       switch change.value {
+      // The server does not have the target yet. A later update sends the reference.
       case .record(let record) where step.deferredReferences.contains(record):
         content.references[change.name] = .some(nil)
       case .record(let record): content.references[change.name] = reference(record, of: step)

@@ -37,9 +37,12 @@ final class ForwardMessages: Sendable {
   private struct State {
     var unread = Unread()
     var flushes: [Flush] = []
+    /// Whether the loop has ended, so that no flush can wait for it.
     var isClosed = false
+    /// Whether a message has come while the loop did not wait.
     var isWoken = false
-    var sleeper: CheckedContinuation<Void, Never>?
+    /// The continuation of the waiting loop.
+    var waitingLoop: CheckedContinuation<Void, Never>?
   }
 
   private let state = Mutex(State())
@@ -116,21 +119,22 @@ final class ForwardMessages: Sendable {
     await withCheckedContinuation { continuation in
       let hasMessages = state.withLock { state in
         defer { state.isWoken = false }
-        if !state.isWoken { state.sleeper = continuation }
+        if !state.isWoken { state.waitingLoop = continuation }
         return state.isWoken
       }
       if hasMessages { continuation.resume() }
     }
   }
 
+  /// Adds a message, and wakes the loop.
   private func wake(_ change: (inout State) -> Void) {
-    let sleeper = state.withLock { state in
+    let waitingLoop = state.withLock { state in
       change(&state)
-      defer { state.sleeper = nil }
-      if state.sleeper == nil { state.isWoken = true }
-      return state.sleeper
+      defer { state.waitingLoop = nil }
+      if state.waitingLoop == nil { state.isWoken = true }
+      return state.waitingLoop
     }
-    sleeper?.resume()
+    waitingLoop?.resume()
   }
 
   // MARK: Flushes

@@ -10,8 +10,9 @@ public struct ForwardOptions: Sendable {
   /// after an error that another attempt cannot remove, see `RetryPolicy`. An error with the trait ``RetryAdvising``
   /// sets the shortest delay.
   ///
-  /// Attempts that fail while the ``connectivity`` is offline do not count. An edit is not parked because the server is
-  /// unavailable, see `RetryPolicy.isServiceUnavailable(_:)`: further attempts follow the last one, with its delay.
+  /// Attempts that fail while the ``connectivity`` is offline do not count, except for the first attempt of an edit. An
+  /// edit is not parked because the server is unavailable, see `RetryPolicy.isServiceUnavailable(_:)`: further attempts
+  /// follow the last one, with its delay.
   ///
   /// An unavailable server gets one request for each delay, however many edits wait: after a failure that the policy
   /// retries, the outbox holds all other edits back, without an attempt, until the delay has passed. Then it sends one
@@ -21,8 +22,8 @@ public struct ForwardOptions: Sendable {
   /// ``connectivity`` from offline to online, one edit is sent before the end of the delay, unless the server has asked
   /// for the delay.
   public var retry: RetryPolicy
-  /// The longest delay that a server can ask for. An entry whose next attempt is further in the future is due at once,
-  /// because the system's clock was set back.
+  /// The longest delay before an attempt: a longer delay of ``retry`` or of the server is shortened to it. An entry
+  /// whose next attempt is further in the future is due at once, because the system's clock was set back.
   public var longestDelay: Duration
   /// The time after which another forwarder takes over the edits of a crashed forwarder; at least one second. A running
   /// forwarder renews its leases at a third of this time.

@@ -9,30 +9,29 @@ extension ForwardRunner {
   func acknowledge() async {
     let isCanceling = messages.mode == .canceling
     let now = outbox.options.now()
-    var open = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
-    let pending = outcomes
+    var unwritten = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
+    let received = outcomes
     outcomes = []
     do {
-      if open.count > 1, let settled = try await settleTogether(open) {
-        finish(open, settled)
-        open = []
+      if unwritten.count > 1, let hadClaims = try await settleTogether(unwritten) {
+        finish(unwritten, hadClaims)
+        unwritten = []
       }
-      while let settlement = open.first, !messages.hasCrashed {
+      while let settlement = unwritten.first, !messages.hasCrashed {
         try await settleAlone(settlement)
-        open.removeFirst()
+        unwritten.removeFirst()
       }
       failureCount = 0
     } catch {
-      let unsettled = Set(open.map(\.flight.head))
-      outcomes = pending.filter { unsettled.contains($0.flight.head) } + outcomes
+      let heads = Set(unwritten.map(\.flight.head))
+      outcomes = received.filter { heads.contains($0.flight.head) } + outcomes
       delay(after: error)
     }
   }
 
-  /// Writes settlements in one transaction.
+  /// Writes settlements in one transaction, as ``settle(_:)``.
   ///
-  /// - Returns: For each settlement, whether this forwarder still had the claim; `nil` when each needs a transaction of
-  ///   its own.
+  /// - Returns: The result of ``settle(_:)``; `nil` when each settlement needs a transaction of its own.
   private func settleTogether(_ settlements: [ForwardSettlement]) async throws -> [Bool]? {
     do {
       return try await settle(settlements)
@@ -47,8 +46,8 @@ extension ForwardRunner {
     var (races, copies) = (0, 0)
     while true {
       do {
-        let settled = try await settle([settlement])
-        return finish([settlement], settled)
+        let hadClaims = try await settle([settlement])
+        return finish([settlement], hadClaims)
       } catch  where ForwardClaim.isLostRace(error) && races < 100 {
         races += 1
       } catch  where ErrorCode.uniquenessViolated ~= error && settlement.isOfInsert && copies < 3 {
@@ -65,11 +64,14 @@ extension ForwardRunner {
     }
   }
 
+  /// Writes settlements in one transaction.
+  ///
+  /// - Returns: For each settlement, whether this forwarder still had the claim.
   private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
     let writer = ForwardSettlementWriter(outbox: outbox)
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     let isEnding = messages.mode != .running
-    let deletesConfirmations = isPruningDue()
+    let deletesConfirmations = countTransactionUntilPruning()
     return try await outbox.newContext().perform { [options = outbox.options] context in
       let shared = SharedConfirmations(in: context, besides: options.confirmations, now: options.now)
       if deletesConfirmations { try shared.deleteExpired() }
@@ -77,18 +79,18 @@ extension ForwardRunner {
       // This forwarder stops, so that other forwarders have to send the entries that become ready now.
       if isEnding { context.signalOnSave(OutboxChannel.entries) }
       var confirmations: [Confirmation] = []
-      let settled = try settlements.map { try writer.write($0, entries, &confirmations, in: context) }
+      let hadClaims = try settlements.map { try writer.write($0, entries, &confirmations, in: context) }
       options.confirmations.add(confirmations)
       try shared.add(confirmations)
       if context.hasChanges { try context.save() }
-      return settled
+      return hadClaims
     }
   }
 
-  /// Counts a transaction of settlements.
+  /// Counts a transaction of settlements down to the next pruning.
   ///
   /// - Returns: Whether it deletes expired confirmations: the first transaction does, and each after another 256.
-  private func isPruningDue() -> Bool {
+  private func countTransactionUntilPruning() -> Bool {
     settlementsUntilPruning -= 1
     guard settlementsUntilPruning < 0 else { return false }
     settlementsUntilPruning = 256
@@ -96,46 +98,50 @@ extension ForwardRunner {
   }
 
   /// Updates the counts and sends the events of settlements, after their transaction.
-  private func finish(_ settlements: [ForwardSettlement], _ settled: [Bool]) {
+  ///
+  /// - Parameter hadClaims: For each settlement, whether this forwarder still had the claim.
+  private func finish(_ settlements: [ForwardSettlement], _ hadClaims: [Bool]) {
     needsMeasurement = true
-    for (settlement, isOurs) in zip(settlements, settled) {
+    for (settlement, hadClaim) in zip(settlements, hadClaims) {
       let head = settlement.flight.head
       flights[head] = nil
-      noteRest(after: settlement, isOurs: isOurs)
+      updateBacklog(after: settlement, hadClaim: hadClaim)
       if let values = settlement.serverValues {
         serverValues[head] = values
       } else if settlement.endsEdit {
         serverValues[head] = nil
       }
-      let wasSent = sent.remove(head) != nil
+      let wasSent = sentHeads.remove(head) != nil
       forwarding.updateStatistics { statistics in
         if wasSent { statistics.inFlight -= 1 }
-        if isOurs { settlement.count(&statistics) } else { statistics.lost += 1 }
+        if hadClaim { settlement.count(&statistics) } else { statistics.lost += 1 }
       }
       guard forwarding.reached(.acknowledged, settlement.flight) else { return messages.crash() }
-      if isOurs, let event = settlement.event { forwarding.send(event) }
+      if hadClaim, let event = settlement.event { forwarding.send(event) }
     }
   }
 
-  /// Asks for a search, unless the search could find nothing: the last search saw only the entries of claimed edits,
-  /// and a later save has signaled its entries.
-  private func noteRest(after settlement: ForwardSettlement, isOurs: Bool) {
-    guard isOurs, settlement.removesEntries, settlement.flight.step.deferredReferences.isEmpty else {
+  /// Subtracts the entries of a settled edit from the backlog, and asks for a search if another entry may be ready now.
+  ///
+  /// The search is left out only if the edit was accepted completely and the last search left no unclaimed entry. The
+  /// save of any later entry has asked for a search by its signal.
+  private func updateBacklog(after settlement: ForwardSettlement, hadClaim: Bool) {
+    guard hadClaim, settlement.removesEntries, settlement.flight.step.deferredReferences.isEmpty else {
       hasMore = true
-      rest.counts = nil
+      backlog.counts = nil
       return
     }
-    rest.remove(settlement.flight.step)
-    if rest.hasWaitingEntries { hasMore = true }
+    backlog.remove(settlement.flight.step)
+    if backlog.hasWaitingEntries { hasMore = true }
   }
 
   /// Whether the store refuses a value of the server, so that a repetition is useless.
   private static func isRefusal(_ error: any Error) -> Bool {
     guard let error = error as? CoherenceError, !error.isRetryable else { return false }
-    return refusals.contains(error.code)
+    return refusalCodes.contains(error.code)
   }
 
-  private static let refusals: Set<ErrorCode> = [
+  private static let refusalCodes: Set<ErrorCode> = [
     .validationFailed, .uniquenessViolated, .wrongType, .invalidValue, .missingValue, .unknownProperty,
     .danglingReference,
   ]

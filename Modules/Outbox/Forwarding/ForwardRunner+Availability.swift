@@ -24,6 +24,7 @@ extension ForwardRunner {
       if let outage = outcome.outage {
         let others = breaker.isClosed ? unanswered : []
         if breaker.noteOutage(outage, of: head, besides: others, at: now, longestDelay: options.longestDelay) {
+          // After the outage, a new search begins with the oldest entries.
           surplus = OutboxSurplus()
           releaseWaitingCalls()
         }
@@ -38,7 +39,7 @@ extension ForwardRunner {
   }
 
   /// The edits that handlers are sending.
-  private var unanswered: Set<ManagedObjectID> { sent.subtracting(outcomes.map(\.flight.head)) }
+  private var unanswered: Set<ManagedObjectID> { sentHeads.subtracting(outcomes.map(\.flight.head)) }
 
   /// Lets the next search send an edit during an outage, unless the server has asked for a delay that still lasts.
   func endOutageDelay() {

@@ -19,7 +19,7 @@ extension ForwardRunner {
 
   /// The numbers of entries that the last search has counted, or else a count by the stores.
   private func currentCounts() async -> OutboxCounts? {
-    if !isPaused, let counts = rest.counts { return counts }
+    if !isPaused, let counts = backlog.counts { return counts }
     // An error is ignored, because the next search reports a failure of the store.
     return try? await outbox.counts()
   }

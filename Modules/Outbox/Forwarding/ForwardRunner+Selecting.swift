@@ -18,9 +18,9 @@ extension ForwardRunner {
       return delay(after: error)
     }
     hasMore = selection.hasMore
-    (rest, surplus) = (selection.rest, selection.surplus)
+    (backlog, surplus) = (selection.backlog, selection.surplus)
     breaker.retain(exhausted: selection.exhausted)
-    if let delayEnd { rest.postpone(until: delayEnd, holdsBack: selection.holdsBack) }
+    if let delayEnd { backlog.postpone(until: delayEnd, holdsBack: selection.holdsBack) }
     if admission == .probe { breaker.begin(probe: selection.calls.first?.flights.first?.head) }
     outcomes += selection.unsendable
     for flight in selection.calls.flatMap(\.flights) + selection.unsendable.map(\.flight) {
@@ -37,7 +37,7 @@ extension ForwardRunner {
     let search = ForwardSearch(
       outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, admission: admission,
       freeCalls: options.concurrency + options.lookahead - calls.count - waitingCalls.count,
-      serverValues: serverValues, flights: flights, exhausted: breaker.exhausted, rest: rest,
+      serverValues: serverValues, flights: flights, exhausted: breaker.exhausted, backlog: backlog,
       surplus: admission == .all ? surplus : OutboxSurplus())
     return try await outbox.newContext().perform { try search.run(in: $0) }
   }

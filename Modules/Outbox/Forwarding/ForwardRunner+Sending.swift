@@ -20,7 +20,7 @@ extension ForwardRunner {
   private func start(_ call: ForwardCall) {
     let number = nextCall
     nextCall += 1
-    sent.formUnion(call.flights.map(\.head))
+    sentHeads.formUnion(call.flights.map(\.head))
     forwarding.updateStatistics { statistics in
       statistics.attempts += call.flights.count
       statistics.inFlight += call.flights.count

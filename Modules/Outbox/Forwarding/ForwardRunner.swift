@@ -19,9 +19,10 @@ actor ForwardRunner {
   /// The claimed edits, by the identifier of the claimed entry.
   var flights: [ManagedObjectID: ForwardFlight] = [:]
   /// The claimed entries of the edits that handlers have received, until the edits are settled.
-  var sent: Set<ManagedObjectID> = []
-  /// The running calls of handlers.
+  var sentHeads: Set<ManagedObjectID> = []
+  /// The running calls of handlers, by their numbers.
   var calls: [Int: Task<Void, Never>] = [:]
+  /// The number of the next call.
   var nextCall = 0
   /// The calls whose edits are claimed, but whose handlers are not called yet.
   var waitingCalls: [ForwardCall] = []
@@ -34,7 +35,7 @@ actor ForwardRunner {
   /// The sendable records that the last search has found beyond its requests.
   var surplus = OutboxSurplus()
   /// The entries that the last search has left to later searches.
-  var rest = ForwardRest()
+  var backlog = ForwardBacklog()
   /// The number of failures of the store since the last success.
   var failureCount = 0
   /// Whether the loop waits for the end of the delay after a failure of the store.
@@ -47,8 +48,11 @@ actor ForwardRunner {
   var settlementsUntilPruning = 0
   var lastMeasurement: ContinuousClock.Instant?
 
+  /// Whether no call may start, as the last turn has found; see ``isHeldBack``.
   private(set) var isPaused = false
+  /// Whether the network was online at the last turn.
   private var wasOnline = true
+  /// Whether the last search has found nothing to send, so that ``OutboxEvent/idle`` was sent.
   private var isIdle = false
   private var dueTimer: Task<Void, Never>?
   private var renewalTimer: Task<Void, Never>?
@@ -93,6 +97,7 @@ actor ForwardRunner {
     if !outcomes.isEmpty, !isDelayed || unread.mode != .running {
       await acknowledge()
       if messages.hasCrashed { return false }
+      // The next turn takes the messages that came during the transaction before it searches.
       if unread.mode == .running { return true }
     }
     switch unread.mode {
@@ -127,17 +132,19 @@ actor ForwardRunner {
       // Another forwarder has claimed some of the entries first, or not all entries are read.
       if hasMore, wantsCalls { return true }
     }
+    // A save may have added entries, which no search counts during a pause.
     if isPaused, unread.needsSearch { needsMeasurement = true }
     await measureIfDue()
-    guard flights.isEmpty, isPaused || !breaker.exhausted.isEmpty || rest.nextAttempt == nil else {
+    // A flush waits for the next attempt of an edit, unless an edit has used up its attempts during an outage.
+    guard flights.isEmpty, isPaused || !breaker.exhausted.isEmpty || backlog.nextAttempt == nil else {
       isIdle = false
       return false
     }
-    let left = isPaused ? nil : rest.counts?.total
-    if messages.endFlushes(isPaused: isPaused, othersSend: rest.nextLeaseEnd != nil, left: left, { isHeldBack }),
+    let left = isPaused ? nil : backlog.counts?.total
+    if messages.endFlushes(isPaused: isPaused, othersSend: backlog.nextLeaseEnd != nil, left: left, { isHeldBack }),
       !isPaused
     {
-      let isIdle = rest.nextAttempt == nil
+      let isIdle = backlog.nextAttempt == nil
       if isIdle, !self.isIdle { forwarding.send(.idle) }
       self.isIdle = isIdle
     }
@@ -195,17 +202,17 @@ actor ForwardRunner {
   private func setDueTimer() {
     dueTimer?.cancel()
     dueTimer = nil
-    guard let nextDue = rest.nextDue else { return }
+    guard let nextDue = backlog.nextDue else { return }
     let now = outbox.options.now
     let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestDelay)
     dueTimer = Task.detached { [clock = options.clock, messages] in
-      var rest = delay
+      var remaining = delay
       repeat {
-        let part = min(rest, Self.longestSleep)
-        guard (try? await clock.sleep(for: part)) != nil else { return }
+        let pause = min(remaining, Self.longestSleep)
+        guard (try? await clock.sleep(for: pause)) != nil else { return }
         // The clock measures durations, so that it does not notice when the date of the system is set forward.
-        rest = min(rest - part, .seconds(nextDue.timeIntervalSince(now())))
-      } while rest > .zero
+        remaining = min(remaining - pause, .seconds(nextDue.timeIntervalSince(now())))
+      } while remaining > .zero
       messages.requestSearch()
     }
   }
@@ -216,7 +223,7 @@ actor ForwardRunner {
   /// Sets the timer that asks for a search while a flush waits for other forwarders, which send no signal when they
   /// settle their edits.
   private func setWatchTimer() {
-    guard messages.hasFlushes, rest.nextLeaseEnd != nil else {
+    guard messages.hasFlushes, backlog.nextLeaseEnd != nil else {
       watchTimer?.cancel()
       (watchTimer, watchDelay) = (nil, Self.firstWatchDelay)
       return

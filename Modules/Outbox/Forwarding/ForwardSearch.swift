@@ -12,7 +12,7 @@ struct ForwardSearch: Sendable {
     /// Whether another search may find more ready entries.
     var hasMore = false
     /// The entries that the search leaves to later searches.
-    var rest = ForwardRest()
+    var backlog = ForwardBacklog()
     /// The sendable records beyond the claimed requests, for the next search. Empty unless all edits are admitted.
     var surplus = OutboxSurplus()
     /// Whether sendable edits were left out, because only retried edits are admitted.
@@ -36,14 +36,15 @@ struct ForwardSearch: Sendable {
   /// The edits that wait for the server after the last attempt of the policy, by their first entries.
   let exhausted: Set<ManagedObjectID>
   /// The entries that earlier searches have left.
-  let rest: ForwardRest
+  let backlog: ForwardBacklog
   /// The sendable records that an earlier search has left. While requests can be made from them, the search reads no
   /// other entries.
   let surplus: OutboxSurplus
 
   /// The greatest number of calls to start.
   private var callLimit: Int { admission == .probe ? min(1, freeCalls) : freeCalls }
-  /// The greatest number of requests to select. A probe is no batch, and is chosen beside the exhausted edits.
+  /// The greatest number of requests to select. A probe is a single request; with one request more than exhausted
+  /// edits, one of the requests is of another edit.
   private var limit: Int {
     callLimit * (admission == .probe ? exhausted.count + 1 : forwarding.largestBatch)
   }
@@ -72,13 +73,13 @@ struct ForwardSearch: Sendable {
       selection.surplus.putBack(plan.leftOut, from: found.candidates)
     }
     if !readsEntries {
-      selection.rest = rest
-      selection.rest.claim(claimed)
+      selection.backlog = backlog
+      selection.backlog.claim(claimed)
     } else if found.isComplete {
-      selection.rest = remainder(of: found, besides: claimed, at: now)
+      selection.backlog = remainder(of: found, besides: claimed, at: now)
       // Retried edits may follow a probe.
       let isFull = !plan.leftOut.isEmpty || found.steps.count == limit || admission == .probe && !found.steps.isEmpty
-      if isFull, selection.rest.hasWaitingEntries { selection.hasMore = true }
+      if isFull, selection.backlog.hasWaitingEntries { selection.hasMore = true }
     }
     return selection
   }
@@ -93,8 +94,9 @@ struct ForwardSearch: Sendable {
     }
   }
 
-  /// The request of the probe: the first one, besides the exhausted edits. An edit that the server can never take then
-  /// does not hold the others back. If all edits are exhausted, they take turns.
+  /// The request of the probe: the first request of an edit that is not exhausted, so that an edit that the server can
+  /// never take does not hold the others back. If all edits are exhausted, the edit that has waited longest is sent, so
+  /// that they take turns.
   private func probe(of steps: [OutboxStep]) -> [OutboxStep] {
     let longestWaiting = steps.min {
       ($0.head.nextAttemptDate ?? .distantPast) < ($1.head.nextAttemptDate ?? .distantPast)
@@ -116,7 +118,7 @@ struct ForwardSearch: Sendable {
     in context: ManagedObjectContext
   ) throws {
     let loaded = try claimed.map { try outbox.loaded($0, in: context) }
-    let contents = try ForwardContents(of: loaded, besides: found, outbox: outbox, context: context)
+    let contents = try ForwardContents(of: loaded, foundBy: found, outbox: outbox, context: context)
     for step in loaded {
       var content = contents.content(of: step)
       if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
@@ -131,11 +133,11 @@ struct ForwardSearch: Sendable {
   }
 
   /// The entries that a complete search leaves.
-  private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardRest {
-    var rest = ForwardRest(
+  private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardBacklog {
+    var backlog = ForwardBacklog(
       of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
     // A read-only store may have logged changes without entries.
-    if outbox.hasReadOnlyStores { rest.counts = nil }
-    return rest
+    if outbox.hasReadOnlyStores { backlog.counts = nil }
+    return backlog
   }
 }

@@ -4,10 +4,12 @@ import Foundation
 
 /// The effect of an attempt on the entries of its edit, with the event and the counts to report.
 struct ForwardSettlement: Sendable {
+  /// The effect on the entries of the edit.
   enum Consequence: Sendable {
     /// The entries are deleted, and the server's values are written to the record.
     case remove([String: AttributeValue])
-    /// Another attempt follows at a date. `counts` says whether the failed attempt counts.
+    /// Another attempt follows at a date. `counts` says whether the failed attempt counts for the policy; the first
+    /// attempt of an edit always counts.
     case again(Date, error: String, counts: Bool)
     /// Another attempt follows under a new idempotency key.
     case renew
@@ -21,7 +23,9 @@ struct ForwardSettlement: Sendable {
 
   let flight: ForwardFlight
   var consequence: Consequence
+  /// The event to send after the transaction of the settlement.
   var event: OutboxEvent?
+  /// Counts the settlement in the statistics, after its transaction.
   var count: @Sendable (inout ForwardStatistics) -> Void
   /// The server's values, if the edit is sent again after a conflict: the bases of the next request.
   var serverValues: [String: AttributeValue]?
@@ -40,7 +44,8 @@ struct ForwardSettlement: Sendable {
       } else if options.retry.allowsAttempt(after: error, flight.content.attempt) {
         let attempt = flight.content.attempt
         let delay = outcome.outage?.delay ?? ForwardDelay(after: error, attempt: attempt, from: now, options)
-        // The attempts of an unavailable server stop at the limit, so that the delay stays as it is.
+        // Only an unavailable server gets attempts after the last one of the policy. They all have the number of the
+        // last one, so that the delay stays as it is.
         self = Self.again(flight, after: error, delay, counts: attempt < options.retry.attempts)
       } else {
         self = Self.park(flight, error, isRefused: false)

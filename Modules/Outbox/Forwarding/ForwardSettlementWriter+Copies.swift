@@ -41,8 +41,8 @@ extension ForwardSettlementWriter {
     }
   }
 
-  /// Moves the members of a copy to the object, so that the deletion of the copy does not delete them. The object keeps
-  /// its to-one targets, which the edit has sent to the server.
+  /// Detaches the members and the target of a copy, so that the deletion of the copy does not delete them, and moves
+  /// the members to the object. The object keeps its to-one targets, which the edit has sent to the server.
   private func moveMembers(
     of relationship: RelationshipDescription, from copy: ManagedObject, to object: ManagedObject
   ) throws {
@@ -55,9 +55,9 @@ extension ForwardSettlementWriter {
     guard !members.isEmpty else { return }
     try copy.setObjects([], for: name)
     guard object.entity.relationship(named: name) === relationship else { return }
-    let known = try object.objects(for: name)
-    let present = Set(known.map(\.objectID))
-    let new = members.filter { !present.contains($0.objectID) && $0 !== copy }
-    if !new.isEmpty { try object.setObjects(known + new, for: name) }
+    let ownMembers = try object.objects(for: name)
+    let ownIDs = Set(ownMembers.map(\.objectID))
+    let added = members.filter { !ownIDs.contains($0.objectID) && $0 !== copy }
+    if !added.isEmpty { try object.setObjects(ownMembers + added, for: name) }
   }
 }

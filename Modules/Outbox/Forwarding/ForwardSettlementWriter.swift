@@ -98,8 +98,8 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Values of the server
 
-  /// Writes the server's values to the record, except for properties with a later edit, and assigned keys to the later
-  /// entries.
+  /// Writes the server's values to the record, except for properties with a later edit. The later entries get assigned
+  /// keys, and the server's values as bases, because the server compares the next edit with its own values.
   ///
   /// - Parameter entries: All entries of the record.
   /// - Returns: The former values of the changed attributes.
@@ -107,15 +107,20 @@ struct ForwardSettlementWriter: Sendable {
     _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID, _ entries: [OutboxEntryRecord],
     in context: ManagedObjectContext
   ) throws -> [String: OutboxValue] {
-    let own = Set(flight.step.entries.map(\.id))
+    let settledIDs = Set(flight.step.entries.map(\.id))
     let decoder = EntryDecoder(coordinator: outbox.coordinator)
-    let later = try entries.filter { !own.contains($0.objectID) }.map { try decoder.entry($0) }
+    let laterRecords = entries.filter { !settledIDs.contains($0.objectID) }.sorted { $0.precedes($1) }
+    let later = try laterRecords.map { try decoder.entry($0) }
     let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
     if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
       let identity = flight.step.identity.merging(newKeys) { _, new in new }
       outbox.replaceIdentifyingValues(in: entries, by: identity)
     }
     guard flight.step.kind != .delete else { return [:] }
+    if !later.isEmpty {
+      try EntryRewriter(in: context, now: outbox.options.now)?
+        .rebase(Set(values.keys), on: values.mapValues { OutboxValue(recording: $0) }, in: laterRecords)
+    }
     let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }
     let isDeleted = later.contains { $0.kind == .delete }
     guard !isDeleted, let object = try context.existingObjects(with: [id])[id] else {

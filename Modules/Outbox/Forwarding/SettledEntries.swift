@@ -11,6 +11,7 @@ struct SettledEntries {
   init(of settlements: [ForwardSettlement], _ claim: ForwardClaim, in context: ManagedObjectContext) throws {
     let ids = settlements.compactMap(\.recordWithNewValues)
     entries = try context.entryRecords(of: ids)
+    // If each settlement has such a record, the entries of these records include the claimed ones.
     guard ids.count == settlements.count else {
       heads = try claim.records(in: context)
       return

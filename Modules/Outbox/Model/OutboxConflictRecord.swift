@@ -46,7 +46,7 @@ final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.kind] }
     set { self[Properties.table.kind] = newValue }
   }
-  /// The time at which a merge or a reply of the server first showed the conflict.
+  /// The time at which a merge or a reply of the server found the conflict, or last changed the server's values in it.
   var detected: Date {
     get { self[Properties.table.detected] }
     set { self[Properties.table.detected] = newValue }

@@ -41,7 +41,7 @@ struct NodeReader {
   }
 
   /// Sets the validity of each claim.
-  mutating func judgeClaims(_ validity: (OutboxNode) -> ClaimValidity) {
+  mutating func setClaimValidity(_ validity: (OutboxNode) -> ClaimValidity) {
     for index in nodes.indices where nodes[index].facts.state == .sending {
       nodes[index].validity = validity(nodes[index])
     }
@@ -52,17 +52,17 @@ struct NodeReader {
     guard !isAtEnd else { return }
     if end == .min, try readFewEntries() { return }
     var pages: [OutboxNode] = []
-    var next = Int64.max
+    var pagesEnd = Int64.max
     for state in OutboxEntryState.allCases {
       let page = try page(of: state, count)
       pages += page
       // A full page ends before the last entry of its state. Further entries may have the sequence of the page's last
       // entry, so that the entries are known only below this sequence.
-      if page.count == count, let last = page.last { next = min(next, last.sequence - 1) }
+      if page.count == count, let last = page.last { pagesEnd = min(pagesEnd, last.sequence - 1) }
     }
-    nodes += pages.filter { $0.sequence <= next }
-    isAtEnd = next == .max
-    end = isAtEnd ? nodes.reduce(end) { max($0, $1.transaction) } : max(end, next)
+    nodes += pages.filter { $0.sequence <= pagesEnd }
+    isAtEnd = pagesEnd == .max
+    end = isAtEnd ? nodes.reduce(end) { max($0, $1.transaction) } : max(end, pagesEnd)
   }
 
   /// Reads all entries if the stores have at most ``fewEntries``. Without a sort order the stores read by the primary
@@ -93,6 +93,7 @@ struct NodeReader {
 
 /// Collects the nodes of entries.
 private final class NodeSink: ValueSink {
+  /// The slots of the values that ``take(_:)`` finds by their positions in this list.
   let slots: [Int]
   private(set) var nodes: [OutboxNode] = []
   var count: Int { nodes.count }
@@ -119,7 +120,7 @@ private final class NodeSink: ValueSink {
     let references: Data? = value(12)
     nodes.append(
       OutboxNode(
-        id: id, record: present(OutboxRecord(rootName: value(1), key: value(2))), sequence: sequence,
+        id: id, record: renamed(OutboxRecord(rootName: value(1), key: value(2))), sequence: sequence,
         transaction: value(4),
         recordVersion: value(5),
         facts: EntryGroup.Facts(
@@ -127,9 +128,10 @@ private final class NodeSink: ValueSink {
         nextAttempt: value(10), lease: value(11), claimant: value(13),
         // Unreadable references are left out, so that the entry waits for no other record.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
-          EntryFormat.Reference(role: $0.role, record: present($0.record))
+          EntryFormat.Reference(role: $0.role, record: renamed($0.record))
         }))
   }
 
-  private func present(_ record: OutboxRecord) -> OutboxRecord { model.map { record.renamed(in: $0) } ?? record }
+  /// The record by the name of its hierarchy in the present model.
+  private func renamed(_ record: OutboxRecord) -> OutboxRecord { model.map { record.renamed(in: $0) } ?? record }
 }

@@ -15,6 +15,7 @@ extension Outbox {
     for record in records { context.delete(record) }
   }
 
+  /// Adds the entry that sends the deferred references of a step.
   private func addFollowUp(
     of step: OutboxStep, like head: OutboxEntryRecord, in context: ManagedObjectContext
   ) throws {

@@ -38,7 +38,7 @@ extension Outbox {
         return (logged, try objects.map { try decoder.entry($0) })
       }
       guard state == nil || state == .pending else { return page }
-      // A long log is made into entries only as far as the page reaches.
+      // A long log is made into entries only as far as the page reaches: eight of its records for each read.
       let last = page.count == limit ? page.last?.sequence ?? .min : .max
       guard let logged, logged <= last else { return page }
       _ = try await newContext().perform { try self.makeEntries(through: last, limit: 8) }

@@ -2,7 +2,7 @@ import CoherenceCore
 
 extension Outbox {
   /// The greatest number of the log's records that one transaction turns into entries.
-  private static let batch = 256
+  private static let batchSize = 256
 
   /// Turns the log into entries, in transactions of its own. Called before a context reads entries for the first time;
   /// later saves do not appear in the context.
@@ -16,14 +16,14 @@ extension Outbox {
   /// - Returns: Whether entries were made.
   @discardableResult
   func makeEntries(through last: Int64 = .max, limit: Int = .max) throws -> Bool {
-    var rest = limit
-    while rest > 0 {
-      let size = min(rest, Self.batch)
+    var remaining = limit
+    while remaining > 0 {
+      let size = min(remaining, Self.batchSize)
       let count = try makeEntryBatch(through: last, size)
-      rest -= count
+      remaining -= count
       if count < size { break }
     }
-    return rest < limit
+    return remaining < limit
   }
 
   /// Turns the first records of the log into entries, in one transaction.

@@ -32,7 +32,7 @@ extension Outbox {
     var size = 1024
     while true {
       try reader.read(size)
-      reader.judgeClaims(validity)
+      reader.setClaimValidity(validity)
       OutboxSequence.shared.raise(to: reader.end)
       let wantedCount = onlyRetried ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
       let ready = candidates(wantedCount, of: reader, at: date, maximumDelay)
@@ -42,7 +42,7 @@ extension Outbox {
         var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
         var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, in: context)
         if !reader.isAtEnd {
-          try removeStepsBeforeInserts(from: &selection.steps, known: reader.records, in: context)
+          try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
         }
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
@@ -78,7 +78,7 @@ extension Outbox {
       // Another process may have claimed or tried a record since the search.
       selection.steps.removeAll { $0.head.state != .pending || $0.head.nextAttemptDate.map { $0 > date } == true }
       let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.deferredReferences) }
-      try removeStepsBeforeInserts(from: &selection.steps, known: deferred, in: context)
+      try removeStepsBeforeInserts(from: &selection.steps, ignoring: deferred, in: context)
       let isChanged = try remove(cancelled, in: context)
       if !selection.steps.isEmpty {
         selection.surplus = surplus
@@ -115,8 +115,8 @@ extension Outbox {
     for (store, group) in Dictionary(grouping: candidates, by: \.store) {
       let entries = try entries(of: group.map(\.ready.record), store: store, &selection.objects, in: context)
       for ready in group.map(\.ready) {
-        let known = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
-        let plan = OutboxPlan(entries: Array(known))
+        let knownEntries = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
+        let plan = OutboxPlan(entries: Array(knownEntries))
         cancelled += plan.cancelled
         // A parked first step blocks the record until the user decides.
         guard var step = plan.steps.first, step.head.state != .parked else { continue }
@@ -131,20 +131,21 @@ extension Outbox {
   /// Removes the requests that refer to a record whose insert is stored behind the read entries. A clock set back
   /// between two runs of the program gives such an insert a greater sequence than a later entry that refers to it.
   ///
-  /// - Parameter known: The records whose inserts do not delay a request.
+  /// - Parameter ignored: The records whose inserts delay no request: the search has ordered the requests by them, or
+  ///   the requests leave their references out.
   private func removeStepsBeforeInserts(
-    from steps: inout [OutboxStep], known: Set<OutboxRecord>, in context: ManagedObjectContext
+    from steps: inout [OutboxStep], ignoring ignored: Set<OutboxRecord>, in context: ManagedObjectContext
   ) throws {
-    var waiting: Set<OutboxRecord> = []
-    let targets = steps.reduce(into: Set<OutboxRecord>()) { $0.formUnion($1.newReferences) }.subtracting(known)
+    var unsentInserts: Set<OutboxRecord> = []
+    let targets = steps.reduce(into: Set<OutboxRecord>()) { $0.formUnion($1.newReferences) }.subtracting(ignored)
     for (rootName, group) in Dictionary(grouping: targets, by: \.rootName) {
       let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
       for object in try records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
       where object.kind == .insert {
-        waiting.insert(OutboxRecord(rootName: rootName, key: object.recordKey))
+        unsentInserts.insert(OutboxRecord(rootName: rootName, key: object.recordKey))
       }
     }
-    if !waiting.isEmpty { steps.removeAll { !$0.newReferences.isDisjoint(with: waiting) } }
+    if !unsentInserts.isEmpty { steps.removeAll { !$0.newReferences.isDisjoint(with: unsentInserts) } }
   }
 
   /// The entries of records of one store, in the order of each record's saves.

@@ -30,6 +30,7 @@ public final class Outbox: Sendable {
   public let entityNames: Set<String>
 
   private let recorder: OutboxRecorder
+  /// The objects of ``attached(_:make:)``, by their types.
   private let attachments = Mutex<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
   /// The key in `EntityDescription.userInfo` whose value `"true"` makes an outbox forward the entity and its
@@ -55,8 +56,8 @@ public final class Outbox: Sendable {
     let model = coordinator.managedObjectModel
     try OutboxModel.require(in: model)
     let named = try entities.map { name throws(CoherenceError) in try model.entity(named: name) }
-    let set = model.entities.filter { $0.userInfo[Self.entitySetting] == "true" }
-    let names = Set((named + set).flatMap(\.hierarchy).map(\.name)).subtracting(OutboxModel.entities.map(\.name))
+    let marked = model.entities.filter { $0.userInfo[Self.entitySetting] == "true" }
+    let names = Set((named + marked).flatMap(\.hierarchy).map(\.name)).subtracting(OutboxModel.entities.map(\.name))
     self.container = container
     self.coordinator = coordinator
     self.options = options
@@ -92,7 +93,7 @@ public final class Outbox: Sendable {
   /// Returns the object of a type that the outbox retains. The first call for the type makes the object.
   func attached<T: AnyObject & Sendable>(_ type: T.Type, make: () -> T) -> T {
     attachments.withLock { attachments in
-      if let known = attachments[ObjectIdentifier(type)] as? T { return known }
+      if let present = attachments[ObjectIdentifier(type)] as? T { return present }
       let made = make()
       attachments[ObjectIdentifier(type)] = made
       return made

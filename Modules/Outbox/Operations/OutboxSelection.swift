@@ -14,8 +14,8 @@ struct OutboxSelection {
   var isComplete = false
   /// Whether sendable records were left out, because only retried ones were wanted.
   var holdsBack = false
-  /// The sendable records behind ``steps``, and records that another process has claimed or sent. The caller puts
-  /// the records of unsent requests back into ``surplus``.
+  /// The records from which ``steps`` were made, and records without a step, because another process has claimed or
+  /// sent them since the search. The caller puts the records of unsent requests back into ``surplus``.
   var candidates: [OutboxSurplus.Candidate] = []
   /// The sendable records beyond the wanted number, from which the next requests are made without another search.
   var surplus = OutboxSurplus()

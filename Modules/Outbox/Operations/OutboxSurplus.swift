@@ -19,8 +19,9 @@ struct OutboxSurplus: Sendable {
   /// search.
   private(set) var end = Int64.min
 
-  /// The number of read entries for each sendable record that a search returns at most. A smaller number lets fewer
-  /// searches read the entries of a large save, a greater one lets retried edits wait for less time.
+  /// A search looks for at most one record in this number of read entries. With a smaller number the surplus is larger,
+  /// so that fewer searches read the entries of a large save. With a greater number the next search, which finds
+  /// retried edits, comes earlier.
   private static let entriesPerRecord = 16
 
   /// No records.

@@ -36,9 +36,10 @@ struct CausalGraph: Sendable {
     case records(Set<OutboxRecord>)
   }
 
-  /// The entries of one record.
+  /// The entries of one record, in the order of the record's saves.
   private struct Run {
     let nodes: [OutboxNode]
+    /// The entries that the first request of the record sends.
     let firstGroup: EntryGroup
 
     var head: OutboxNode { nodes[0] }
@@ -60,6 +61,7 @@ struct CausalGraph: Sendable {
   /// Records that wait for each other.
   private final class Circle: Sendable {
     let members: Set<OutboxRecord>
+    /// The record with the oldest first entry, which is sent first.
     let first: OutboxRecord
 
     init(_ members: [OutboxRecord], first: OutboxRecord) {
@@ -145,8 +147,8 @@ struct CausalGraph: Sendable {
     case .pending:
       if run.head.nextAttempt > date, run.head.nextAttempt <= latest { return .notDue(run.head.nextAttempt) }
     }
-    var others = predecessors[record] ?? []
-    if let circle = circles[record], circle.first == record { others.subtract(circle.members) }
-    return others.isEmpty ? nil : .records(others)
+    var awaited = predecessors[record] ?? []
+    if let circle = circles[record], circle.first == record { awaited.subtract(circle.members) }
+    return awaited.isEmpty ? nil : .records(awaited)
   }
 }

@@ -17,6 +17,7 @@ struct EntryGroup: Equatable {
     /// Whether the server may have applied the entry: the entry was claimed, and the server did not refuse it.
     var isAttempted: Bool
     var sequence: Int64
+    /// See ``OutboxEntryRecord/groupEnd``; `nil` for a refused entry too.
     var groupEnd: Int64?
   }
 
@@ -42,7 +43,7 @@ extension EntryGroup {
     while index < entries.count {
       var group = group(at: index, of: entries)
       // A delete absorbs the claimed groups before it too.
-      while group.outcome == .delete, let last = groups.last, canTakeIn(last, before: group, of: entries) {
+      while group.outcome == .delete, let last = groups.last, isAbsorbed(last, by: group, of: entries) {
         groups.removeLast()
         group.range = last.range.lowerBound..<group.range.upperBound
         if last.outcome == .insert { group.outcome = .deleteOfUncertainInsert }
@@ -54,7 +55,7 @@ extension EntryGroup {
   }
 
   /// Whether a delete absorbs the group before it: no entry of either group is parked.
-  private static func canTakeIn(_ group: EntryGroup, before delete: EntryGroup, of entries: [Facts]) -> Bool {
+  private static func isAbsorbed(_ group: EntryGroup, by delete: EntryGroup, of entries: [Facts]) -> Bool {
     guard group.outcome == .insert || group.outcome == .update else { return false }
     return entries[group.range.lowerBound..<delete.range.upperBound].allSatisfy { $0.state != .parked }
   }

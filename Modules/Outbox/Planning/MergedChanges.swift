@@ -5,6 +5,7 @@ struct MergedChanges {
   private let first: OutboxEntry
   private var last: OutboxEntry
   private var fields: [OutboxChange]
+  /// The indices in ``fields``, by the names of the properties.
   private var indices: [String: Int]
   private(set) var members: [OutboxMembers]
 
@@ -32,12 +33,13 @@ struct MergedChanges {
     for change in entry.members { add(change) }
   }
 
+  /// Adds a change of members. A member that is added and later removed, or removed and later added, is no change.
   private mutating func add(_ change: OutboxMembers) {
     guard let index = members.firstIndex(where: { $0.name == change.name }) else { return members.append(change) }
     let (added, removed) = (Set(members[index].added), Set(members[index].removed))
-    let (later, gone) = (Set(change.added), Set(change.removed))
-    members[index].added = Self.sorted(added.subtracting(gone).union(later.subtracting(removed)))
-    members[index].removed = Self.sorted(removed.subtracting(later).union(gone.subtracting(added)))
+    let (addedLater, removedLater) = (Set(change.added), Set(change.removed))
+    members[index].added = Self.sorted(added.subtracting(removedLater).union(addedLater.subtracting(removed)))
+    members[index].removed = Self.sorted(removed.subtracting(addedLater).union(removedLater.subtracting(added)))
     members[index].isReordered = members[index].isReordered || change.isReordered
     if members[index].added.isEmpty, members[index].removed.isEmpty, !members[index].isReordered {
       members.remove(at: index)

@@ -16,17 +16,17 @@ struct OutboxPlan: Sendable {
     var steps: [OutboxStep] = []
     var cancelled: [OutboxEntry] = []
     for group in EntryGroup.groups(of: entries.map(\.facts)) {
-      let part = Array(entries[group.range])
+      let groupEntries = Array(entries[group.range])
       guard group.outcome != .nothing else {
-        cancelled += part
+        cancelled += groupEntries
         continue
       }
-      let step = OutboxStep(part, outcome: group.outcome)
+      let step = OutboxStep(groupEntries, outcome: group.outcome)
       // Only an update that no request has contained certainly has no effect on the server.
       if step.isEmptyUpdate,
-        part.allSatisfy({ $0.isReadable && !$0.facts.isAttempted && $0.state == .pending })
+        groupEntries.allSatisfy({ $0.isReadable && !$0.facts.isAttempted && $0.state == .pending })
       {
-        cancelled += part
+        cancelled += groupEntries
       } else {
         steps.append(step)
       }

@@ -73,25 +73,4 @@ extension OutboxStep {
 
   /// Whether an update has no change to send, because its later entries undo the earlier ones.
   var isEmptyUpdate: Bool { kind == .update && changes.isEmpty && members.isEmpty }
-
-  /// The changes to send, with null for the ``deferredReferences``.
-  var changesToSend: [OutboxChange] {
-    guard !deferredReferences.isEmpty else { return changes }
-    return changes.map { change in
-      guard let record = change.value?.record, deferredReferences.contains(record) else { return change }
-      var change = change
-      change.value = .value(.null)
-      return change
-    }
-  }
-
-  /// The changes of members to send, without the ``deferredReferences``.
-  var membersToSend: [OutboxMembers] {
-    guard !deferredReferences.isEmpty else { return members }
-    return members.map { change in
-      var change = change
-      change.added.removeAll(where: deferredReferences.contains)
-      return change
-    }
-  }
 }

@@ -1,18 +1,21 @@
 /// The strongly connected components of a directed graph, found by Tarjan's algorithm. The algorithm has an explicit
-/// stack, because recursion over a long chain of records would overflow the stack of the thread.
+/// list of visits, because recursion over a long chain of records would overflow the stack of the thread.
 struct StrongComponents<Node: Hashable> {
   /// The nodes of each component. Every node is in one component.
   private(set) var components: [[Node]] = []
 
+  /// The order in which the nodes were visited.
   private var indices: [Node: Int] = [:]
+  /// The lowest index of a node on the stack that a node is known to reach; the low-link of the algorithm.
   private var lowest: [Node: Int] = [:]
-  private var path: [Node] = []
-  private var onPath: Set<Node> = []
+  /// The visited nodes whose components are not complete yet, and the same nodes as a set.
+  private var stack: [Node] = []
+  private var stacked: Set<Node> = []
 
   /// A node whose successors are being visited.
   private struct Visit {
     let node: Node
-    var rest: [Node]
+    var unvisited: [Node]
   }
 
   /// - Parameter successors: Returns the targets of a node's edges. A target need not be one of the given nodes.
@@ -23,7 +26,7 @@ struct StrongComponents<Node: Hashable> {
   private mutating func visit(_ root: Node, _ successors: (Node) -> Set<Node>) {
     var visits = [begin(root, successors)]
     while var visit = visits.popLast() {
-      guard let next = visit.rest.popLast() else {
+      guard let next = visit.unvisited.popLast() else {
         finish(visit.node)
         if let parent = visits.last { lower(parent.node, to: lowest[visit.node]!) }
         continue
@@ -31,7 +34,7 @@ struct StrongComponents<Node: Hashable> {
       visits.append(visit)
       if indices[next] == nil {
         visits.append(begin(next, successors))
-      } else if onPath.contains(next) {
+      } else if stacked.contains(next) {
         lower(visit.node, to: indices[next]!)
       }
     }
@@ -41,19 +44,20 @@ struct StrongComponents<Node: Hashable> {
     let index = indices.count
     indices[node] = index
     lowest[node] = index
-    path.append(node)
-    onPath.insert(node)
-    return Visit(node: node, rest: Array(successors(node)))
+    stack.append(node)
+    stacked.insert(node)
+    return Visit(node: node, unvisited: Array(successors(node)))
   }
 
   private mutating func lower(_ node: Node, to index: Int) { lowest[node] = min(lowest[node]!, index) }
 
-  /// Ends the visit of a node. The first visited node of a component removes the whole component from the path.
+  /// Ends the visit of a node. The first visited node of a component removes the whole component from
+  /// the stack.
   private mutating func finish(_ node: Node) {
     guard lowest[node] == indices[node] else { return }
     var component: [Node] = []
-    while let last = path.popLast() {
-      onPath.remove(last)
+    while let last = stack.popLast() {
+      stacked.remove(last)
       component.append(last)
       if last == node { break }
     }

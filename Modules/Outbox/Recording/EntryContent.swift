@@ -22,7 +22,7 @@ struct EntryContent {
 
   /// The changes of members that belong into the entry of a change.
   static func members(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Members] {
-    change.members.filter(entity.records).map { change in
+    change.members.filter(entity.recordsMembers).map { change in
       EntryFormat.Members(
         name: change.relationship.name, added: change.added.map(OutboxRecord.init),
         removed: change.removed.map(OutboxRecord.init), isReordered: change.isReordered, isOwner: change.isOwner)

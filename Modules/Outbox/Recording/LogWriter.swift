@@ -6,6 +6,7 @@ struct LogWriter: ~Copyable {
   /// The sequence of the first change; `nil` without a change.
   private(set) var firstSequence: Int64?
   private var writer = EntryWriter()
+  /// The names of entities and roots that are written already; later changes refer to them by index.
   private var names: [String] = []
   /// The indices of the names of the last change's entity, so that a run of changes of one entity compares no texts.
   private var last: (entity: ObjectIdentifier, name: Int, root: Int)?
@@ -62,6 +63,7 @@ struct LogWriter: ~Copyable {
       last = (entity, write(name: change.entity.name), write(name: change.entity.root.name))
     }
     writer.write(signed: change.id.key)
+    // A deleted record has no version after the save: the next number orders the delete after the other entries.
     writer.write(signed: change.row?.version ?? (change.base?.version ?? 0) + 1)
   }
 

@@ -38,10 +38,10 @@ extension ManagedObjectContext {
     let keysPerFetch = 1000
     let names = rootNames.map(AttributeValue.string)
     for start in stride(from: 0, to: keys.count, by: keysPerFetch) {
-      let part = keys[start..<min(keys.count, start + keysPerFetch)]
+      let pageKeys = keys[start..<min(keys.count, start + keysPerFetch)]
       try body(
         FetchRequest(OutboxEntryRecord.self)
-          .filter(.membership(.path(PropertyPath(names: ["recordKey"])), in: part.map(AttributeValue.int)))
+          .filter(.membership(.path(PropertyPath(names: ["recordKey"])), in: pageKeys.map(AttributeValue.int)))
           .filter(.membership(.path(PropertyPath(names: ["rootName"])), in: names)))
     }
   }

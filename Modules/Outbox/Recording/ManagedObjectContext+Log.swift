@@ -71,6 +71,7 @@ extension OutboxEntryRecord {
 
 /// Collects the values of the log's records without objects.
 private final class LogSink: ValueSink {
+  /// The slots of the values that ``take(_:)`` finds by their positions in this list.
   let slots: [Int]
   private(set) var saves: [(save: LoggedSave, payload: Data)] = []
   private(set) var count = 0

@@ -13,8 +13,8 @@ final class OutboxRecorders: Sendable {
   static let shared = OutboxRecorders()
   private let registrations = Mutex<[ObjectIdentifier: Registration]>([:])
 
-  /// Returns the recorder of a coordinator. The known recorder is returned if it records the same entities; otherwise
-  /// `make` makes the recorder.
+  /// Returns the recorder of a coordinator. An existing recorder of the same entities is returned; otherwise `make`
+  /// makes the recorder.
   ///
   /// - Throws: ``ErrorCode/illegalState`` when the coordinator has a recorder of other entities; errors of `make`.
   func recorder(
@@ -23,8 +23,8 @@ final class OutboxRecorders: Sendable {
     try registrations.withLock { registrations in
       registrations = registrations.filter { $0.value.coordinator != nil }
       let key = ObjectIdentifier(coordinator)
-      if let known = registrations[key], known.coordinator === coordinator, let recorder = known.recorder {
-        guard known.names == names else {
+      if let present = registrations[key], present.coordinator === coordinator, let recorder = present.recorder {
+        guard present.names == names else {
           throw CoherenceError(
             .illegalState,
             "The coordinator has an outbox for other entities already; name all entities in one outbox, or close the "

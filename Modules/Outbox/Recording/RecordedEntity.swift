@@ -63,7 +63,7 @@ final class RecordedEntity: Sendable {
   }
 
   /// Whether a change of members belongs into the entry of its record.
-  func records(_ change: RecordedMembers) -> Bool {
+  func recordsMembers(_ change: RecordedMembers) -> Bool {
     change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
   }
 }

@@ -24,6 +24,8 @@ struct ActionClaim: Sendable, Identifiable {
   let enqueuedDate: Date
   let dueDate: Date
   let scheduleName: String?
+  /// Whether this run of a schedule was cancelled before its date.
+  let isCancelRequested: Bool
 
   /// Makes a claim of a record in its context.
   init(_ record: PersistedActionRecord, lease: UUID) {
@@ -37,6 +39,7 @@ struct ActionClaim: Sendable, Identifiable {
     enqueuedDate = record.enqueuedDate
     dueDate = record.dueDate
     scheduleName = record.scheduleName
+    isCancelRequested = record.isCancelRequested
   }
 }
 
@@ -46,8 +49,9 @@ struct ReportedProgress: Sendable, Hashable {
   var total: Int64
 }
 
-/// The end of an attempt.
+/// The end of an attempt, which the worker saves.
 struct EndedAttempt: Sendable {
+  /// The result of the attempt, which decides the next state of the action.
   enum Outcome: Sendable {
     case succeeded(result: Data?)
     /// The attempt failed. A retryable error leads to another attempt until the retry policy has no attempts left; the

@@ -34,6 +34,7 @@ struct AttemptRecording {
       context.signalOnSave(ActionChannel.due)
       return .rescheduled(attempt.claim.handle, date: later)
     case .handedBack:
+      // The due date was reached before the claim. The action waits at its former rank, even if the clock was set back.
       record.wait(from: record.dueDate, now: record.dueDate)
       context.signalOnSave(ActionChannel.due)
       return .rescheduled(attempt.claim.handle, date: record.dueDate)

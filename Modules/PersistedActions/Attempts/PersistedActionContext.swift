@@ -35,7 +35,7 @@ public final class PersistedActionContext: Sendable {
     /// The latest progress in the store.
     var storedProgress: ReportedProgress?
     /// The event of the completion that `commit` has saved.
-    var committed: PersistedActionEvent?
+    var commitEvent: PersistedActionEvent?
   }
 
   init(
@@ -142,6 +142,7 @@ public final class PersistedActionContext: Sendable {
     return result
   }
 
+  /// Notes the checkpoint and the progress that a save has written.
   private func noteStored(_ checkpoint: Data, _ progress: ReportedProgress?) {
     state.withLock { state in
       state.checkpoint = checkpoint
@@ -189,7 +190,7 @@ public final class PersistedActionContext: Sendable {
   public func commit<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    let (result, progress, isCommitted) = state.withLock { ($0.result, $0.progress, $0.committed != nil) }
+    let (result, progress, isCommitted) = state.withLock { ($0.result, $0.progress, $0.commitEvent != nil) }
     guard !isCommitted else {
       throw CoherenceError(.illegalState, "The action has committed its work already; commit once, at the end.")
     }
@@ -205,14 +206,14 @@ public final class PersistedActionContext: Sendable {
       }
       return (value, event)
     }
-    state.withLock { $0.committed = event }
+    state.withLock { $0.commitEvent = event }
     return value
   }
 
   // MARK: For the worker
 
   /// The event of the completion that `commit` has saved; `nil` without a commit.
-  var committed: PersistedActionEvent? { state.withLock { $0.committed } }
+  var commitEvent: PersistedActionEvent? { state.withLock { $0.commitEvent } }
   var result: Data? { state.withLock { $0.result } }
   var progress: ReportedProgress? { state.withLock { $0.progress } }
 

@@ -60,21 +60,21 @@ extension WorkerRepository {
       return try policy.allows?(conflict) ?? true
     }
     context.mergePolicy = strict
-    var attempt = 1
+    var saveCount = 1
     while true {
       guard let record = try Self.records([claim.recordID], in: context)[claim.recordID], record.isRunning(under: claim)
       else { throw Self.leaseLost(claim) }
       if record.isCancelRequested { throw CancellationError() }
-      let known = context.insertedObjects
+      let insertedBefore = context.insertedObjects
       let result = try change(record)
       do {
         try context.save()
         return result
-      } catch let error as CoherenceError where error.underlying is ChangedActionRecord && attempt < Self.saveLimit {
+      } catch let error as CoherenceError where error.underlying is ChangedActionRecord && saveCount < Self.saveLimit {
         // The repeated change inserts the record of a schedule's run again; the first one must not be saved too.
-        for object in context.insertedObjects.subtracting(known) { context.delete(object) }
+        for object in context.insertedObjects.subtracting(insertedBefore) { context.delete(object) }
         context.refresh(record, mergeChanges: false)
-        attempt += 1
+        saveCount += 1
       }
     }
   }

@@ -12,6 +12,8 @@ struct ObservedClaim: Sendable, Hashable {
   /// The token of the claim.
   let lease: UUID
   let worker: UUID?
+  /// The number of the worker's heartbeats. -1 for a claim that no heartbeat keeps alive: the worker has no record, or
+  /// the reading worker does not know this claim of its own.
   let beats: Int64
 }
 
@@ -86,14 +88,17 @@ extension WorkerRepository {
 
   // MARK: Workers without a heartbeat
 
+  /// The greatest number of claims or workers of one read.
   private static let observationLimit = 4096
 
-  /// Fetches the claims of running actions, except the claims that this worker retains in memory.
-  func observedClaims(except known: Set<UUID>) async throws -> Set<ObservedClaim> {
+  /// Fetches the claims of running actions.
+  ///
+  /// - Parameter ownLeases: The tokens of the claims that this worker retains in memory, which are left out.
+  func observedClaims(except ownLeases: Set<UUID>) async throws -> Set<ObservedClaim> {
     try await inContext { [queues, worker] context in
-      let own = known.map(UUID?.some)
+      let leases = ownLeases.map(UUID?.some)
       let request = Records().filter {
-        $0.state == PersistedActionState.running.rawValue && $0.queue.isIn(queues) && !$0.lease.isIn(own)
+        $0.state == PersistedActionState.running.rawValue && $0.queue.isIn(queues) && !$0.lease.isIn(leases)
       }
       let running = try context.fetch(request.limit(Self.observationLimit))
       guard !running.isEmpty else { return [] }
@@ -126,8 +131,10 @@ extension WorkerRepository {
       }
       let recording = AttemptRecording(repository: self, context: context, date: date)
       let events = try context.fetch(request).map { try recording.rescue($0) }
-      let stopped = Set(claims.compactMap(\.worker)).subtracting([worker])
-      for record in try context.fetch(Workers().filter { $0.identifier.isIn(stopped) }) { context.delete(record) }
+      let stoppedWorkers = Set(claims.compactMap(\.worker)).subtracting([worker])
+      for record in try context.fetch(Workers().filter { $0.identifier.isIn(stoppedWorkers) }) {
+        context.delete(record)
+      }
       return events
     }
   }
@@ -135,11 +142,12 @@ extension WorkerRepository {
   /// Fetches the other workers without a running action.
   func idleWorkers() async throws -> Set<ObservedWorker> {
     try await inContext { [worker] context in
-      let others = try context.fetch(Workers().filter { $0.identifier != worker }.limit(Self.observationLimit))
-      guard !others.isEmpty else { return [] }
-      let busy = try Self.busyWorkers(among: others.map(\.identifier), in: context)
+      let otherWorkers = try context.fetch(Workers().filter { $0.identifier != worker }.limit(Self.observationLimit))
+      guard !otherWorkers.isEmpty else { return [] }
+      let busy = try Self.busyWorkers(among: otherWorkers.map(\.identifier), in: context)
       return Set(
-        others.filter { !busy.contains($0.identifier) }.map { ObservedWorker(worker: $0.identifier, beats: $0.beats) })
+        otherWorkers.filter { !busy.contains($0.identifier) }
+          .map { ObservedWorker(worker: $0.identifier, beats: $0.beats) })
     }
   }
 
@@ -152,7 +160,7 @@ extension WorkerRepository {
 
   /// Deletes the records of workers that still have no running action and no new heartbeat. A deleted worker that lives
   /// inserts its record again with its next heartbeat.
-  func forget(_ workers: Set<ObservedWorker>) async throws {
+  func deleteIdleWorkers(_ workers: Set<ObservedWorker>) async throws {
     try await changing { context in
       let records = try context.fetch(Workers().filter { $0.identifier.isIn(workers.map(\.worker)) })
       let busy = try Self.busyWorkers(among: records.map(\.identifier), in: context)
@@ -167,7 +175,7 @@ extension WorkerRepository {
 
   /// Inserts the record of a schedule, or updates the record while it waits for its date. A record whose action runs or
   /// is retried keeps its values.
-  func ensure(_ schedule: PersistedSchedule, at date: Date) async throws {
+  func ensureRecord(of schedule: PersistedSchedule, at date: Date) async throws {
     let payload = try schedule.encode()
     let entity = actions.entity
     try await changing { context in

@@ -56,6 +56,7 @@ struct WorkerRepository: Sendable {
           "state": PersistedActionState.running.rawValue, "worker": repository.worker, "lease": lease,
           "startedDate": date,
         ])
+      // A store without claims of its own reads the objects after the commit, when another worker may have the action.
       return records.filter { $0.lease == lease }.map { ActionClaim($0, lease: lease) }
     }
   }

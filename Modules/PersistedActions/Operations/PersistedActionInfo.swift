@@ -28,7 +28,7 @@ public struct PersistedActionInfo: Sendable, Identifiable, Hashable {
   public let failures: [PersistedActionFailure]
   /// The latest stored progress; `nil` if the action has reported no progress.
   public let progress: ActionProgress?
-  /// Whether the cancellation of a running action was requested.
+  /// Whether the cancellation of a running action, or of the next run of a schedule, was requested.
   public let isCancelRequested: Bool
   /// Whether the action has a result.
   public let hasResult: Bool

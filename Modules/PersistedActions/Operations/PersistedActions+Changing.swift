@@ -5,6 +5,8 @@ extension PersistedActions {
   /// Cancels an action. A waiting or scheduled action is cancelled at once, and a running action by a request to its
   /// worker. Does nothing for a finished action.
   ///
+  /// The next run of a schedule is cancelled at its date, when a worker leaves it out, and the schedule continues.
+  ///
   /// The worker cancels the task of a running action. The action ends as cancelled even if it returns without an error,
   /// unless it has committed its work before the request.
   ///
@@ -15,6 +17,9 @@ extension PersistedActions {
     try await repository.changing { context in
       let record = try Self.existing(handle, in: context)
       switch record.state {
+      case .scheduled where record.isRecurring, .waiting where record.isRecurring:
+        record.isCancelRequested = true
+        return true
       case .scheduled, .waiting:
         record.finish(.canceled, at: now())
         context.signalOnSave(ActionChannel.finished)
@@ -29,7 +34,8 @@ extension PersistedActions {
     }
   }
 
-  /// Makes a scheduled action due now. After the run, the action of a schedule waits for its next date.
+  /// Makes a scheduled action due now, also after the cancellation of a schedule's next run. After the run, the action of
+  /// a schedule waits for its next date.
   ///
   /// - Returns: Whether the action waits for a worker; `false` for a running or finished action.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
@@ -37,7 +43,9 @@ extension PersistedActions {
   public func runNow(_ handle: PersistedActionHandle) async throws -> Bool {
     try await repository.changing { context in
       let record = try Self.existing(handle, in: context)
-      guard record.state == .scheduled else { return record.state == .waiting }
+      guard record.state == .scheduled || record.state == .waiting else { return false }
+      if record.isCancelRequested { record.isCancelRequested = false }
+      if record.state == .waiting { return true }
       let date = now()
       record.wait(from: date, now: date)
       context.signalOnSave(ActionChannel.due)

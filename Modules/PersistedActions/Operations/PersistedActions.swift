@@ -163,6 +163,9 @@ public struct PersistedActions: Sendable {
     return try context.fetch(request.sort(\.enqueuedDate, .reverse).limit(1)).first
   }
 
+  /// Fetches the record of a handle.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` without a record.
   static func existing(
     _ handle: PersistedActionHandle, in context: ManagedObjectContext
   ) throws -> PersistedActionRecord {

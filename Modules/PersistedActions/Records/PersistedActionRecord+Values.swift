@@ -55,6 +55,7 @@ extension PersistedActionRecord {
     dueDate = date
   }
 
+  /// Sets a state without a claim.
   private func enter(_ new: PersistedActionState, rank: Date) {
     state = new
     self.rank = rank

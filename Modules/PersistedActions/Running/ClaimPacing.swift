@@ -4,6 +4,7 @@
 /// when they can start: a claimed action would wait for this worker while another worker is free.
 struct ClaimPacing {
   let concurrency: Int
+  /// The greatest number of actions to claim in advance.
   let maximum: Int
   /// The number of measured attempts.
   private var count = 0

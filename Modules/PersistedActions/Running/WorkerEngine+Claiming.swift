@@ -67,20 +67,22 @@ extension WorkerEngine {
   }
 
   /// The tokens of the claims that this worker retains.
-  private var knownLeases: Set<UUID> {
+  private var ownLeases: Set<UUID> {
     Set(buffer.map(\.lease) + running.values.map(\.claim.lease) + (ended + saving).map(\.claim.lease))
   }
 
+  /// Reads the claims and records of the other workers. Takes over the actions of stopped workers, and deletes the
+  /// records of stopped workers without actions.
   private func observeOthers() async throws {
-    let claims = try await repository.observedClaims(except: knownLeases)
-    let stopped = claimObservation.note(claims, at: clock.elapsed(), leaseLength: options.leaseLength)
-    if !stopped.isEmpty {
-      publish(try await repository.rescue(stopped, at: clock.date()))
-      claimObservation.remove(stopped)
+    let claims = try await repository.observedClaims(except: ownLeases)
+    let expiredClaims = claimObservation.note(claims, at: clock.elapsed(), leaseLength: options.leaseLength)
+    if !expiredClaims.isEmpty {
+      publish(try await repository.rescue(expiredClaims, at: clock.date()))
+      claimObservation.remove(expiredClaims)
     }
-    let silent = workerObservation.note(
+    let silentWorkers = workerObservation.note(
       try await repository.idleWorkers(), at: clock.elapsed(), leaseLength: options.leaseLength)
-    if !silent.isEmpty { try await repository.forget(silent) }
+    if !silentWorkers.isEmpty { try await repository.deleteIdleWorkers(silentWorkers) }
   }
 
   private func pruneIfDue() async throws {

@@ -44,12 +44,12 @@ extension WorkerEngine {
   /// Cancels the running actions that another worker has taken over, or whose cancellation was requested.
   private func checkOwnActions() async throws {
     // Only actions that ran before the read: the read may miss a later claim, which would look like a lost lease.
-    let known = running.values.map(\.claim)
-    let own = Dictionary(
+    let claimsBeforeRead = running.values.map(\.claim)
+    let storedActions = Dictionary(
       try await repository.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-    for claim in known {
-      guard let action = running[claim.id], action.context.committed == nil else { continue }
-      let stored = own[claim.recordID]
+    for claim in claimsBeforeRead {
+      guard let action = running[claim.id], action.context.commitEvent == nil else { continue }
+      let stored = storedActions[claim.recordID]
       if stored?.lease != claim.lease || stored?.isCancelRequested == true { action.cancel() }
     }
   }

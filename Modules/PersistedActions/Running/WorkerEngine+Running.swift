@@ -60,7 +60,7 @@ extension WorkerEngine {
   private struct FinishedAttempt {
     enum End {
       case result(Result<Void, any Error>, ActionType)
-      /// The action could not begin: its type is unknown, or its payload cannot be decoded.
+      /// The action did not begin: it was cancelled before, its type is unknown, or its payload cannot be decoded.
       case outcome(EndedAttempt.Outcome)
     }
 
@@ -73,6 +73,8 @@ extension WorkerEngine {
   /// Runs an attempt.
   private nonisolated func run(_ action: RunningAction) async -> FinishedAttempt {
     let (claim, context) = (action.claim, action.context)
+    // The record of a cancelled run waits for the next date of its schedule, whatever the outcome.
+    if claim.isCancelRequested { return FinishedAttempt(claim: claim, context: context, end: .outcome(.handedBack)) }
     func unbegun(_ text: String) -> FinishedAttempt {
       FinishedAttempt(claim: claim, context: context, end: .outcome(.parked(text: text)))
     }
@@ -105,7 +107,7 @@ extension WorkerEngine {
     switch attempt.end {
     case .outcome(let outcome): return ending(attempt.claim, outcome)
     case .result(let result, let type):
-      guard let event = context.committed else {
+      guard let event = context.commitEvent else {
         return EndedAttempt(
           claim: attempt.claim, outcome: outcome(of: result, context, type), progress: context.progress,
           retry: type.retry)

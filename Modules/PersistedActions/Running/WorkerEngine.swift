@@ -11,6 +11,7 @@ import Synchronization
 /// The ``WakeSignal`` wakes the loop, and the loop claims actions. A claimed action is in `buffer` until a slot takes
 /// it, in `running` during its attempt, in `ended` until a save begins, and in `saving` during the save.
 actor WorkerEngine {
+  /// The phase of the worker.
   enum Phase {
     case stopped
     case started
@@ -35,19 +36,24 @@ actor WorkerEngine {
   /// The claimed actions that wait for a slot, in reverse order.
   var buffer: [ActionClaim] = []
   var running: [ActionClaim.ID: RunningAction] = [:]
+  /// The attempts whose ends wait for a save.
   var ended: [EndedAttempt] = []
   /// The attempts whose ends are being saved.
   var saving: [EndedAttempt] = []
   var isSaving = false
+  /// The number of slots: tasks that run claimed actions one after the other.
   var slotCount = 0
   /// Whether the last claims have taken all waiting actions. The worker claims again after a signal or a due date.
   var allWaitingClaimed = false
   /// The index of the queue from which the next pass claims first.
   var firstQueue = 0
+  /// The callers of `untilIdle`.
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
   var loop: Task<Void, Never>?
   var timer: Task<Void, Never>?
+  /// The task that sends heartbeats.
   var beating: Task<Void, Never>?
+  /// The earliest date of a scheduled action at the last read of the store.
   var nextDueDate: Date?
   var claimObservation = ClaimObservation()
   /// The other workers without an action. A killed worker without an action leaves only its record in the store: no
@@ -72,6 +78,7 @@ actor WorkerEngine {
 
   // MARK: Starting and stopping
 
+  /// Starts the worker; see ``PersistedActionWorker/start()``.
   func start() async throws {
     guard phase == .stopped else {
       throw CoherenceError(.illegalState, "The worker is running due actions, or is stopping; start it afterwards.")
@@ -97,9 +104,12 @@ actor WorkerEngine {
   }
 
   private func ensureSchedules() async throws {
-    for schedule in repository.catalog.allSchedules { try await repository.ensure(schedule, at: clock.date()) }
+    for schedule in repository.catalog.allSchedules {
+      try await repository.ensureRecord(of: schedule, at: clock.date())
+    }
   }
 
+  /// Stops the worker; see ``PersistedActionWorker/stop(_:within:)``. Does nothing in any phase but `started`.
   func stop(_ mode: PersistedActionStop, within limit: Duration?) async {
     guard phase == .started else { return }
     phase = .stopping
@@ -152,6 +162,7 @@ actor WorkerEngine {
     }
   }
 
+  /// Cancels the running actions. An action that then ends with an error is handed back.
   private func handBackRunning() {
     for id in running.keys {
       running[id]?.isHandedBack = true
@@ -161,6 +172,7 @@ actor WorkerEngine {
 
   // MARK: Due actions at once
 
+  /// Runs the due actions; see ``PersistedActionWorker/runDueActions()``.
   func runDueActions() async throws -> Int {
     guard phase == .stopped else {
       throw CoherenceError(

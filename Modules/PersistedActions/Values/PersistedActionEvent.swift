@@ -49,7 +49,7 @@ public struct PersistedActionStatistics: Sendable, Hashable {
   /// The number of reads of the store for due actions and for the claims of stopped workers. An idle worker reads
   /// nothing.
   public internal(set) var looks = 0
-  /// The number of transactions that claimed actions.
+  /// The number of claims, each of one queue in one transaction. Claims that found no waiting action count too.
   public internal(set) var claims = 0
   /// The number of claimed actions.
   public internal(set) var claimedActions = 0

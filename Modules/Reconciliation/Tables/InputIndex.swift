@@ -17,9 +17,10 @@ package final class InputIndex {
   /// Each bucket has the index of a record plus one in its upper half, and the upper half of the key's hash in its lower
   /// half; a free bucket is zero.
   @exclusivity(unchecked) private var buckets: [UInt64]
+  /// The memory for the keys that the input writes.
   @exclusivity(unchecked) private var scratch: [AttributeValue]
   private let input: any KeyedInput
-  /// The input records that the reconciliation leaves out.
+  /// The input records that the reconciliation leaves out: duplicates, and records without a complete key.
   private var excluded: IndexBits
 
   /// - Parameter keyWidth: The number of key attributes.
@@ -35,7 +36,8 @@ package final class InputIndex {
   /// The number of input records, excluded ones included.
   package var inputCount: Int { input.count }
 
-  /// Returns the index of the input record with a key.
+  /// Returns the index of the inserted record with a key; of several, the index of the record that `insert` did not
+  /// exclude.
   package func index(of key: [AttributeValue]) throws -> Int? {
     let bucket = try bucket(of: key, hash: Self.hash(key))
     return buckets[bucket] == 0 ? nil : Int(buckets[bucket] >> 32) - 1
@@ -55,7 +57,7 @@ package final class InputIndex {
     return earlier != 0
   }
 
-  /// Leaves out an input record.
+  /// Leaves out an input record that is not inserted, because its key is incomplete.
   package func exclude(_ index: Int) { excluded.insert(index) }
 
   package func isExcluded(_ index: Int) -> Bool { excluded.contains(index) }

@@ -16,8 +16,8 @@ extension Refresher {
   ///   - timeLimit: The time after which an attempt is cancelled; by default the limit of the options.
   ///   - body: Loads the records and merges them in the context of the request. Called in a task of its own. A thrown
   ///     error fails the attempt.
-  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an entity without a key;
-  ///   ``ErrorCode/invalidRefresh`` when the scope has a registration.
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an abstract entity or an entity without a
+  ///   key; ``ErrorCode/invalidRefresh`` when the scope has a registration.
   public func register(
     list type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil,
     stalenessInterval: Duration? = nil, schedule: Schedule? = nil, timeLimit: Duration? = nil,
@@ -103,6 +103,10 @@ extension Refresher {
       schedule: schedule, timeLimit: timeLimit ?? stack.options.timeLimit, body: body)
   }
 
+  /// Returns the entity of a refresh.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/unmanagedEntity`` for an abstract entity or an entity without a
+  ///   key, whose records a merge cannot match.
   func entity(_ type: ManagedObject.Type, _ name: String?) throws -> EntityDescription {
     let model = stack.connect.managedObjectModel
     let entity = try name.map { try model.entity(named: $0) } ?? model.entity(for: type)

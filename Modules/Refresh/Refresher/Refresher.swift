@@ -35,9 +35,9 @@ public final class Refresher: Sendable {
   let stack: RefreshStack
   let scopes = ScopeTable()
   /// The task that triggers the lists when the connectivity is online again.
-  private let online = Mutex<Task<Void, Never>?>(nil)
+  private let onlineTask = Mutex<Task<Void, Never>?>(nil)
   /// The task that resumes the lists when the Connect ends a suspension.
-  private let suspensions = Mutex<Task<Void, Never>?>(nil)
+  private let suspensionTask = Mutex<Task<Void, Never>?>(nil)
 
   /// Makes a refresher without registered refreshes, which runs no automatic attempt before ``start()``.
   ///
@@ -65,11 +65,11 @@ public final class Refresher: Sendable {
   public func start() async {
     let lists = scopes.setStarted(true)
     stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
-    online.withLock { online in
+    onlineTask.withLock { task in
       // A concurrent `stop` may have finished already; it would never cancel the task below.
-      guard online == nil, scopes.isStarted else { return }
+      guard task == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, stack.connectivity.changes)
-      online = Task {
+      task = Task {
         var wasOnline: Bool?
         for await isOnline in changes {
           if isOnline, wasOnline == false { for scope in scopes.lists { await scope.trigger(.online) } }
@@ -81,9 +81,10 @@ public final class Refresher: Sendable {
     for scope in lists { await scope.start { [scopes] in scopes.isStarted } }
   }
 
+  /// Starts the ``suspensionTask``, if the Connect reports its suspensions.
   private func followSuspensions() {
     guard let reporting = stack.connect as? any SuspensionReporting else { return }
-    suspensions.withLock { task in
+    suspensionTask.withLock { task in
       guard task == nil, scopes.isStarted else { return }
       let (scopes, changes) = (scopes, reporting.suspensions)
       task = Task {
@@ -104,11 +105,11 @@ public final class Refresher: Sendable {
   private func endAutomaticAttempts() -> [ScopeRefresher] {
     let lists = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
-    online.withLock { online in
-      online?.cancel()
-      online = nil
+    onlineTask.withLock { task in
+      task?.cancel()
+      task = nil
     }
-    suspensions.withLock { task in
+    suspensionTask.withLock { task in
       task?.cancel()
       task = nil
     }

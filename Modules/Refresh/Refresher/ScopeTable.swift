@@ -7,7 +7,7 @@ final class ScopeTable: FetchObserver {
     var lists: [(name: StatusName, scope: ScopeRefresher)] = []
     var reads: [String: RefreshRegistration] = [:]
     /// The running reads, by their names.
-    var running: [StatusName: ScopeRefresher] = [:]
+    var runningReads: [StatusName: ScopeRefresher] = [:]
     /// The lists that refresh records of an entity, by the entity's name; a cache that the first fetch of an entity
     /// fills.
     var byEntity: [String: [ScopeRefresher]] = [:]
@@ -87,14 +87,14 @@ final class ScopeTable: FetchObserver {
         throw CoherenceError(
           .invalidRefresh, "No read of '\(name.entity.name)' is registered; register a read with `register(read:)`.")
       }
-      if let running = state.running[name] { return running }
+      if let running = state.runningReads[name] { return running }
       let scope = ScopeRefresher(registration, scope: name.scope, in: stack)
-      state.running[name] = scope
+      state.runningReads[name] = scope
       return scope
     }
     // The first call to end removes the shared scope. A later call makes a new scope; the lease in the store prevents
     // two concurrent attempts.
-    defer { state.withLock { if $0.running[name] === scope { $0.running[name] = nil } } }
+    defer { state.withLock { if $0.runningReads[name] === scope { $0.runningReads[name] = nil } } }
     return try await body(scope)
   }
 
@@ -107,7 +107,7 @@ final class ScopeTable: FetchObserver {
   private func scopes(of entity: EntityDescription) -> [ScopeRefresher] {
     state.withLock { state in
       guard state.isStarted else { return [] }
-      if let known = state.byEntity[entity.name] { return known }
+      if let cached = state.byEntity[entity.name] { return cached }
       let scopes = state.lists.filter { $0.name.entity.isKind(of: entity) || entity.isKind(of: $0.name.entity) }
         .map(\.scope)
       state.byEntity[entity.name] = scopes

@@ -45,19 +45,21 @@ extension RefreshRequest {
 /// Saves pages together with their cursors, for one attempt of a refresh.
 struct CursorStore: Sendable {
   /// The maximum number of saves of a page when other writers change its records first.
-  private static let attempts = 4
+  private static let saveLimit = 4
 
   let table: StatusTable
   let name: StatusName
+  /// The identifier of the attempt, under which it has the lease.
   let owner: UUID
 
+  /// Merges and saves a page with its cursor. Repeats both when another writer has changed a record first.
   func merge(
     _ page: DeltaPage, for entity: EntityDescription, in context: ActionContext,
     _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
   ) async throws -> MergeResult {
     var options = options
     options.saves = true
-    var attempt = 1
+    var saveCount = 1
     while true {
       do {
         return try await context.perform { [options] in
@@ -73,8 +75,8 @@ struct CursorStore: Sendable {
             throw error
           }
         }
-      } catch let error as CoherenceError where error.isRetriedAtOnce(after: attempt, of: Self.attempts) {
-        attempt += 1
+      } catch let error as CoherenceError where error.isRetriedAtOnce(after: saveCount, of: Self.saveLimit) {
+        saveCount += 1
       }
     }
   }

@@ -9,7 +9,8 @@ final class ScopeCheckThrottle: Sendable {
     var nextCheck: Date?
     /// The time of the last check. If the present time is earlier, the clock was set back, and ``nextCheck`` is not
     /// valid.
-    var checked: Date?
+    var lastCheck: Date?
+    /// Whether a check runs, so that other fetches need none.
     var isChecking = false
   }
 
@@ -19,7 +20,7 @@ final class ScopeCheckThrottle: Sendable {
   func beginCheck(at now: Date) -> Bool {
     state.withLock { state in
       guard !state.isChecking else { return false }
-      if let nextCheck = state.nextCheck, now < nextCheck, state.checked.map({ $0 <= now }) ?? true { return false }
+      if let nextCheck = state.nextCheck, now < nextCheck, state.lastCheck.map({ $0 <= now }) ?? true { return false }
       state.isChecking = true
       return true
     }
@@ -29,6 +30,6 @@ final class ScopeCheckThrottle: Sendable {
   ///
   /// - Parameter nextCheck: The date before which fetches need no check; `nil` if the next fetch needs a check.
   func endCheck(nextCheck: Date?, at now: Date) {
-    state.withLock { $0 = State(nextCheck: nextCheck, checked: now) }
+    state.withLock { $0 = State(nextCheck: nextCheck, lastCheck: now) }
   }
 }

@@ -24,7 +24,7 @@ actor ScopeRefresher {
   private let throttle = ScopeCheckThrottle()
   private var isStarted = false
   /// The reason of an automatic attempt that could not begin, because of a running attempt or a suspended Connect.
-  private var missed: RefreshReason?
+  private var missedReason: RefreshReason?
   /// The running attempt.
   private var current: Task<Outcome, any Error>?
   private var timer: Task<Void, Never>?
@@ -54,7 +54,7 @@ actor ScopeRefresher {
   /// Ends the automatic attempts, cancels a running attempt, and waits for its end.
   func stop() async {
     isStarted = false
-    missed = nil
+    missedReason = nil
     timer?.cancel()
     timer = nil
     current?.cancel()
@@ -73,26 +73,26 @@ actor ScopeRefresher {
   /// network is offline. While the Connect is suspended, plans another try instead.
   func trigger(_ reason: RefreshReason) {
     guard current == nil else {
-      // The running attempt may still fail, because it began offline or because a stop has cancelled it. Then `missed`
-      // leads to another attempt.
-      if isStarted, reason == .start || reason == .online { missed = reason }
+      // The running attempt may still fail, because it began offline or because a stop has cancelled it. Then
+      // `missedReason` leads to another attempt.
+      if isStarted, reason == .start || reason == .online { missedReason = reason }
       return
     }
     guard isStarted, stack.allowsAttempts else { return throttle.endCheck(nextCheck: nil, at: stack.now) }
     guard !stack.connect.suspended else {
       let end = stack.now + Self.suspensionPause / .seconds(1)
       throttle.endCheck(nextCheck: end, at: stack.now)
-      missed = missed ?? reason
+      missedReason = missedReason ?? reason
       return setTimer(to: end)
     }
-    let reason = missed ?? reason
-    missed = nil
+    let reason = missedReason ?? reason
+    missedReason = nil
     _ = begin(reason)
   }
 
   /// Begins the attempt that a suspension of the Connect or a running attempt has prevented, if any.
   func resume() {
-    if let missed { trigger(missed) }
+    if let missedReason { trigger(missedReason) }
   }
 
   // MARK: Attempts by call
@@ -123,6 +123,7 @@ actor ScopeRefresher {
 
   // MARK: One attempt
 
+  /// Starts the task of an attempt. Afterwards the task sets the timer, and begins a missed attempt.
   private func begin(_ reason: RefreshReason) -> Task<Outcome, any Error> {
     let task = Task {
       defer {
@@ -138,6 +139,7 @@ actor ScopeRefresher {
     return task
   }
 
+  /// Claims the lease of the scope and makes an attempt, if the status allows one.
   private func attempt(_ reason: RefreshReason) async throws -> Outcome {
     let start = stack.now
     let lease = StatusTable.Lease(
@@ -163,6 +165,7 @@ actor ScopeRefresher {
     }
   }
 
+  /// Makes an attempt under its lease, and saves its end.
   private func attempt(
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async throws -> RefreshStatus {
@@ -179,7 +182,7 @@ actor ScopeRefresher {
     storeFailureCount = 0
     plan(after: end, notBefore: nil)
     // A success makes a missed attempt for any reason unnecessary.
-    if end != nil, failure == nil { missed = nil }
+    if end != nil, failure == nil { missedReason = nil }
     guard failure == nil, let end else {
       let error = failure ?? name.lostLeaseError
       stack.send(.failed(target, error: error))

@@ -17,13 +17,13 @@ public protocol RefreshClock: Sendable {
 
 extension RefreshClock {
   public func wait(until date: Date) async throws {
-    var rest = max(date.timeIntervalSince(now), 0)
+    var remaining = max(date.timeIntervalSince(now), 0)
     repeat {
-      let part = min(rest, 60)
-      try await wait(for: .seconds(part))
+      let pause = min(remaining, 60)
+      try await wait(for: .seconds(pause))
       // Setting the clock back does not prolong the wait. The caller compares the dates again and decides.
-      rest = min(rest - part, date.timeIntervalSince(now))
-    } while rest > 0
+      remaining = min(remaining - pause, date.timeIntervalSince(now))
+    } while remaining > 0
   }
 }
 

@@ -10,6 +10,7 @@ struct DueRule: Sendable {
   /// The accepted difference of clocks, in seconds.
   private static let clockDifference = 60.0
 
+  /// The decision about an attempt.
   enum Decision: Equatable {
     case run
     /// No attempt may begin. `until` is the end of the lease or delay that prevents it; `nil` if the data is not stale.
@@ -24,6 +25,9 @@ struct DueRule: Sendable {
   /// The longest delay after a failure.
   let longestDelay: Duration
 
+  /// Decides whether an attempt may begin.
+  ///
+  /// - Parameter status: The status of the scope; `nil` before the first attempt.
   func decide(_ status: RefreshStatus?) -> Decision {
     guard let status else { return .run }
     if let end = status.leaseEnd, end > now, end <= now + longestLease / .seconds(1) + Self.clockDifference {
@@ -50,6 +54,7 @@ struct DueRule: Sendable {
     return time + stalenessInterval / .seconds(1) <= now
   }
 
+  /// Whether a date of the schedule has passed since the last attempt, or the last attempt is in the future.
   private func isScheduled(_ status: RefreshStatus) -> Bool {
     guard let schedule else { return false }
     guard let last = status.lastAttemptTime, last <= now + Self.clockDifference else { return true }

@@ -17,13 +17,14 @@ struct StatusTable: Sendable {
 
   /// The lease of an attempt.
   struct Lease: Sendable {
+    /// The identifier of the attempt.
     let owner: UUID
     let start: Date
     let end: Date
   }
 
   /// The maximum number of saves of a record when other writers change it first.
-  private static let attempts = 16
+  private static let saveLimit = 16
 
   private let coordinator: PersistentStoreCoordinator
 
@@ -154,13 +155,13 @@ struct StatusTable: Sendable {
   private func retrying<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    var attempt = 1
+    var saveCount = 1
     while true {
       let context = makeContext()
       do {
         return try await context.perform { try body(context) }
-      } catch let error as CoherenceError where error.isRetriedAtOnce(after: attempt, of: Self.attempts) {
-        attempt += 1
+      } catch let error as CoherenceError where error.isRetriedAtOnce(after: saveCount, of: Self.saveLimit) {
+        saveCount += 1
       }
     }
   }
@@ -195,15 +196,15 @@ struct StatusTable: Sendable {
 }
 
 extension CoherenceError {
-  /// Whether a save of the refresher is tried again at once after a number of attempts.
+  /// Whether a save of the refresher is tried again at once after a number of saves.
   ///
-  /// After a lost race to another writer, the next attempt usually succeeds. After a broken connection at most two more
-  /// attempts follow, because the next one replaces the connection. The refresher's back-off waits for a server that is
+  /// After a lost race to another writer, the next save usually succeeds. After a broken connection at most two more
+  /// saves follow, because the next one replaces the connection. The refresher's back-off waits for a server that is
   /// down.
-  func isRetriedAtOnce(after attempts: Int, of limit: Int) -> Bool {
+  func isRetriedAtOnce(after saveCount: Int, of limit: Int) -> Bool {
     switch code {
-    case .versionConflict, .uniquenessViolated, .storeBusy: attempts < limit
-    default: isRetryable && attempts < min(3, limit)
+    case .versionConflict, .uniquenessViolated, .storeBusy: saveCount < limit
+    default: isRetryable && saveCount < min(3, limit)
     }
   }
 }

@@ -40,6 +40,48 @@ struct MergeKeyTests {
     #expect(try names(stack) == ["last", "two"])
   }
 
+  /// Albums of 60 labels, each with 50 numbers.
+  private static let albums = (0..<50).flatMap { number in (0..<60).map { (label: "label \($0)", number: number) } }
+
+  private func insertAlbums(_ albums: some Sequence<(label: String, number: Int)>, into stack: MergeStack) throws {
+    let context = stack.connect.newBackgroundContext()
+    try context.performAndWait {
+      for (label, number) in albums {
+        let album = try context.insertNewObject(forEntityName: "Album")
+        try album.setValue(label, for: "label")
+        try album.setValue(Int64(number), for: "number")
+      }
+      try context.save()
+    }
+  }
+
+  private func albumPage(_ albums: some Sequence<(label: String, number: Int)>, title: String) -> [MergeRecord] {
+    albums.map { MergeRecord(["label": $0.label, "number": $0.number, "title": title]) }
+  }
+
+  /// The merge reads some hundred keys at once, and a read by labels and numbers finds rows of other keys too.
+  @Test(arguments: Backend.available)
+  func `a merge of many keys of two attributes finds each record once`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try insertAlbums(Self.albums, into: stack)
+    for title in ["new", "newer"] {
+      let page = albumPage(Self.albums.prefix(720), title: title)
+      let result = try stack.merge(page, into: "Album", options: MergeOptions())
+      #expect(result.counts == MergeResult.with(updated: 720))
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `many keys of two attributes with two records each keep the older record`(backend: Backend) throws {
+    let stack = try MergeStack(backend, allowsDuplicateKeys: true)
+    try insertAlbums(Self.albums, into: stack)
+    try insertAlbums(Self.albums.prefix(720), into: stack)
+    let page = albumPage(Self.albums.prefix(720), title: "new")
+    let result = try stack.merge(page, into: "Album", options: MergeOptions(storedDuplicates: .delete))
+    #expect(result.counts == MergeResult.with(updated: 720, deleted: 720))
+    #expect(try stack.read { try stack.objects("Album", $0).count } == Self.albums.count)
+  }
+
   @Test(arguments: Backend.available)
   func `several stored records with one key are refused, kept, or reduced to the oldest, by the options`(
     backend: Backend

@@ -86,6 +86,20 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `keeping an edit of several saves sends the edit under another key`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old"])
+    try stack.set("note", for: "note", of: 1)
+    try stack.set("edited", of: 1)
+    try stack.merge(AgreementStack.page([1: "new"]), .conflict)
+    let key = try #require(try await stack.outbox.entries().first).idempotencyKey
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    let entries = try await stack.outbox.entries()
+    #expect(entries.map { $0.changes.map(\.name) } == [["note"], ["title"]])
+    #expect(entries.first?.idempotencyKey != key, "A request without an answer may have had the former base.")
+  }
+
+  @Test(arguments: Backend.available)
   func `keeping the server's values drops the edit`(backend: Backend) async throws {
     let (stack, conflict) = try await bothChanged(backend)
     try await stack.outbox.resolve(conflict.id, keeping: .server)
@@ -198,6 +212,30 @@ struct ConflictTests {
     #expect(try await stack.entries() == [.update("new", to: "both")])
     let entry = try #require(try await stack.outbox.entries().first)
     #expect(entry.recordID != conflict.recordID && entry.recordID != nil)
+  }
+
+  @Test(arguments: Backend.available, ["server", "values", "local"])
+  func `a record that the user deletes after the conflict is restored, or stays deleted, as decided`(
+    backend: Backend, decision: String
+  ) async throws {
+    let (stack, conflict) = try await bothChanged(backend)
+    try stack.delete(1)
+    switch decision {
+    case "server":
+      try await stack.outbox.resolve(conflict.id, keeping: .server)
+      #expect(try stack.titles() == [1: "new", 2: "new"])
+      #expect(try await stack.entries().isEmpty)
+    case "values":
+      try await stack.outbox.resolve(conflict.id, keeping: .values(["title": "both"]))
+      #expect(try stack.titles() == [1: "both", 2: "new"])
+      #expect(try await stack.entries() == [.update("new", to: "both")])
+    default:
+      try await stack.outbox.resolve(conflict.id, keeping: .local)
+      #expect(try stack.titles() == [2: "new"])
+      #expect(try await stack.entries().last?.kind == .delete)
+      #expect(try await stack.entries().allSatisfy { $0.state == .pending })
+    }
+    #expect(try await stack.outbox.conflictCount() == 0)
   }
 
   // MARK: Restarts and errors

@@ -177,7 +177,7 @@ struct SharedConfirmationTests {
       #expect(read.outdated == confirmation.outdated)
       #expect(read.members == confirmation.members && read.identity == confirmation.identity)
     }
-    #expect(read[0].unknown == ["rank"] && read[1].unknown == ["rank", "title"])
+    #expect(read[0].omittedNames == ["rank"] && read[1].omittedNames == ["rank", "title"])
     for count in 0..<data.count {
       #expect {
         try stack.read { context in

@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
 import TestSupport
@@ -168,5 +169,45 @@ struct ForwardingConflictTests {
     try await stack.outbox.retry(later.id)
     try await stack.outbox.drop(later.id)
     #expect(try await stack.outbox.conflictCount() == 1)
+  }
+
+  // MARK: Merges
+
+  /// Merges a page with the note's rank on the server, requested after the last reply.
+  private func mergeRank(_ rank: Int64, _ stack: NoteStack) throws {
+    stack.time.advance(by: .seconds(1))
+    try stack.connect.newActionContext().merge(
+      records: [MergeRecord(["id": "s1", "rank": rank])],
+      for: try stack.connect.managedObjectModel.entity(named: Note.entityName))
+  }
+
+  @Test(arguments: Backend.available)
+  func `a refused edit is sent again under another key after a page has its base`(_ backend: Backend) async throws {
+    let (stack, _) = try await parked(backend)
+    try await stack.connect.start()
+    try mergeRank(9, stack)
+    #expect(try await stack.outbox.conflictCount() == 1)
+    try mergeRank(0, stack)
+    #expect(try await stack.outbox.conflictCount() == 0)
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.count == 3 && calls[1].key != calls[2].key && calls[2].base["rank"] == .int(0))
+    #expect(try rank(stack) == 5)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit that the server refused without its values waits for the user although a page has the base`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+    #expect(try await stack.forwardAll() == 1)
+    try await stack.connect.start()
+    try mergeRank(0, stack)
+    #expect(try await stack.outbox.conflictCount() == 1)
+    #expect(try await stack.outbox.entries(state: .parked).count == 1)
   }
 }

@@ -119,6 +119,8 @@ struct ForwardingTests {
     #expect(try await stack.outbox.flush() == 0)
     await stack.outbox.stop()
     #expect(try stack.ids() == ["Mine": "s9"])
+    let base = try #require(await stack.server.calls.last).base
+    #expect(base["title"] == .string("Server"), "The server compares the edit with its own value.")
     #expect(try stack.read { try NoteStack.note("Mine", in: $0).revision } == 7)
   }
 

@@ -3,7 +3,8 @@ import Foundation
 
 enum TestActions {
   static let all: [any PersistedAction.Type] = [
-    Mark.self, Hold.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self, Answer.self,
+    Mark.self, Hold.self, Patience.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self,
+    Answer.self,
   ]
 }
 
@@ -27,6 +28,18 @@ struct Hold: PersistedAction {
     board.mark("begin \(text) \(context.attempt)")
     try await board.pass("\(text) \(context.attempt)")
     board.mark("end \(text) \(context.attempt)")
+  }
+}
+
+/// Waits until it is cancelled, and returns without an error.
+struct Patience: PersistedAction {
+  let board: String
+
+  func run(in context: PersistedActionContext) async throws {
+    let board = Board.named(board)
+    board.mark(context.isCanceled ? "begin cancelled" : "begin")
+    try? await board.pass("never")
+    board.mark(context.isCanceled ? "end cancelled" : "end")
   }
 }
 

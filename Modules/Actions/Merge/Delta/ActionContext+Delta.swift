@@ -26,21 +26,21 @@ extension ActionContext {
     options: MergeOptions = MergeOptions()
   ) throws -> MergeResult {
     var options = options
-    var deleted: FetchPredicate?
+    var deletionFilter: FetchPredicate?
     if page.isComplete {
       options.mode = .replace
-      deleted = subsetFilter
+      deletionFilter = subsetFilter
     } else if page.tombstones.isEmpty {
       options.mode = .upsertOnly
     } else {
       options.mode = .replace
-      options.namesDeletedRecords = true
+      options.tombstones = Set(page.tombstones)
       options.includesSubentities = true
       options.maximumDeletedShare = 1
-      deleted = try self.predicate(of: page.tombstones, entity)
+      deletionFilter = try self.predicate(of: page.tombstones, entity)
     }
     return try merge(
-      records: page.records, for: entity, ignoreAttributes: ignoreAttributes, subsetFilter: deleted,
+      records: page.records, for: entity, ignoreAttributes: ignoreAttributes, subsetFilter: deletionFilter,
       condition: condition, options: options)
   }
 

@@ -112,6 +112,7 @@ private struct DecodedKey: DecodableWithConfiguration {
   }
 }
 
+/// The source of a key of one attribute, with a value of the attribute's type.
 private struct SingleValue {
   private let container: any SingleValueDecodingContainer
 

@@ -42,15 +42,17 @@ extension MergeRecord {
   /// A missing value that keeps its name in ``values``. Assigning `nil` would remove the name.
   private static let null: any AttributeConvertible = String?.none
 
+  /// Adds the stored properties of a value.
+  ///
   /// - Parameter prefix: The name of the composite and a full stop, for the value of a composite.
   private mutating func add(
     _ value: Any, prefix: String, _ entity: EntityDescription, _ leavingOut: Set<String>
   ) throws {
     for property in StoredProperty.all(of: value) {
-      let known = property.matchingName { name in
+      let modelName = property.matchingName { name in
         entity.propertiesByName[prefix + name] != nil || entity.composites[prefix + name] != nil
       }
-      let name = known ?? property.name
+      let name = modelName ?? property.name
       if leavingOut.contains(prefix + name) { continue }
       let state = PropertyState(property.value(as: name))
       switch entity.propertiesByName[prefix + name] {
@@ -131,6 +133,7 @@ extension MergeRecord {
     return mirror.children.map(\.value)
   }
 
+  /// The key of a destination: the value itself, or the properties of a nested value that the key's attributes name.
   private static func key(_ value: Any, _ relationship: RelationshipDescription) throws -> MergeKey {
     if let key = value as? any AttributeConvertible { return MergeKey(key) }
     let names = EntityUniqueness(entity: relationship.destination).attributes

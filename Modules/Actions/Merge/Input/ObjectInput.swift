@@ -46,8 +46,8 @@ final class ObjectInput: MergeInput {
   }
 
   func readValues(_ index: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
-    if let known = insertedValues[index] {
-      values = known
+    if let inserted = insertedValues[index] {
+      values = inserted
       return
     }
     let object = objects[index]

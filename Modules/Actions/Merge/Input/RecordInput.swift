@@ -33,12 +33,13 @@ struct RecordInput: MergeInput {
         continue
       }
       let value = value.attributeValue
-      let isTaken = !isChecked && layout.attributes[attribute].isComparable(value)
-      values[layout.attributes[attribute].slot] = isTaken ? value : try layout.attributes[attribute].checked(value)
+      let isReady = !isChecked && layout.attributes[attribute].isComparable(value)
+      values[layout.attributes[attribute].slot] = isReady ? value : try layout.attributes[attribute].checked(value)
     }
     if !areNamesKnown { try refuseUnknownNames(records[index]) }
   }
 
+  /// Throws for a name without a property. Names of relationships are allowed, see ``MergeRecord/values``.
   private func refuseUnknownNames(_ record: MergeRecord) throws {
     for name in record.values.keys { _ = try layout.entity.property(named: name) }
   }

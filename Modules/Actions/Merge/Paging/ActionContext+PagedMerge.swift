@@ -87,15 +87,16 @@ extension ActionContext {
     return result
   }
 
+  /// Merges one page without deletions, which follow after the last page.
   private func mergePage(_ records: [MergeRecord], _ scope: MergeScope) throws -> MergedPage {
-    var page = scope
-    page.options.isPageOfWhole = scope.options.mode == .replace
-    page.options.mode = .upsertOnly
-    page.subsetFilter = nil
+    var pageScope = scope
+    pageScope.options.isPageOfWhole = scope.options.mode == .replace
+    pageScope.options.mode = .upsertOnly
+    pageScope.subsetFilter = nil
     var keys = PagedKeys()
-    let result = try reconcile(page) { layout, localEdits in
+    let result = try reconcile(pageScope) { layout, localEdits in
       var merge = try Merge(
-        in: self, scope: page, layout: layout, input: RecordInput(records, layout: layout), localEdits: localEdits)
+        in: self, scope: pageScope, layout: layout, input: RecordInput(records, layout: layout), localEdits: localEdits)
       let unsaved = try merge.run()
       if scope.options.mode == .replace { keys = try merge.pageKeys() }
       return unsaved

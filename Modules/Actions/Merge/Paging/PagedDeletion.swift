@@ -20,6 +20,8 @@ struct PagedDeletion {
     input = KeyInput(Array(keys.inserted) + keys.all.subtracting(keys.inserted), layout: layout)
   }
 
+  /// Plans the deletions, and makes them in the context.
+  ///
   /// - Throws: ``ErrorCode/excessiveDeletion``; ``ErrorCode/objectNotFound`` for a record that a page links to and no page
   ///   contains; errors of fetching.
   func run() throws -> UnsavedMerge {
@@ -33,7 +35,7 @@ struct PagedDeletion {
     try scan.readAll(where: scope.subsetFilter)
     let condition = try MergeCondition(scope.condition, layout: layout, context: context)
     let allowed = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
-    let deletes = try pending?.remainder(ofDeletes: allowed) ?? allowed
+    let deletes = try pending?.remainder(ofDeletes: allowed, keys.all) ?? allowed
     let matched = scan.matched
     let storedBefore = keys.inserted.count..<input.count
     try DeletionLimit(scope).check(

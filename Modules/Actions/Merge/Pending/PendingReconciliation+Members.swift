@@ -2,16 +2,17 @@ import CoherenceCore
 import CoherenceReconciliation
 
 extension PendingReconciliation {
-  /// The members to write, after pending edits of owners and members.
+  /// The members to write, after pending edits of owners and members. A list is the members of one to-many relationship
+  /// of one record.
   struct ReconciledLists {
     /// The lists that still differ from the stored ones, by input record.
     var lists: [Int: [MemberComparison.ExpectedMembers]] = [:]
     /// The relationships whose pending edits lost to the server, by input record.
-    var discarded: [Int: Set<String>] = [:]
+    var discardedRelationships: [Int: Set<String>] = [:]
     /// The input records with a list that pending edits keep as it is stored.
-    var emptied: Set<Int> = []
+    var recordsWithDroppedLists: Set<Int> = []
     /// The input records with a list that pending edits keep or change.
-    var kept: Set<Int> = []
+    var recordsWithEditedLists: Set<Int> = []
   }
 
   /// Keeps the members that the user added, and leaves out the members that the user removed, in the lists of updates.
@@ -31,16 +32,17 @@ extension PendingReconciliation {
       for list in lists {
         let own = edits[list.owner].flatMap { $0.concerns(relationship) ? $0 : nil }
         if policy == .server, let own, !own.isBeingSent {
-          result.discarded[list.index, default: []].insert(relationship.name)
+          result.discardedRelationships[list.index, default: []].insert(relationship.name)
         }
+        // Under the policy `.server` an edit loses, unless it is on its way to the server.
         let reconciled = reconcile(
           list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isBeingSent != true ? nil : own,
           memberEdits)
-        if reconciled?.members != list.members { result.kept.insert(list.index) }
+        if reconciled?.members != list.members { result.recordsWithEditedLists.insert(list.index) }
         if let reconciled {
           result.lists[list.index, default: []].append(reconciled)
         } else {
-          result.emptied.insert(list.index)
+          result.recordsWithDroppedLists.insert(list.index)
         }
       }
     }
@@ -58,6 +60,8 @@ extension PendingReconciliation {
     return try edits(of: Array(ids), relationship.destination)
   }
 
+  /// Applies pending edits to a list of the input.
+  ///
   /// - Parameter own: The edit of the list's owner that concerns the list.
   /// - Returns: The members to write; `nil` if the stored members stay.
   private func reconcile(
@@ -65,6 +69,7 @@ extension PendingReconciliation {
     _ memberEdits: [ManagedObjectID: PendingEdit]
   ) -> MemberComparison.ExpectedMembers? {
     let relationship = list.relationship
+    // An edited order stays as a whole, and so does a list whose edit does not name its members.
     if let own, relationship.isOrdered || own.members[relationship.name] == nil { return nil }
     func isEdited(_ id: ManagedObjectID) -> Bool {
       own?.members[relationship.name]?.contains(id) == true

@@ -2,8 +2,9 @@ import CoherenceCore
 import CoherenceReconciliation
 
 extension PendingReconciliation {
-  /// The changes that pending edits allow.
-  struct Remainder {
+  /// The changes of a merge: all planned changes, or the changes that pending edits allow.
+  struct Changes {
+    /// The indexes of the input records to insert.
     var inserts: [Int] = []
     var updates: [MergePlan.Update] = []
     var deletes: [Row] = []
@@ -19,12 +20,12 @@ extension PendingReconciliation {
   }
 
   /// Returns the part of the planned changes that pending edits allow. Called once.
-  func remainder(of planned: Remainder, _ incoming: Incoming) throws -> Remainder {
-    // Inserts are known already, but without the members that the user added.
+  func remainder(of planned: Changes, _ incoming: Incoming) throws -> Changes {
+    // `inserts` has no members. A row to delete needs none; an update needs the members that the user added.
     let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { inserts[$0] == nil }
-    let known = try edits(of: ids, layout.entity)
-    let edits = inserts.isEmpty ? known : inserts.merging(known) { _, complete in complete }
-    var remainder = Remainder()
+    let completeEdits = try edits(of: ids, layout.entity)
+    let edits = inserts.isEmpty ? completeEdits : inserts.merging(completeEdits) { _, complete in complete }
+    var remainder = Changes()
     var unanswered = try unansweredInserts(planned, incoming)
     remainder.inserts = try planned.inserts.filter { index in
       try allowsInsert(index, incoming) && !isUnanswered(index, &unanswered, incoming)
@@ -34,38 +35,47 @@ extension PendingReconciliation {
       var update = update
       update.lists = lists.lists[update.index] ?? []
       guard let edit = edits[update.row.id], edit.kind != .delete else {
-        if lists.kept.contains(update.index) { keptCount += 1 }
+        if lists.recordsWithEditedLists.contains(update.index) { keptCount += 1 }
         // The lists may have lost every difference to edits of their members.
         let remains =
-          try !lists.emptied.contains(update.index)
+          try !lists.recordsWithDroppedLists.contains(update.index)
           || differs(update, values(update.index, of: update.row, incoming))
         if remains { remainder.updates.append(update) }
         continue
       }
-      if lists.discarded[update.index] == nil, let kept = keptSlots(of: update, edit) {
+      if lists.discardedRelationships[update.index] == nil, let kept = keptSlots(of: update, edit) {
         update.keptSlots = kept
         keptCount += 1
         if !update.lists.isEmpty { remainder.updates.append(update) }
         continue
       }
-      let discarded = lists.discarded[update.index] ?? []
-      if try reconcile(&update, edit, discarded: discarded, lists.kept.contains(update.index), incoming) {
+      let discarded = lists.discardedRelationships[update.index] ?? []
+      let isListKept = lists.recordsWithEditedLists.contains(update.index)
+      if try reconcile(&update, edit, discarded: discarded, isListKept, incoming) {
         remainder.updates.append(update)
       }
     }
     remainder.deletes = planned.deletes.filter { allowsDelete(edits[$0.id]) }
-    try decideOverMatches(besides: Set(planned.updates.map(\.index)), incoming)
+    let updated = Set(planned.updates.map(\.index))
+    try decideOverMatches(besides: updated, incoming)
+    try endConflictsOfMatches(besides: updated, incoming)
+    try endConflictsOfDeletions { key in
+      guard isComplete || tombstones?.contains(key) == true else { return false }
+      return try incoming.inputByKey.index(of: key.values) == nil
+    }
     return remainder
   }
 
   // MARK: Inserts
 
   /// Whether the merge may insert an input record. A pending deletion of the record, or of the destination of a required
-  /// link, forbids the insert.
+  /// link, forbids the insert; it counts as kept, and may become a conflict.
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
     if let edit = deletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
       keptCount += 1
-      if policy == .conflict, !edit.isBeingSent { try decideOverDeletion(edit, index, incoming) }
+      if !edit.isBeingSent, policy == .conflict || edit.conflict != nil {
+        try decideOverDeletion(edit, index, incoming)
+      }
       return false
     }
     guard incoming.targets.hasDeletedTargets else { return true }
@@ -81,17 +91,18 @@ extension PendingReconciliation {
 
   /// The unanswered inserts whose records may be among the planned ones; `nil` if there are none, and for input that is
   /// not whole: a record that such a merge left out might never come again.
-  private func unansweredInserts(_ planned: Remainder, _ incoming: Incoming) throws -> UnansweredInserts? {
+  private func unansweredInserts(_ planned: Changes, _ incoming: Incoming) throws -> UnansweredInserts? {
     guard !planned.inserts.isEmpty, isWhole else { return nil }
-    let known = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
-    let ids = inserts.values.filter { $0.isInsertUnanswered && !known.contains($0.recordID) }.map(\.recordID)
+    let idsInInput = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
+    let ids = inserts.values.filter { $0.isInsertUnanswered && !idsInInput.contains($0.recordID) }.map(\.recordID)
     let deleted = (deletions.values + keylessDeletions).filter(\.isInsertUnanswered)
     guard !ids.isEmpty || !deleted.isEmpty else { return nil }
     let edits = try edits(of: ids, layout.entity).values.filter { $0.kind == .insert }
     return UnansweredInserts(edits + deleted, try context.rows(of: ids), layout: layout)
   }
 
-  /// Whether a planned insert is the record of a pending insert, and no other record of the input links to it.
+  /// Whether a planned insert is the record of a pending insert, and no other record of the input links to it. Each
+  /// pending insert matches once, and counts as kept.
   private func isUnanswered(_ index: Int, _ unanswered: inout UnansweredInserts?, _ incoming: Incoming) throws -> Bool {
     guard unanswered != nil, !incoming.targets.isTarget(index) else { return false }
     let values = try values(index, of: nil, incoming)
@@ -102,14 +113,18 @@ extension PendingReconciliation {
     return isMatch == true
   }
 
-  /// The deletion of a record that the server has changed is a conflict.
+  /// The deletion of a record that the server has changed is a conflict, until the server has the former values again.
   private func decideOverDeletion(_ edit: PendingEdit, _ index: Int, _ incoming: Incoming) throws {
     let values = namedValues(try values(index, of: nil, incoming), incoming.input.entity(index))
     let changed = values.filter { name, value in
       edit.base[name].map { $0 != value } ?? false && edit.ownValues[name]?.contains(value) != true
     }
-    guard !changed.isEmpty else { return }
-    decide(over: edit, serverValues: values, conflicting: Set(changed.keys), isConflict: true)
+    if changed.isEmpty {
+      guard endsConflict(edit, values) else { return }
+      decide(over: edit, serverValues: values, isConflict: false, endsConflict: true)
+    } else if policy == .conflict {
+      decide(over: edit, serverValues: values, conflicting: Set(changed.keys), isConflict: true)
+    }
   }
 
   // MARK: Updates
@@ -119,7 +134,8 @@ extension PendingReconciliation {
   ///
   /// - Returns: `nil` for any other update.
   private func keptSlots(of update: MergePlan.Update, _ edit: PendingEdit) -> SlotSet? {
-    guard edit.kind == .update, !edit.isConfirmed, let differences = differences[update.index], !differences.isEmpty
+    guard edit.kind == .update, !edit.isConfirmed, edit.conflict == nil, let differences = differences[update.index],
+      !differences.isEmpty
     else { return nil }
     var kept = SlotSet()
     for difference in differences {
@@ -145,12 +161,14 @@ extension PendingReconciliation {
     let row = update.row
     let values = try values(update.index, of: row, incoming)
     let isInsert = edit.kind == .insert
+    // The input is older than the server's confirmation, and has the record from before its deletion.
     if edit.isConfirmed, isReinserted(update.index, incoming) {
       keptCount += 1
       return false
     }
-    let leavesServer = edit.isBeingSent || isInsert && isReinserted(update.index, incoming)
-    var discarded = leavesServer ? [] : discarded
+    // An edit on its way to the server cannot change. Of a record inserted again the input has only the former record.
+    let isEditFixed = edit.isBeingSent || isInsert && isReinserted(update.index, incoming)
+    var discarded = isEditFixed ? [] : discarded
     var conflicting: Set<String> = []
     var isKept = isListKept
     var remains = !update.lists.isEmpty
@@ -166,21 +184,23 @@ extension PendingReconciliation {
         remains = true
         continue
       }
-      let isUnchangedByServer = value.isKnown(to: edit, name)
-      if !leavesServer, !isUnchangedByServer, policy == .server {
+      // With the policy `server` the value of a conflict wins, also if it became the base of the edit.
+      let isUnchangedByServer = value.isKnown(to: edit, name) && !(policy == .server && isInConflict(value, name, edit))
+      if !isEditFixed, !isUnchangedByServer, policy == .server {
         discarded.insert(name)
         remains = true
         continue
       }
       update.keptSlots.insert(slot)
       isKept = true
-      if !leavesServer, !isUnchangedByServer, policy == .conflict { conflicting.insert(name) }
+      if !isEditFixed, !isUnchangedByServer, policy == .conflict { conflicting.insert(name) }
     }
     if isKept { keptCount += 1 }
-    if !leavesServer, isInsert || !discarded.isEmpty || !conflicting.isEmpty {
+    let endsConflict = conflicting.isEmpty && endsConflict(edit, row, values, discarded: discarded)
+    if !isEditFixed, isInsert || !discarded.isEmpty || !conflicting.isEmpty || endsConflict {
       decide(
         over: edit, serverValues: namedValues(values, row.entity), discarded: discarded, conflicting: conflicting,
-        isConflict: !conflicting.isEmpty)
+        isConflict: !conflicting.isEmpty, endsConflict: endsConflict)
     }
     return remains
   }
@@ -192,7 +212,8 @@ extension PendingReconciliation {
     return deletions[MergeKey(values: key)] != nil
   }
 
-  /// The pending inserts whose rows equal the input, or are protected by the condition: the server has them too.
+  /// Decides over the pending inserts whose rows equal the input, or are protected by the condition: the server has
+  /// these records, so that the inserts become updates.
   private func decideOverMatches(besides updated: Set<Int>, _ incoming: Incoming) throws {
     for match in matches where !updated.contains(match.index) {
       guard let edit = inserts[match.id], !edit.isBeingSent, !isReinserted(match.index, incoming) else { continue }
@@ -205,19 +226,26 @@ extension PendingReconciliation {
   // MARK: Deletions
 
   /// Returns the rows that a merge may delete. Called once, instead of ``remainder(of:_:)``.
-  func remainder(ofDeletes deletes: [Row]) throws -> [Row] {
+  ///
+  /// - Parameter keys: The keys of all records of the server.
+  func remainder(ofDeletes deletes: [Row], _ keys: Set<MergeKey>) throws -> [Row] {
+    if isComplete { endConflictsOfDeletions { !keys.contains($0) } }
     let ids = deletes.map(\.id).filter { inserts[$0] == nil }
     let edits = try edits(of: ids, layout.entity).merging(inserts) { first, _ in first }
     return deletes.filter { allowsDelete(edits[$0.id]) }
   }
 
-  /// Whether the merge may delete a record that the input does not contain.
+  /// Whether the merge may delete a record that the input does not contain. Counts a kept edit, and decides over an
+  /// edit that loses or becomes a conflict.
   private func allowsDelete(_ edit: PendingEdit?) -> Bool {
     guard let edit, edit.kind != .delete else { return true }
-    if edit.isConfirmed, namesDeletedRecords { return true }
+    // A record that the input only lacks may be newer than the input.
+    if edit.isConfirmed, tombstones != nil { return true }
     if edit.kind == .update, !edit.isBeingSent {
       let isDeleted = policy == .server
-      decide(over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted)
+      decide(
+        over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted,
+        endsConflict: isDeleted && edit.conflict != nil)
       if isDeleted { return true }
     }
     keptCount += 1
@@ -229,7 +257,7 @@ extension PendingReconciliation {
   /// The values of an input record, by slot.
   ///
   /// - Parameter row: The row that an update with the values would write; without a row, all values of the record.
-  private func values(_ index: Int, of row: Row?, _ incoming: Incoming) throws -> [IncomingValue?] {
+  func values(_ index: Int, of row: Row?, _ incoming: Incoming) throws -> [IncomingValue?] {
     var attributes: [AttributeValue?] = []
     try incoming.input.readValues(index, into: &attributes, isChecked: true)
     for slot in layout.ignoredSlots { attributes[slot] = nil }
@@ -243,12 +271,13 @@ extension PendingReconciliation {
       case nil: values[slot] = .value(.null)
       }
     }
+    // A row of another subentity has only the slots of the merge's entity in common with the input record.
     let own = incoming.input.entity(index)
     guard let row, !row.entity.isKind(of: own) else { return values }
     return Array(values.prefix(layout.entity.slotCount))
   }
 
-  private func namedValues(_ values: [IncomingValue?], _ entity: EntityDescription) -> [String: AttributeValue] {
+  func namedValues(_ values: [IncomingValue?], _ entity: EntityDescription) -> [String: AttributeValue] {
     var named: [String: AttributeValue] = [:]
     for (slot, value) in values.enumerated() where slot < entity.slotCount {
       if case .value(let value)? = value { named[entity.slots[slot].name] = value }
@@ -261,24 +290,5 @@ extension PendingReconciliation {
     values.indices.contains { slot in
       values[slot].map { $0 != .value(update.row[slot]) } ?? false
     } || !update.lists.isEmpty
-  }
-}
-
-/// A value of the input.
-private enum IncomingValue: Equatable {
-  case value(AttributeValue)
-  /// The reference to a record that the merge inserts, which differs from every stored value.
-  case newRecord
-
-  /// Whether the server had the value before the edit, or has the value from the edit itself.
-  func isKnown(to edit: PendingEdit, _ name: String) -> Bool {
-    guard case .value(let value) = self else { return false }
-    return edit.base[name] == value || edit.ownValues[name]?.contains(value) == true
-  }
-
-  /// Whether the server had the value before it confirmed the edit.
-  func isOutdated(by edit: PendingEdit, _ name: String) -> Bool {
-    guard case .value(let value) = self else { return false }
-    return edit.outdated[name]?.contains(value) == true
   }
 }

@@ -3,10 +3,10 @@ import CoherenceReconciliation
 
 /// Reconciles one plan of a merge with the pending edits of a source, and collects the decisions.
 ///
-/// The source is asked for inserts and deletions before the rows are read, and for the records that the plan would
-/// change afterwards. Used by the thread of the merge.
+/// The source is asked for inserts, deletions and updates with a conflict before the rows are read, and for the records
+/// that the plan would change afterwards. Used by the thread of the merge.
 final class PendingReconciliation {
-  /// An input record with the row of a pending insert.
+  /// An input record with the row of a pending insert, or of a pending update with a conflict.
   struct Match {
     let index: Int
     let id: ManagedObjectID
@@ -20,19 +20,23 @@ final class PendingReconciliation {
   private let isCovered: Bool
   /// The beginning of the request for the input.
   private let requestedAt: ContinuousClock.Instant
-  /// Whether the input names the records to delete.
-  let namesDeletedRecords: Bool
-  /// Whether the input contains all records.
+  /// The keys of the records that the server has deleted; `nil` for input without such keys.
+  let tombstones: Set<MergeKey>?
+  /// Whether the input contains all records, or is a page of such input.
   let isWhole: Bool
+  /// Whether no record that the input lacks exists on the server, subentities included.
+  let isComplete: Bool
   /// The pending inserts of the merge's entity, by record.
   private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
+  /// The pending updates of the merge's entity over which a conflict waits, by record.
+  private(set) var conflicts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending deletions of the merge's entity, by key.
   private(set) var deletions: [MergeKey: PendingEdit] = [:]
   /// The pending deletions of records without a key.
   private(set) var keylessDeletions: [PendingEdit] = []
   /// The keys with pending deletions, by entity, of the destinations of links.
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
-  /// The input records whose rows are pending inserts.
+  /// The input records whose rows are pending inserts, or have a conflict.
   private(set) var matches: [Match] = []
   private(set) var differences = InputDifferences()
   /// The decisions over pending edits, in the order of the plan.
@@ -40,7 +44,8 @@ final class PendingReconciliation {
   /// The number of records whose pending edits the merge keeps against its input.
   var keptCount = 0
 
-  /// Asks the context's source for the pending inserts and deletions of the merge's entity.
+  /// Asks the context's source for the pending inserts and deletions of the merge's entity, and for its updates with a
+  /// conflict.
   ///
   /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships
   ///   has anything to do with the source.
@@ -53,8 +58,13 @@ final class PendingReconciliation {
     self.context = context
     self.layout = layout
     requestedAt = scope.options.requestedAt ?? context.madeAt
-    namesDeletedRecords = scope.options.namesDeletedRecords
+    tombstones = scope.options.tombstones.map { keys in
+      Set(keys.map { $0.converted(to: layout.keys.map(\.description)) })
+    }
     isWhole = scope.options.isWhole
+    isComplete =
+      isWhole && !scope.options.isPageOfWhole && scope.subsetFilter == nil
+      && (scope.options.includesSubentities || layout.entity.subentities.isEmpty)
     guard isCovered else { return }
     for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
@@ -65,7 +75,7 @@ final class PendingReconciliation {
         } else {
           keylessDeletions.append(edit)
         }
-      case .update: continue
+      case .update: if edit.conflict != nil { conflicts[edit.recordID] = edit }
       }
     }
   }
@@ -96,7 +106,7 @@ final class PendingReconciliation {
   /// The keys of a relationship's destination with a pending deletion.
   func deletedKeys(of destination: MergeDestination) throws -> Set<[AttributeValue]> {
     let entity = destination.relationship.destination
-    if let known = deletedKeys[entity.name] { return known }
+    if let keys = deletedKeys[entity.name] { return keys }
     if entity === layout.entity, destination.hasKey(of: layout) { return Set(deletions.keys.map(\.values)) }
     var keys: Set<[AttributeValue]> = []
     if source.covers(entity) {
@@ -111,9 +121,10 @@ final class PendingReconciliation {
 
   // MARK: Matches
 
-  /// Notes the row of an input record, if the row is a pending insert.
+  /// Notes the row of an input record, if the row is a pending insert or has a conflict.
   @inline(__always) func noteMatch(_ index: Int, _ id: ManagedObjectID) {
-    if !inserts.isEmpty, inserts[id] != nil { matches.append(Match(index: index, id: id)) }
+    if inserts.isEmpty, conflicts.isEmpty { return }
+    if inserts[id] != nil || conflicts[id] != nil { matches.append(Match(index: index, id: id)) }
   }
 
   /// Forgets the matches and the differences of input records.
@@ -132,13 +143,15 @@ final class PendingReconciliation {
 
   // MARK: Decisions
 
+  /// Adds a decision over a pending edit, which the source carries out when the merge has changed the records.
   func decide(
     over edit: PendingEdit, serverValues: [String: AttributeValue]?, discarded: Set<String> = [],
-    conflicting: Set<String> = [], isConflict: Bool
+    conflicting: Set<String> = [], isConflict: Bool, endsConflict: Bool = false
   ) {
     decisions.append(
       PendingDecision(
-        over: edit, serverValues: serverValues, discarded: discarded, conflicting: conflicting, isConflict: isConflict))
+        over: edit, serverValues: serverValues, discarded: discarded, conflicting: conflicting, isConflict: isConflict,
+        endsConflict: endsConflict))
   }
 
   /// Forgets the decisions over records that unsaved edits of the view keep out of the plan.
@@ -151,5 +164,12 @@ final class PendingReconciliation {
     result.keptEdits += keptCount
     result.pendingConflicts += decisions.count(where: \.isConflict)
     if !decisions.isEmpty { try source.carryOut(decisions, in: context) }
+  }
+}
+
+extension MergeKey {
+  /// The key with the values as the store has them. A value that the store cannot have stays, and names no record.
+  fileprivate func converted(to attributes: [AttributeDescription]) -> MergeKey {
+    MergeKey(values: zip(attributes, values).map { attribute, value in (try? attribute.type.checked(value)) ?? value })
   }
 }

@@ -2,9 +2,10 @@ import CoherenceCore
 
 /// The pending inserts of a merge's entity that the server may have applied under a key that is not known here yet.
 ///
-/// A page may show the record of such an insert as a record with an unknown key. A merge leaves out an input record with
-/// the values of the insert, so that the user does not see the record twice. The record may be another one with equal
-/// values: the first merge after the server's reply then inserts it. Each insert keeps out one input record at most.
+/// The input may have the record of such an insert, under a key that no stored record has. A merge leaves out an
+/// input record with the values of the insert, so that the user does not see the record twice. The input record may
+/// be another one with equal values: the first merge after the server's reply then inserts it. Each insert keeps out
+/// one input record at most.
 struct UnansweredInserts {
   /// The attributes with a value of the user, each with all values that the insert may have been sent with. The server
   /// may have set the other attributes.
@@ -37,15 +38,16 @@ struct UnansweredInserts {
     }
   }
 
+  /// The values that a user gave the record of an insert, now or before. Values equal to the default are left out.
   private static func values(of edit: PendingEdit, _ row: Row?) -> Values {
     var values: Values = [:]
     let entity = row?.entity ?? edit.recordID.entity
     for attribute in entity.attributes {
       let slot = attribute.slot
-      var known = edit.ownValues[attribute.name] ?? []
-      if let row { known.insert(row[slot]) }
-      known.remove(.null)
-      if known != [entity.defaultValues[slot]], !known.isEmpty { values[slot] = known }
+      var userValues = edit.ownValues[attribute.name] ?? []
+      if let row { userValues.insert(row[slot]) }
+      userValues.remove(.null)
+      if userValues != [entity.defaultValues[slot]], !userValues.isEmpty { values[slot] = userValues }
     }
     return values
   }
@@ -58,12 +60,13 @@ struct UnansweredInserts {
     return values.max { (length($0.value), $1.key) < (length($1.value), $0.key) }?.key
   }
 
-  /// Whether an input record has the values of an insert that no other input record has matched.
+  /// Whether an input record has the values of an insert that no other input record has matched. The insert is matched
+  /// then.
   ///
   /// - Parameter value: The input's value of a slot; `nil` for an attribute that the input leaves out.
   mutating func match(slots: Range<Int>, _ value: (Int) -> AttributeValue?) -> Bool {
     for slot in slots {
-      guard let known = value(slot), let candidates = indexes[AttributeMatch(slot: slot, value: known)] else {
+      guard let inputValue = value(slot), let candidates = indexes[AttributeMatch(slot: slot, value: inputValue)] else {
         continue
       }
       for index in candidates where !isMatched[index] {

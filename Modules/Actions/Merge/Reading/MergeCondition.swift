@@ -55,6 +55,7 @@ struct MergeCondition {
     if prepared.dependencies.relationships.isEmpty {
       return try elements.filter { try context.satisfies(prepared, row($0)) }
     }
+    // Rows have no values of related records, so that the stores find the records.
     let satisfying = try layout.storedRows(in: context).ids(
       among: elements.map { row($0).id }, satisfying: prepared.predicate)
     return elements.filter { satisfying.contains(row($0).id) }

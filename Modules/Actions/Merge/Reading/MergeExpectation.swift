@@ -43,6 +43,7 @@ final class MergeExpectation: ExpectedValues {
       }
     }
     if !isComplete { return .alwaysDifferent }
+    // A record of a subentity has more slots than the store compares.
     return values.count == layout.entity.slotCount ? .inStore : .inScan
   }
 

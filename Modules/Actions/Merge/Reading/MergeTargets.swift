@@ -4,9 +4,12 @@ import CoherenceReconciliation
 /// The destinations of the links in a merge's input: existing records by identifier, records that the merge inserts by
 /// their index in the input, and records with a pending deletion, which links leave out.
 struct MergeTargets {
+  /// The destination of a link.
   enum Target: Hashable {
     case existing(ManagedObjectID)
+    /// A record that the merge inserts, by its index in the input.
     case new(Int)
+    /// A record with a pending deletion.
     case deleted
   }
 
@@ -71,9 +74,9 @@ struct MergeTargets {
 
   /// The destinations of a link, each once, without deleted records.
   func members(_ link: MergeLink, of relationship: RelationshipDescription) -> [Target] {
-    var known: Set<Target> = []
+    var seen: Set<Target> = []
     return link.keys.compactMap { target($0, of: relationship) }
-      .filter { $0 != .deleted && known.insert($0).inserted }
+      .filter { $0 != .deleted && seen.insert($0).inserted }
   }
 
   /// The identifiers of the existing destinations of a relationship.

@@ -32,6 +32,7 @@ private final class ConflictLog: Sendable {
     }
   }
 
+  /// Adds the conflicts to a result, and subtracts the changes that the policy gave up.
   func count(in result: inout MergeResult) {
     let decisions = decisions.withLock { $0.values }
     result.conflicts = decisions.count

@@ -37,6 +37,7 @@ final class LocalEdits {
       targets: plan.targets)
   }
 
+  /// Returns the part of an update that no edit opposes; `nil` for a record that the update must leave alone.
   private static func remainder(
     of update: MergePlan.Update, _ former: FirstPlan?, _ unsaved: UnsavedEdits?
   ) -> MergePlan.Update? {
@@ -46,6 +47,7 @@ final class LocalEdits {
       guard let row = former.updates[update.index], row.id == update.row.id else { return nil }
       let changed = (0..<min(row.count, update.row.count)).filter { row[$0] != update.row[$0] }
       update.keptSlots = update.keptSlots.union(SlotSet(changed))
+      // Another writer may have changed the members too, which a row does not show.
       if row.version != update.row.version { update.lists = [] }
     }
     if let unsaved {

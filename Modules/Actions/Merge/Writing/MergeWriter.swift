@@ -76,11 +76,13 @@ struct MergeWriter {
     return ids
   }
 
+  /// Sets the values, the to-one links and the members of a record, except for ignored properties and kept slots.
   private func update(
     _ object: ManagedObject, _ update: MergePlan.Update, _ targets: MergeTargets, _ objects: Objects,
     _ values: inout [AttributeValue?]
   ) throws {
     try input.readValues(update.index, into: &values, isChecked: true)
+    // An object of another subentity has only the slots of the merge's entity in common with the input record.
     let own = input.entity(update.index)
     let count = object.entity.isKind(of: own) ? own.slotCount : layout.entity.slotCount
     for slot in layout.ignoredSlots { values[slot] = nil }

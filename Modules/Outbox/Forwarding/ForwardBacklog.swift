@@ -2,22 +2,23 @@ import CoherenceCore
 import Foundation
 
 /// The entries that a search of a forwarder leaves to later searches.
-struct ForwardRest: Sendable {
+struct ForwardBacklog: Sendable {
   /// The earliest future attempt of a pending entry; `nil` without such an entry.
   var nextAttempt: Date?
   /// The earliest end of a claim of another forwarder; `nil` without such a claim.
   var nextLeaseEnd: Date?
-  /// Whether this forwarder has not claimed some entry. The settlement of another edit may make such an entry ready.
+  /// Whether an entry exists that this forwarder has not claimed. The settlement of another edit may make such an entry
+  /// ready.
   var hasWaitingEntries = true
-  /// The numbers of entries by state; `nil` when the search did not read all entries.
+  /// The numbers of all entries by state, claimed entries included; `nil` when the search did not read all entries.
   var counts: OutboxCounts?
 
   /// The date of the next search; `nil` when only a message asks for a search.
   var nextDue: Date? { [nextAttempt, nextLeaseEnd].compactMap { $0 }.min() }
 }
 
-extension ForwardRest {
-  /// Makes the rest of a search. The search must have read all entries.
+extension ForwardBacklog {
+  /// Makes the backlog of a search. The search must have read all entries.
   ///
   /// - Parameters:
   ///   - nodes: All entries, as they were before the claims of the search.

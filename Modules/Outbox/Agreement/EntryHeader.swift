@@ -1,17 +1,21 @@
 import CoherenceCore
 
 /// The properties of an entry that a merge needs without the entry's values.
-struct EntryHead {
+struct EntryHeader {
   let id: ManagedObjectID
   let record: OutboxRecord
   /// The name of the record's own entity when the entry was recorded.
   let entityName: String
   let kind: OutboxEntryKind
   let state: OutboxEntryState
+  /// Whether the server refused the entry, and so has not applied it.
   let isRejected: Bool
+  /// The sequence of the last entry that a request with the entry's idempotency key includes; `nil` before the first
+  /// attempt.
   let groupEnd: Int64?
 
-  /// Makes the head of a logged change, whose entry is not made yet. The head has the identifier of the log's record.
+  /// Makes the header of a logged change, whose entry is not made yet. The header has the identifier of the log's
+  /// record.
   init(_ change: LogChange, _ save: LoggedSave, _ names: RecordedNames) {
     id = save.id
     record = names.record(change.record)
@@ -26,8 +30,8 @@ struct EntryHead {
   var isBeingSent: Bool { state == .sending || (groupEnd != nil && !isRejected) }
 }
 
-extension EntryHead {
-  /// The slots of an entry's record from which ``init(_:_:)`` makes a head.
+extension EntryHeader {
+  /// The slots of an entry's record from which ``init(_:_:)`` makes a header.
   static func slots(in model: ManagedObjectModel) throws -> [Int] {
     let table = OutboxEntryRecord.Properties.table
     let names = [
@@ -38,7 +42,7 @@ extension EntryHead {
     return [Row.identifierSlot] + names.compactMap { entity.attribute(named: $0)?.slot }
   }
 
-  /// Makes the head of a stored entry; `nil` for values without an identifier.
+  /// Makes the header of a stored entry; `nil` for values without an identifier.
   ///
   /// - Parameter values: The values of ``slots(in:)``.
   init?(_ values: UnsafeMutablePointer<AttributeValue>, _ names: RecordedNames) {

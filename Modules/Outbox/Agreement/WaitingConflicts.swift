@@ -1,0 +1,42 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+
+/// Adds the conflicts that wait for the user to the pending edits of a merge.
+struct WaitingConflicts {
+  private let context: ManagedObjectContext
+  private let names: RecordedNames
+  /// The time of the request for the merge's input. A later conflict is newer than the input.
+  private let requested: Date
+
+  init(in context: ManagedObjectContext, _ names: RecordedNames, until requested: Date) {
+    self.context = context
+    self.names = names
+    self.requested = requested
+  }
+
+  /// Adds the conflicts of some records to their edits.
+  ///
+  /// - Parameter ids: The records with a parked entry. Other records have no conflict.
+  /// - Throws: Errors of the store. A damaged conflict is left out, and stays until the user decides.
+  func add(to edits: inout [PendingEdit], of ids: [ManagedObjectID]) throws {
+    let conflicts = try context.conflictRecords(over: ids)
+    guard !conflicts.isEmpty else { return }
+    for index in edits.indices where edits[index].kind != .insert {
+      guard let conflict = conflicts[edits[index].recordID], conflict.detected <= requested else { continue }
+      edits[index].conflict = pendingConflict(conflict)
+    }
+  }
+
+  private func pendingConflict(_ conflict: OutboxConflictRecord) -> PendingConflict? {
+    guard let entity = names.entity(conflict.entityName), let store = names.store(of: conflict.objectID),
+      let (fields, _) = try? EntryReader.payload(conflict.payload)
+    else { return nil }
+    func present(_ name: String) -> String { names.property(name, of: entity) ?? name }
+    var serverValues: [String: AttributeValue] = [:]
+    for field in fields { serverValues[present(field.name)] = field.value?.attributeValue(in: store) }
+    let recorded = conflict.names.split(separator: "\n").map(String.init)
+    return PendingConflict(
+      names: Set(recorded.map(present)), serverValues: conflict.kind == .deletedOnServer ? nil : serverValues)
+  }
+}
