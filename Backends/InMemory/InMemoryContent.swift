@@ -2,7 +2,8 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The shared content of in-memory stores of one name: the present state, and the next unused keys.
+/// The shared content of the in-memory stores of one name and model configuration: the present state, and the next
+/// unused keys.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
   private let emptyMetadata: StoreMetadata
@@ -41,6 +42,7 @@ final class InMemoryContent: Sendable {
     return result
   }
 
+  /// Replaces the state by the one that a closure makes of it. Called with the writers' lock held.
   private func replace<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
     var next = present
     let result = try body(&next)
@@ -54,21 +56,22 @@ final class InMemoryContent: Sendable {
   /// Whether the calling thread excludes other writers.
   private var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
 
-  /// Runs a block with the lock held until its first save.
+  /// Runs a block while no other thread can save. The first save of the block releases the lock, as
+  /// ``WriterExcluding/excludingWriters(_:)`` demands. Calls may be nested.
   func excludingWriters<T>(_ body: () throws -> T) rethrows -> T {
     if isExcludingOthers { return try body() }
     writing.lock()
     return try excluding(body)
   }
 
-  /// Runs a block with the lock held until its first save, if the lock is free in time.
+  /// Runs a block like ``excludingWriters(_:)``, if the lock is free in time.
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
     if isExcludingOthers { return try body() }
     try writing.lock(timeout: timeout, of: "the store in memory")
     return try excluding(body)
   }
 
-  /// Runs a block with the lock held, and ends the exclusion unless a save has.
+  /// Runs a block with the lock held, and then ends the exclusion, unless a save of the block has ended it.
   private func excluding<T>(_ body: () throws -> T) rethrows -> T {
     excluder.store(callingThread, ordering: .relaxed)
     defer { if isExcludingOthers { endExclusion() } }
@@ -89,7 +92,7 @@ final class InMemoryContent: Sendable {
     }
   }
 
-  /// Excludes keys up to a given one from allocation, because inserted records have keys from another origin.
+  /// Excludes keys up to a given one from allocation, because inserted records may have keys from another origin.
   func retireKeys(through key: Int64, of root: EntityDescription) {
     nextKeys.withLock { next in
       next[ObjectIdentifier(root)] = max(next[ObjectIdentifier(root), default: 1], key + 1)

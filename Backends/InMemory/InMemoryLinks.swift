@@ -5,13 +5,14 @@ import HashTreeCollections
 struct InMemoryLinks: Sendable {
   /// The links by source, then by target.
   private var bySource: TreeDictionary<Int64, TreeDictionary<Int64, Link>> = [:]
-  private var sources: TreeDictionary<Int64, TreeSet<Int64>> = [:]
+  /// The keys of the sources, by target.
+  private var sourcesByTarget: TreeDictionary<Int64, TreeSet<Int64>> = [:]
 
   /// Whether a link connects the same ends.
   func contains(_ link: Link) -> Bool { bySource[link.source]?[link.target] != nil }
 
   /// The keys linked to a target.
-  func sources(of target: Int64) -> TreeSet<Int64> { sources[target] ?? [] }
+  func sources(of target: Int64) -> TreeSet<Int64> { sourcesByTarget[target] ?? [] }
 
   /// The keys linked from a source, in no order.
   func targets(of source: Int64) -> some Sequence<Int64> { (bySource[source] ?? [:]).keys }
@@ -35,20 +36,20 @@ struct InMemoryLinks: Sendable {
   /// Adds a link, or gives its positions to an existing link.
   mutating func insert(_ link: Link) {
     var link = link
-    if let known = bySource[link.source]?[link.target] {
-      link.sourcePosition = link.sourcePosition ?? known.sourcePosition
-      link.targetPosition = link.targetPosition ?? known.targetPosition
+    if let existing = bySource[link.source]?[link.target] {
+      link.sourcePosition = link.sourcePosition ?? existing.sourcePosition
+      link.targetPosition = link.targetPosition ?? existing.targetPosition
     }
     bySource[link.source, default: [:]][link.target] = link
-    sources[link.target, default: []].insert(link.source)
+    sourcesByTarget[link.target, default: []].insert(link.source)
   }
 
   mutating func remove(source: Int64, target: Int64) {
     guard bySource[source]?[target] != nil else { return }
     bySource[source]?[target] = nil
     if bySource[source]?.isEmpty == true { bySource[source] = nil }
-    sources[target]?.remove(source)
-    if sources[target]?.isEmpty == true { sources[target] = nil }
+    sourcesByTarget[target]?.remove(source)
+    if sourcesByTarget[target]?.isEmpty == true { sourcesByTarget[target] = nil }
   }
 }
 

@@ -7,7 +7,7 @@ extension InMemoryReader: QueryExplaining {
   func explain(_ query: StoreQuery) throws -> QueryExplanation {
     let state = try state()
     let name = query.entity.root.name
-    // The fetch checks predicate and order too.
+    // The preparation throws for an invalid predicate or order, as the fetch does.
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     if !query.sortKeys.isEmpty { _ = try PreparedOrder(query.sortKeys, for: query.entity) }
     let total = try state.table(of: query.entity).count

@@ -4,6 +4,7 @@ import HashTreeCollections
 /// A reader of the store in memory. All reads see the state at the first read.
 final class InMemoryReader: StoreReader {
   private let store: InMemoryStore
+  /// The state at the first read; `nil` before it.
   private var snapshot: InMemoryState?
   private var isFinished = false
 
@@ -36,6 +37,9 @@ final class InMemoryReader: StoreReader {
   /// A cursor over rows of the state.
   func cursor(_ rows: [Row]) -> InMemoryCursor { InMemoryCursor(rows, of: store) }
 
+  /// The state that all reads see, taken at the first call.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached`` once the store is closed or the reader is finished.
   func state() throws -> InMemoryState {
     let content = try store.openContent()
     if let snapshot { return snapshot }
@@ -62,6 +66,7 @@ final class InMemoryCursor: RowCursor {
   }
 
   func next(into result: inout [Row]) throws -> Bool {
+    // Throws once the store is closed, although the rows are still in memory.
     _ = try store.openContent()
     guard !rows.isEmpty else { return false }
     result.append(contentsOf: rows.prefix(Self.batchSize))

@@ -3,6 +3,7 @@ import Synchronization
 
 /// The contents that in-memory stores share by name. A content lives as long as a store refers to it.
 enum InMemoryRegistry {
+  /// The name of a content, and the configuration of its model: stores of different configurations share no content.
   private struct Key: Hashable {
     let name: String
     let configuration: String?
@@ -12,18 +13,19 @@ enum InMemoryRegistry {
       self.configuration = environment.configurationName
     }
   }
+  /// Does not retain the content, which only its stores retain.
   private struct Reference { weak var content: InMemoryContent? }
-  private static let known = Mutex<[Key: Reference]>([:])
+  private static let contents = Mutex<[Key: Reference]>([:])
 
   /// The content with a name, made by the first store.
   ///
   /// - Throws: ``ErrorCode/incompatibleModel`` when it is open with other entities than the environment's.
   static func content(named name: String, for environment: StoreEnvironment) throws -> InMemoryContent {
-    try known.withLock { known in
-      known = known.filter { $0.value.content != nil }
-      guard let content = known[Key(name, environment)]?.content else {
+    try contents.withLock { contents in
+      contents = contents.filter { $0.value.content != nil }
+      guard let content = contents[Key(name, environment)]?.content else {
         let content = InMemoryContent(environment)
-        known[Key(name, environment)] = Reference(content: content)
+        contents[Key(name, environment)] = Reference(content: content)
         return content
       }
       // Rows refer to the descriptions of one model, and identifiers compare by them.
@@ -39,11 +41,11 @@ enum InMemoryRegistry {
 
   /// The content with a name; `nil` if no open store has it.
   static func liveContent(named name: String, for environment: StoreEnvironment) -> InMemoryContent? {
-    known.withLock { $0[Key(name, environment)]?.content }
+    contents.withLock { $0[Key(name, environment)]?.content }
   }
 
   /// Removes the name of a content, so that the next store of the name begins empty.
   static func forget(_ name: String, for environment: StoreEnvironment) {
-    known.withLock { known in known[Key(name, environment)] = nil }
+    contents.withLock { contents in contents[Key(name, environment)] = nil }
   }
 }

@@ -23,9 +23,11 @@ final class InMemorySchema: Sendable {
   let entities: [EntityDescription]
   let roots: [EntityDescription]
   let linkTables: [LinkTable]
+  /// The spaces of the records' identifiers, by hierarchy.
   let spaces: IDSpaces
   let constraintCount: Int
   let lookupCount: Int
+  // By entity; see the functions of the same names. `incoming` is by root: the references to its hierarchy.
   private let constraints: [ObjectIdentifier: [Constraint]]
   private let lookups: [ObjectIdentifier: [Lookup]]
   private let references: [ObjectIdentifier: [RelationshipDescription]]
@@ -54,7 +56,8 @@ final class InMemorySchema: Sendable {
     self.incoming = incoming
   }
 
-  /// Inherited constraints keep their number, so that a hierarchy's records are compared with each other.
+  /// The uniqueness constraints by entity. Inherited constraints keep their number, so that a hierarchy's records are
+  /// compared with each other.
   private static func constraints(in environment: StoreEnvironment) -> [ObjectIdentifier: [Constraint]] {
     var constraints: [ObjectIdentifier: [Constraint]] = [:]
     var count = 0
@@ -71,7 +74,8 @@ final class InMemorySchema: Sendable {
     return constraints
   }
 
-  /// Inherited attributes keep their number, so that the records of a hierarchy are found together.
+  /// The lookup indexes by entity. Inherited attributes keep their number, so that the records of a hierarchy are found
+  /// together.
   private static func lookups(
     of entities: [EntityDescription], without constraints: [ObjectIdentifier: [Constraint]]
   ) -> [ObjectIdentifier: [Lookup]] {

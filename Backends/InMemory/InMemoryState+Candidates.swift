@@ -2,14 +2,14 @@ import CoherenceCore
 import HashTreeCollections
 
 extension InMemoryState {
-  /// The keys of the candidates for a query's predicate, found by indexes; `nil` if only a scan finds them.
+  /// The keys of the candidates for a query's predicate, found by an index; `nil` if only a scan finds them.
   ///
-  /// An index applies if the predicate, or one part of a conjunction, requires one of these for the record itself or
-  /// for a record at the end of to-one relationships: that it is one of given records, or that an attribute with a
-  /// uniqueness constraint or a lookup index has one of given values.
+  /// An index finds candidates for a predicate, or for a part of a conjunction, of one of two forms: the record is one
+  /// of given records, or its attribute with a uniqueness constraint on it alone or a lookup index has one of given
+  /// values. Instead of the record, a predicate may name a record to which a path of to-one relationships leads.
   func candidates(for query: StoreQuery) -> Set<Int64>? { leastCandidates(for: query)?.keys }
 
-  /// The least candidates that an index finds, with the path of the index; see ``candidates(for:)``.
+  /// The smallest set of candidates that an index finds, with the path of the index; see ``candidates(for:)``.
   func leastCandidates(for query: StoreQuery) -> (path: PropertyPath, keys: Set<Int64>)? {
     guard let predicate = query.predicate else { return nil }
     var least: (path: PropertyPath, keys: Set<Int64>)?
@@ -20,6 +20,7 @@ extension InMemoryState {
     return least
   }
 
+  /// The keys of the records of an entity at whose path an index finds one of the values; `nil` without an index.
   private func candidates(at path: PropertyPath, among values: [AttributeValue], from entity: EntityDescription)
     -> Set<Int64>?
   {
@@ -45,10 +46,12 @@ extension InMemoryState {
   }
 
   /// The keys of the records with given values of an attribute; `nil` for an attribute without a uniqueness constraint
-  /// and without a lookup index.
+  /// on it alone and without a lookup index, and for a value that no index has.
   private func holders(
     of values: [AttributeValue], in attribute: AttributeDescription, of entity: EntityDescription
   ) -> Set<Int64>? {
+    // A fractional number equals numbers of other types too, which an index by value does not find. Missing values are
+    // not indexed.
     guard values.allSatisfy(attribute.type.hasOnly) else { return nil }
     if let constraint = schema.constraints(of: entity).first(where: { $0.slots == [attribute.slot] }) {
       return Set(values.compactMap { holders[constraint.number][[$0]] })
@@ -57,8 +60,8 @@ extension InMemoryState {
     return values.reduce(into: []) { keys, value in keys.formUnion(keysByValue[lookup.number][value] ?? []) }
   }
 
-  /// The keys of identifiers, without identifiers of other stores. `nil` if a value is not an identifier, because
-  /// indexes have no missing values.
+  /// The keys of identifiers, without identifiers of other stores. `nil` if a value is not an identifier: it may be the
+  /// missing value, and no index has the records without a reference.
   private func keys(of values: [AttributeValue], in root: EntityDescription) -> Set<Int64>? {
     guard tables[ObjectIdentifier(root)] != nil else { return nil }
     let space = schema.spaces[root]

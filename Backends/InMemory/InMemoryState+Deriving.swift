@@ -1,9 +1,7 @@
 import CoherenceCore
 
-extension InMemoryStore: RelationshipDeriving {}
-
 extension InMemoryState {
-  /// Computes derived values from the state that the steps of a save leave.
+  /// Computes derived values from the state that the steps of a save leave, for `save(_:derived:)` of the store.
   ///
   /// - Returns: The new rows of the owners whose values changed.
   /// - Throws: ``ErrorCode/arithmeticOverflow``.
@@ -15,7 +13,7 @@ extension InMemoryState {
       for owner in try update.owners(in: self) {
         let values = try update.values(of: owner, in: self)
         guard values.contains(where: { owner[$0.key] != $0.value }) else { continue }
-        // An owner of a subentity may have values of an earlier update.
+        // An owner may occur in the updates of its entity and of a superentity. The row keeps all their values.
         let row = (changed[owner.id] ?? owner).revised(setting: values)
         changed[owner.id] = row
         try transaction.setRow(row, key: row.key, of: row.entity)

@@ -27,8 +27,8 @@ extension InMemoryState {
 
   /// The number of records that a query asks for, its limit and offset applied.
   func count(of query: StoreQuery) throws -> Int {
-    let isWhole = query.predicate == nil && query.includesSubentities && query.entity.superentity == nil
-    let total = isWhole ? try table(of: query.entity).count : try matchingRows(for: query).count
+    let isWholeTable = query.predicate == nil && query.includesSubentities && query.entity.superentity == nil
+    let total = isWholeTable ? try table(of: query.entity).count : try matchingRows(for: query).count
     return query.range(of: 0..<total).count
   }
 
@@ -59,6 +59,7 @@ extension InMemoryState {
     return found
   }
 
+  /// Calls a block with each row of the entities that satisfies a predicate. A cancelled task ends the visit.
   private func visit(
     _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?,
     _ body: (Row) throws -> Void

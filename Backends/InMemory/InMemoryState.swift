@@ -18,6 +18,7 @@ struct InMemoryState: Sendable {
   private(set) var holders: [TreeDictionary<[AttributeValue], Int64>]
   /// The keys of the records with a given value, for each lookup index by its number. Missing values are not indexed.
   private(set) var keysByValue: [TreeDictionary<AttributeValue, TreeSet<Int64>>]
+  /// The links of the relationships that are stored as links, by link table.
   private(set) var links: [LinkTable: InMemoryLinks]
 
   init(_ schema: InMemorySchema) {
@@ -52,6 +53,7 @@ struct InMemoryState: Sendable {
     referrers[relationship]?[key] ?? []
   }
 
+  /// The error for an entity or a link table without records in this store.
   static func notHeld(_ name: String) -> CoherenceError {
     CoherenceError(.noStore, "This in-memory store does not hold '\(name)'; attach it with a configuration that does.")
   }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import HashTreeCollections
 
-extension InMemoryStore {
+extension InMemoryStore: BatchCalculating {
   func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
     try batchUpdate(query, values: values, arithmetic: [:])
   }
@@ -45,6 +45,7 @@ extension InMemoryTransaction {
     try setRow(row.revised(setting: values), key: row.key, of: row.entity)
   }
 
+  /// Deletes a row, and the links of its record on both sides.
   fileprivate mutating func deleteWithLinks(_ row: Row) throws {
     try setRow(nil, key: row.key, of: row.entity)
     for table in base.schema.linkTables {

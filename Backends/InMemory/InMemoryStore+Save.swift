@@ -1,6 +1,6 @@
 import CoherenceCore
 
-extension InMemoryStore {
+extension InMemoryStore: RelationshipDeriving {
   func save(_ request: StoreSaveRequest) throws { try save(request, derived: { _, _ in }) }
 
   func save(_ request: StoreSaveRequest, derived committed: (StateChange?, [Row]) -> Void) throws {

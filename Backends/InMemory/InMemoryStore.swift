@@ -4,7 +4,7 @@ import CoherenceCore
 ///
 /// The content is one immutable value. A reader takes the present value at its first read; a save builds the next value
 /// and replaces the present one. So a reader never waits for a save, and a save is atomic.
-final class InMemoryStore: PersistentStore, BatchCalculating {
+final class InMemoryStore: PersistentStore {
   let environment: StoreEnvironment
   let spaces: IDSpaces
   /// The content; `nil` once the store is closed, so that a shared content does not outlive its open stores.

@@ -21,13 +21,15 @@ extension InMemoryTransaction {
     for (root, changes) in changes {
       for change in changes { try checkReferences(of: change, root: root) }
     }
-    for (table, link) in linked where next.links[table]?.contains(link) == true { try checkEnds(of: link, in: table) }
+    for (table, link) in insertedLinks where next.links[table]?.contains(link) == true {
+      try checkEnds(of: link, in: table)
+    }
     return next
   }
 
   /// The changes of a hierarchy, sorted by key, so that the reported violation does not depend on hashing.
   private func changes(of root: EntityDescription) -> [Change] {
-    (touched[ObjectIdentifier(root)] ?? []).sorted().map { key in
+    (changedKeys[ObjectIdentifier(root)] ?? []).sorted().map { key in
       Change(key: key, before: base.row(key, of: root), after: next.row(key, of: root))
     }
   }
@@ -36,9 +38,12 @@ extension InMemoryTransaction {
 // MARK: - Uniqueness
 
 extension InMemoryTransaction {
-  /// Removes all former values before it adds new ones, so that records can swap their values.
+  /// Writes the indexes of the uniqueness constraints. Removes all former values before it adds new ones, so that
+  /// records can swap their values.
+  ///
+  /// - Throws: ``ErrorCode/uniquenessViolated``.
   private mutating func writeHolders(_ changes: [Change]) throws {
-    var claims: [(constraint: InMemorySchema.Constraint, values: [AttributeValue], row: Row)] = []
+    var additions: [(constraint: InMemorySchema.Constraint, values: [AttributeValue], row: Row)] = []
     for change in changes {
       guard let entity = change.entity else { continue }
       for constraint in base.schema.constraints(of: entity) {
@@ -46,15 +51,16 @@ extension InMemoryTransaction {
         let after = change.after?.uniqueValues(of: constraint)
         guard before != after else { continue }
         if let before { next.setHolder(nil, of: before, under: constraint) }
-        if let after, let row = change.after { claims.append((constraint, after, row)) }
+        if let after, let row = change.after { additions.append((constraint, after, row)) }
       }
     }
-    for (constraint, values, row) in claims {
+    for (constraint, values, row) in additions {
       guard let other = next.setHolder(row.key, of: values, under: constraint) else { continue }
       throw violation(of: constraint, by: row, and: other)
     }
   }
 
+  /// The error for two records with the same unique values.
   private func violation(of constraint: InMemorySchema.Constraint, by row: Row, and other: Int64) -> CoherenceError {
     let violation = UniquenessViolation(
       entityName: constraint.entity.name, propertyNames: constraint.names, values: constraint.slots.map { row[$0] })
@@ -79,6 +85,7 @@ extension Row {
 // MARK: - Lookups
 
 extension InMemoryTransaction {
+  /// Writes the lookup indexes.
   private mutating func writeLookups(_ changes: [Change]) {
     for change in changes {
       guard let entity = change.entity else { continue }
@@ -96,6 +103,7 @@ extension InMemoryTransaction {
 // MARK: - References
 
 extension InMemoryTransaction {
+  /// Writes the index by which the records that refer to a record are found.
   private mutating func writeReferences(_ changes: [Change]) {
     for change in changes {
       guard let entity = change.entity else { continue }
@@ -123,6 +131,7 @@ extension InMemoryTransaction {
     }
   }
 
+  /// Checks that no reference and no link leads to a removed record.
   private func checkIsUnreferenced(_ row: Row, root: EntityDescription) throws {
     for relationship in base.schema.references(to: root) where relationship.isConstrained {
       guard let source = next.referrers(to: row.key, by: relationship).min() else { continue }
@@ -136,6 +145,7 @@ extension InMemoryTransaction {
     }
   }
 
+  /// Checks that a link connects two present records.
   private func checkEnds(of link: Link, in table: LinkTable) throws {
     let source = id(link.source, of: table.sourceRoot)
     let target = id(link.target, of: table.targetRoot)

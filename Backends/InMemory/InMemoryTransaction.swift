@@ -6,15 +6,16 @@ struct InMemoryTransaction {
   let base: InMemoryState
   var next: InMemoryState
   /// The keys of added, changed or removed rows, by root.
-  private(set) var touched: [ObjectIdentifier: Set<Int64>] = [:]
+  private(set) var changedKeys: [ObjectIdentifier: Set<Int64>] = [:]
   /// The added links.
-  private(set) var linked: [(table: LinkTable, link: Link)] = []
+  private(set) var insertedLinks: [(table: LinkTable, link: Link)] = []
 
   init(_ base: InMemoryState) {
     self.base = base
     self.next = base
   }
 
+  /// Applies a step of a save. The versions of its rows must have been compared.
   mutating func apply(_ step: SaveStep) throws {
     switch step {
     case .unlink(let table, let links):
@@ -31,7 +32,7 @@ struct InMemoryTransaction {
     case .link(let table, let links):
       _ = try next.links(of: table)
       next.insert(links, into: table)
-      linked += links.map { (table, $0) }
+      insertedLinks += links.map { (table, $0) }
     }
   }
 
@@ -39,9 +40,12 @@ struct InMemoryTransaction {
   mutating func setRow(_ row: Row?, key: Int64, of entity: EntityDescription) throws {
     _ = try next.table(of: entity)
     next.setRow(row, key: key, of: entity.root)
-    touched[ObjectIdentifier(entity.root), default: []].insert(key)
+    changedKeys[ObjectIdentifier(entity.root), default: []].insert(key)
   }
 
+  /// Adds a row.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt`` for a key that another record has.
   private mutating func insert(_ row: Row, of entity: EntityDescription) throws {
     guard next.row(row.key, of: entity.root) == nil else {
       var error = CoherenceError(

@@ -17,6 +17,7 @@ extension CoherenceError {
       isRetryable: true)
   }
 
+  /// The code and the sentence of a failure.
   private static func explanation(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {
     if failure.sqlState.hasPrefix("28") {
       return (.authenticationFailed, "The PostgreSQL server refused the user or the password; check both.")
@@ -28,10 +29,11 @@ extension CoherenceError {
     if failure.isOfData {
       return (.invalidValue, "The PostgreSQL server cannot keep a value (\(failure)); change it.")
     }
-    return known[failure.sqlState] ?? unknown(failure)
+    return explanations[failure.sqlState] ?? generalExplanation(failure)
   }
 
-  private static let known: [String: (ErrorCode, String)] = [
+  /// The codes and sentences by SQLSTATE, for failures that need no other detail.
+  private static let explanations: [String: (ErrorCode, String)] = [
     "53300": (.tooManyConnections, "The PostgreSQL server has no connection left; close some, or try again later."),
     "55P03": (.storeBusy, "Another connection holds a lock for too long; try again."),
     "40001": (
@@ -50,7 +52,8 @@ extension CoherenceError {
     "23503": (.danglingReference, danglingReferenceMessage),
   ]
 
-  private static func unknown(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {
+  /// The code and the sentence of a failure that ``explanations`` does not list.
+  private static func generalExplanation(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {
     if ["42703", "42P01", "3F000"].contains(failure.sqlState) {
       return (
         .schemaChanged,
@@ -72,7 +75,11 @@ extension CoherenceError {
       )
     case "54":
       (.limitExceeded, "A statement exceeds a limit of the PostgreSQL server (\(failure)); ask for less at once.")
-    case "23": (.invalidValue, "A constraint that is not the model's refuses a value (\(failure)).")
+    case "23":
+      (
+        .invalidValue,
+        "A constraint that is not the model's refuses a value (\(failure)); change the value, or drop the constraint."
+      )
     case "58", "XX": (.inputOutput, "The PostgreSQL server failed (\(failure)).")
     case "0A": (.unsupported, "The PostgreSQL server does not support the statement (\(failure)).")
     default: (.inputOutput, "A statement failed in the PostgreSQL server (\(failure)).")

@@ -1,6 +1,9 @@
-/// The numbers of a pool's connections: a slot is an idle connection, or the permission to open one.
+/// The slots of a pool of connections: a slot is an idle connection, or the permission to open one.
 ///
 /// The number of slots is the size of the pool. Readers get one slot less, so that a save never waits for readers.
+///
+/// Two kinds of connections exceed the size. A connection *beyond the size* counts, and leaves the pool when it is
+/// returned. A connection *beside the pool* stays open for long and does not count.
 struct ConnectionSlots<Connection> {
   /// A connection, or the permission to open one.
   struct Slot {

@@ -44,7 +44,9 @@ enum PostgreSQLBinary {
     }
   }
 
-  /// Converts a timestamp of the server to one of the framework. The server's infinities become the ends of the range.
+  /// Converts a timestamp of the server to one of the framework. A time after the framework's range, such as the
+  /// positive infinity, becomes the last time of the range. The negative infinity becomes a time before all times that
+  /// the server can store.
   @inline(__always)
   static func timestamp(_ value: Int64) -> Timestamp {
     let (sum, overflow) = value.addingReportingOverflow(epoch)
@@ -99,6 +101,7 @@ extension ByteBuffer {
 
   /// Appends a list of values as a one-dimensional array; see `append(_:as:clampsDates:)`.
   func append(array values: [AttributeValue], as storage: StorageType, clampsDates: Bool) throws {
+    // The header: one dimension, no flags, the type of the elements, their number, and the index of the first one.
     append(1 as Int32)
     append(0 as Int32)
     append(PostgreSQLBinary.type(of: storage))

@@ -9,6 +9,7 @@ struct PostgreSQLBulkStatement {
   let text: PostgreSQLText
   let parameters: [SaveParameter]
 
+  /// - Parameter isKept: As ``PostgreSQLText/isKept``.
   private init(_ text: SQLFragment, _ parameters: [SaveParameter], isKept: Bool = true) {
     self.text = PostgreSQLText(
       text.text(in: PostgreSQLDialect()), types: parameters.map { PostgreSQLBinary.arrayType(of: $0.storage) },
@@ -49,20 +50,20 @@ struct PostgreSQLBulkStatement {
   /// Splits the rows into ranges, one for each execution of the statement.
   ///
   /// - Parameter value: The value of the row at an index for a parameter.
-  func parts(of count: Int, _ value: (Int, SaveParameter) -> AttributeValue) -> [Range<Int>] {
+  func ranges(of count: Int, _ value: (Int, SaveParameter) -> AttributeValue) -> [Range<Int>] {
     let sized = parameters.filter { $0.storage == .string || $0.storage == .data }
-    var parts: [Range<Int>] = []
+    var ranges: [Range<Int>] = []
     var (start, bytes) = (0, 0)
     for index in 0..<count {
       let size = sized.reduce(0) { $0 + value(index, $1).byteCount }
       if index > start, index - start >= Self.greatestRowCount || bytes + size > Self.greatestByteCount {
-        parts.append(start..<index)
+        ranges.append(start..<index)
         (start, bytes) = (index, 0)
       }
       bytes += size
     }
-    if start < count { parts.append(start..<count) }
-    return parts
+    if start < count { ranges.append(start..<count) }
+    return ranges
   }
 
   /// The most rows of one execution.
@@ -70,18 +71,22 @@ struct PostgreSQLBulkStatement {
   /// The most bytes of texts and data in one execution with several rows. A message has at most 1 GB.
   private static let greatestByteCount = 1 << 25
 
-  /// Clears a left-out reference to deleted records, with a plan for the list of the records; see
-  /// ``SQLBinding/isLongList``.
+  /// Clears a left-out reference to deleted records: a reference that the store has and the model leaves out. The
+  /// server plans each execution for its list of records; see ``SQLBinding/isLongList``.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
-    return Self(
-      "UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = ANY(\(keys))", [.id],
-      isKept: false)
+    let text: SQLFragment = """
+      UPDATE \(name: reference.table) SET \(reference.clearingAssignments) \
+      WHERE \(name: reference.column) = ANY(\(keys))
+      """
+    return Self(text, [.id], isKept: false)
   }
 
   // MARK: Parts
 
+  /// The name of the changed table in the statement.
   private static let stored = "t"
+  /// The name of the table of given rows in the statement.
   private static let source = "u"
 
   /// A row's value for the parameter at an index.
@@ -97,6 +102,7 @@ struct PostgreSQLBulkStatement {
       """
   }
 
+  /// The condition that a stored row has the given key and the given version, by the indexes of their parameters.
   private static func isSame(key: Int, version: Int) -> SQLFragment {
     """
     \(.column(SQLTable.id, of: stored)) = \(given(key)) AND \(.column(SQLTable.version, of: stored)) = \(given(version))

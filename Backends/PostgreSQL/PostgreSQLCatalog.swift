@@ -2,7 +2,8 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// The tables of a store in a schema of the database.
+/// Creates, changes, moves and drops the tables of a store in a schema of the database, and reads and writes the state
+/// that the store records of itself. Its statements run once, so that the connection keeps none of them prepared.
 struct PostgreSQLCatalog {
   private let connection: PostgreSQLConnection
   private let schema: String
@@ -107,6 +108,7 @@ struct PostgreSQLCatalog {
     ).rowCount > 0
   }
 
+  /// Runs the statements of a change, and records the state after it.
   private func apply(_ change: SchemaChange) throws {
     if try !hasSchema(schema) { try connection.run("CREATE SCHEMA \(name: schema)", isKept: false) }
     do {
@@ -136,6 +138,7 @@ struct PostgreSQLCatalog {
     }
   }
 
+  /// The error of a failed change, with a better sentence for tables of another program.
   private func explanation(_ error: CoherenceError) -> CoherenceError {
     guard let failure = error.serverFailure else { return error }
     switch failure.sqlState {
@@ -186,11 +189,13 @@ struct PostgreSQLCatalog {
     }
   }
 
+  /// The names of all tables that belong to the store.
   private static func tables(of state: StoreState) -> [String] {
     [SQLSchema.metadataTable, SQLSchema.keyTable, PostgreSQLCommitMark.table] + state.schema.tables.map(\.name)
       + state.schema.linkTables.map(\.name)
   }
 
+  /// The name of a schema that does not exist, for the tables of ``setAside()``.
   private func freeName() throws -> String {
     let stamp = Date.now.nameStamp
     var number = 1

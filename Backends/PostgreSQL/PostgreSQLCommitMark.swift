@@ -19,7 +19,8 @@ struct PostgreSQLCommitMark: Sendable {
 
   private let session: UUID
   private let number: Int64
-  /// Whether the session has a row already. Rows of sessions without a transaction in seven days are removed.
+  /// Whether the session certainly has a row: it wrote the row within the last day, and rows are removed only after
+  /// seven days.
   private let hasRow: Bool
 
   /// The mark of the connection's next transaction.

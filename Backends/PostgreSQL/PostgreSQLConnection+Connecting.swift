@@ -34,8 +34,8 @@ extension PostgreSQLConnection {
     if PQstatus(raw) != CONNECTION_OK { throw connection.refusal(result) }
     try connection.checkServer()
     connection.enterPipeline()
-    let rest = timeout - (ContinuousClock.now - start)
-    try connection.within(max(rest, .seconds(2))) { try connection.prepareSession(options) }
+    let remaining = timeout - (ContinuousClock.now - start)
+    try connection.within(max(remaining, .seconds(2))) { try connection.prepareSession(options) }
     return connection
   }
 
@@ -89,6 +89,7 @@ extension PostgreSQLConnection {
     return hostCount
   }
 
+  /// Whether the value of a setting has a part of the user or of the password in it.
   private static func isMisread(_ value: String, as keyword: String) -> Bool {
     switch keyword {
     case "host", "dbname": value.contains("@")
@@ -101,12 +102,13 @@ extension PostgreSQLConnection {
 
   /// The error for the failed connection.
   private func refusal(_ result: PostgreSQLConnectionAttempt.ConnectionResult) -> CoherenceError {
-    let message = safe(result.message)
+    let message = withoutPassword(result.message)
     if PQconnectionNeedsPassword(raw) == 1 {
       return CoherenceError(
         .authenticationFailed,
         "The PostgreSQL server asks for a password; give it in the URL, in PGPASSWORD, or in ~/.pgpass.")
     }
+    // The verbose message has the SQLSTATE code after the severity: "FATAL:  28P01: …".
     if let match = result.details?.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
       return CoherenceError(PostgreSQLFailure(sqlState: String(match.1), message: message, isFatal: false))
     }
@@ -117,7 +119,7 @@ extension PostgreSQLConnection {
   }
 
   /// A message of libpq on one line; a fixed text if the message could contain the password.
-  private func safe(_ text: String) -> String {
+  private func withoutPassword(_ text: String) -> String {
     let message = text.split(whereSeparator: \.isNewline).map {
       $0.trimmingCharacters(in: .whitespaces)
     }.joined(separator: " ")
@@ -127,6 +129,7 @@ extension PostgreSQLConnection {
 
   // MARK: Sessions
 
+  /// Refuses a server that is too old, and a database that does not store text in UTF-8.
   private func checkServer() throws {
     guard PQserverVersion(raw) >= 130_000 else {
       throw CoherenceError(.unsupported, "The PostgreSQL server is older than version 13; update it.")

@@ -65,18 +65,18 @@ extension PostgreSQLConnection {
   /// Waits for a response of a status and, unless a copy of rows begins now, for the end of the command.
   func receiveCopy(expecting status: ExecStatusType) throws {
     var failure: CoherenceError?
-    var isMet = false
+    var hasExpectedStatus = false
     while let result = try rawResult() {
       defer { PQclear(result) }
       switch PQresultStatus(result) {
       case status:
-        isMet = true
+        hasExpectedStatus = true
         if status != PGRES_COMMAND_OK { return }
       case PGRES_COMMAND_OK: continue
       default: failure = failure ?? error(for: result)
       }
     }
     if let failure { throw failure }
-    if !isMet { throw CoherenceError.connectionLost() }
+    if !hasExpectedStatus { throw CoherenceError.connectionLost() }
   }
 }

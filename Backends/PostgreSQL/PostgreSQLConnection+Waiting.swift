@@ -28,6 +28,7 @@ extension PostgreSQLConnection {
   /// The time limit for the end of a cancelled statement.
   private static let cancellationTimeout = Duration.seconds(3)
 
+  /// Closes the socket of a server that does not respond, and returns the error to throw.
   private func closeSilentSocket() -> CoherenceError {
     closeSocket()
     return CoherenceError(

@@ -10,6 +10,7 @@ import Logging
 /// `receive` returns their responses one by one. After a failed statement the server skips the later ones; `receive`
 /// throws the failure, and `discardResponses` makes the connection ready again.
 final class PostgreSQLConnection {
+  /// libpq's connection.
   let raw: OpaquePointer
   let options: PostgreSQLOptions
   let logger: Logger
@@ -27,8 +28,9 @@ final class PostgreSQLConnection {
   var plannedStage = 0
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
-  /// The statements whose responses have not all been received.
+  /// The responses of the current exchange in order, received ones included. Empty once all are received and discarded.
   private var queue: [PendingResponse] = []
+  /// The number of responses in the queue that were received, or are being received.
   private var responseCount = 0
   /// The progress of a running COPY; `nil` without one.
   var copyOut: CopyOut?
@@ -44,6 +46,7 @@ final class PostgreSQLConnection {
   /// Whether a cancelled task interrupts the running statement.
   var isInterruptible = true
 
+  /// A response that the server sends in the exchange.
   private enum PendingResponse {
     /// A statement whose response is received before the response of the next statement: a preparation, with its text;
     /// a deallocation; or the end of a reading transaction.
@@ -52,6 +55,7 @@ final class PostgreSQLConnection {
     case synchronization
   }
 
+  /// The next part of a COPY to receive. The header is a part of the first row's message.
   enum CopyOut { case header, rows }
 
   init(_ raw: OpaquePointer, options: PostgreSQLOptions, logger: Logger) {
@@ -111,7 +115,7 @@ final class PostgreSQLConnection {
     do {
       if copyOut != nil { try discardResponses() }
       if !isSynchronized { try synchronize() }
-      // A server whose send buffer is full does not react to a cancellation, and keeps the transaction open as long.
+      // While the server's send buffer is full, the server reacts to nothing and keeps the transaction open.
       if hasRows { try within(.seconds(2)) { try discardResponses() } }
       try send(.rollback)
       try synchronize()
@@ -128,6 +132,7 @@ final class PostgreSQLConnection {
   /// Discards a requested cancellation after the end of its statement.
   func endCancellation() { cancellation = nil }
 
+  /// Enters libpq's pipeline mode, in which statements are sent without a wait for each response.
   func enterPipeline() {
     PQsetnonblocking(raw, 1)
     PQenterPipelineMode(raw)
@@ -163,6 +168,8 @@ final class PostgreSQLConnection {
     queue.append(.execution)
   }
 
+  /// The name of the prepared statement for a text. Queues the preparation of a new text, and before it the removal of
+  /// the least recently used statement if the connection has too many.
   private func preparedName(of text: PostgreSQLText) throws -> String {
     if let name = prepared.name(of: text) { return name }
     if let old = prepared.removeLeastUsed(for: text) {
@@ -255,6 +262,7 @@ final class PostgreSQLConnection {
     cancellation = nil
   }
 
+  /// Receives the responses before the next statement's own, such as that of its preparation.
   private func receivePreliminaries() throws {
     while responseCount < queue.count, case .preliminary(let text) = queue[responseCount] {
       responseCount += 1
@@ -270,9 +278,12 @@ final class PostgreSQLConnection {
 
   /// Receives the end of a statement's response. On a broken connection the next call reports the failure.
   private func finishStatement() {
-    while let rest = try? rawResult() { PQclear(rest) }
+    while let result = try? rawResult() { PQclear(result) }
   }
 
+  /// Waits for the next result of a statement that must have one.
+  ///
+  /// - Throws: The failure of the statement.
   private func nextResult() throws -> PostgreSQLResult {
     guard let result = try rawResult() else { throw connectionLost() }
     switch PQresultStatus(result) {
@@ -284,7 +295,7 @@ final class PostgreSQLConnection {
     }
   }
 
-  /// The error for a failed result.
+  /// The error for a failed result. A failure with which the server ended the connection closes the connection.
   func error(for result: OpaquePointer) -> CoherenceError {
     let failure = PostgreSQLFailure(result, isFatal: isBroken)
     if failure.sqlState.isEmpty || failure.isDisconnection {
@@ -323,10 +334,14 @@ final class PostgreSQLConnection {
 
   // MARK: Waiting
 
+  /// Whether the socket has input, or has failed, within a time.
   func isReadable(within milliseconds: Int32) -> Bool {
     wait(for: Int16(POLLIN), milliseconds: milliseconds) != 0
   }
 
+  /// Waits until the socket is ready for one of the events, or the time is over; zero asks without a wait.
+  ///
+  /// - Returns: The events that have happened; 0 for none.
   private func wait(for events: Int16, milliseconds: Int32) -> Int16 {
     var descriptor = pollfd(fd: PQsocket(raw), events: events, revents: 0)
     let count =

@@ -46,6 +46,7 @@ final class PostgreSQLConnectionAttempt: Sendable {
     return attempt.wait(until: .now() + duration / .seconds(1))
   }
 
+  /// Waits for the result; returns `nil` after the deadline, which abandons the attempt.
   private func wait(until deadline: DispatchTime) -> ConnectionResult? {
     _ = ContextThreads.waiting { end.wait(timeout: deadline) }
     return state.withLock { state in
@@ -56,6 +57,7 @@ final class PostgreSQLConnectionAttempt: Sendable {
     }
   }
 
+  /// Passes the result to the caller, or closes the connection of an abandoned attempt. Called on the attempt's thread.
   private func finish(_ result: ConnectionResult) {
     let isAbandoned = state.withLock { state in
       if case .abandoned = state { return true }

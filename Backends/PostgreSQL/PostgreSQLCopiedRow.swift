@@ -10,6 +10,7 @@ final class PostgreSQLCopiedRow: PostgreSQLRow {
     /// The number of bytes; -1 for null.
     var count: Int
   }
+  /// The memory of the last message, which the fields point into. Owned.
   private var message: UnsafeMutablePointer<CChar>?
   private var fields = UnsafeMutableBufferPointer<Field>.allocate(capacity: 0)
 

@@ -10,7 +10,7 @@ final class PostgreSQLCursor: RowCursor {
   /// The row that a COPY fills again and again; `nil` without a COPY.
   private let copiedRow: PostgreSQLCopiedRow?
   /// The rows received before the caller has asked for them.
-  private var waiting: [Row] = []
+  private var bufferedRows: [Row] = []
   private(set) var isAtEnd = false
   private static let batchSize = 1024
 
@@ -24,24 +24,26 @@ final class PostgreSQLCursor: RowCursor {
     self.isStoppable = isStoppable
   }
 
+  /// Receives the first row, or the failure of the statement.
   func start(_ connection: PostgreSQLConnection) throws {
-    try connection.timed([text]) { try receive(1, into: &waiting, connection) }
+    try connection.timed([text]) { try receive(1, into: &bufferedRows, connection) }
   }
 
   /// Receives all remaining rows.
   func receiveRest(_ connection: PostgreSQLConnection) throws {
-    try receive(.max, into: &waiting, connection)
+    try receive(.max, into: &bufferedRows, connection)
   }
 
+  /// Receives the next rows, at most as many as a count.
   private func receive(_ count: Int, into rows: inout [Row], _ connection: PostgreSQLConnection) throws {
-    var left = count
-    while left > 0, !isAtEnd {
+    var remaining = count
+    while remaining > 0, !isAtEnd {
       guard let row = try receiveRow(connection) else {
         isAtEnd = true
         return
       }
       rows.append(row)
-      left -= 1
+      remaining -= 1
     }
   }
 
@@ -67,19 +69,19 @@ final class PostgreSQLCursor: RowCursor {
 
   func next(into rows: inout [Row]) throws -> Bool {
     let count = rows.count
-    rows += takeWaiting()
+    rows += takeBufferedRows()
     if !isAtEnd { try reader.pull { try receive(Self.batchSize, into: &rows, $0) } }
     return rows.count > count
   }
 
   /// Returns and removes the rows received before the caller has asked for them.
-  private func takeWaiting() -> [Row] {
-    defer { waiting = [] }
-    return waiting
+  private func takeBufferedRows() -> [Row] {
+    defer { bufferedRows = [] }
+    return bufferedRows
   }
 
   func close() {
-    waiting = []
+    bufferedRows = []
     if isAtEnd { return }
     isAtEnd = true
     reader.stop(isStoppable: isStoppable)
@@ -88,19 +90,19 @@ final class PostgreSQLCursor: RowCursor {
 
 extension PostgreSQLCursor: ValueCursor {
   func next(into sink: any ValueSink) throws -> Bool {
-    let known = sink.count
-    for row in takeWaiting() { try sink.put(row) }
-    if isAtEnd { return sink.count > known }
+    let startCount = sink.count
+    for row in takeBufferedRows() { try sink.put(row) }
+    if isAtEnd { return sink.count > startCount }
     // An error of the sink ends the reading, not the transaction.
     if let refusal = try reader.pull({ try read(into: sink, $0) }) { throw refusal }
-    return sink.count > known
+    return sink.count > startCount
   }
 
   /// Reads a batch. Returns the sink's error.
   private func read(into sink: any ValueSink, _ connection: PostgreSQLConnection) throws -> (any Error)? {
     let slots = sink.slots
-    return try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in
-      guard let values = room.baseAddress else { return nil }
+    return try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { buffer in
+      guard let values = buffer.baseAddress else { return nil }
       for _ in 0..<Self.batchSize {
         guard try receive(slots, into: values, connection) else { break }
         do { try sink.take(values) } catch { return error }

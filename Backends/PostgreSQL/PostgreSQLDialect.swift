@@ -80,7 +80,7 @@ struct PostgreSQLDialect: SQLDialect {
   }
 
   // Infinities of both signs have no sum; "not a number" would be the greatest of all numbers to the server.
-  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment {
+  func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment {
     guard storage.isBinaryFloat else { return "pg_catalog.sum(\(value))" }
     let number: SQLFragment = "pg_catalog.sum(CAST(\(value) AS double precision))"
     return "NULLIF(\(number), CAST('NaN' AS double precision))"

@@ -40,6 +40,7 @@ final class PostgreSQLFields {
   func append(_ binding: SQLBinding, clampsDates: Bool) throws {
     switch binding {
     case .value(let value, let storage): try append(value, as: storage, clampsDates: clampsDates)
+    // A bound list stands only in conditions, so its dates may be out of the server's range.
     case .array(let values, let storage): try append(array: values, as: storage, clampsDates: true)
     }
   }

@@ -8,12 +8,12 @@ import CoherenceSQL
 /// fold to a letter of the constant, and leaves all other letters as they are.
 struct PostgreSQLFolding: Sendable {
   private let options: StringOptions
-  /// The other letters that fold to a letter.
+  /// The other letters that fold to a letter, by that letter.
   private let variants: [Unicode.Scalar: [Unicode.Scalar]]
   /// The marks that folding drops.
   private let marks: [ClosedRange<UInt32>]
-  /// The letters of folded texts of several letters, to which a single letter folds.
-  private let parts: Set<Unicode.Scalar>
+  /// The letters in the foldings of single letters to several letters. No replacement of letter by letter finds them.
+  private let expansionLetters: Set<Unicode.Scalar>
 
   /// The folding by options.
   static func by(_ options: StringOptions) -> PostgreSQLFolding {
@@ -33,7 +33,7 @@ struct PostgreSQLFolding: Sendable {
     self.options = options
     var variants: [Unicode.Scalar: [Unicode.Scalar]] = [:]
     var marks: [ClosedRange<UInt32>] = []
-    var parts: Set<Unicode.Scalar> = []
+    var expansionLetters: Set<Unicode.Scalar> = []
     for value in Self.changing.joined() {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let folded = String(scalar).folded(options).unicodeScalars
@@ -45,10 +45,10 @@ struct PostgreSQLFolding: Sendable {
           marks.append(value...value)
         }
       case 1: if let letter = folded.first, letter != scalar { variants[letter, default: []].append(scalar) }
-      default: parts.formUnion(folded)
+      default: expansionLetters.formUnion(folded)
       }
     }
-    (self.variants, self.marks, self.parts) = (variants, marks, parts)
+    (self.variants, self.marks, self.expansionLetters) = (variants, marks, expansionLetters)
   }
 
   /// The letters that folding may change. Ideographs and private letters have neither case nor diacritics, and the
@@ -65,21 +65,23 @@ struct PostgreSQLFolding: Sendable {
     let letters = Set(constants.texts.flatMap(\.unicodeScalars))
     let dropsMarks = options.contains(.diacriticInsensitive)
     if dropsMarks {
-      guard !constants.countsLetters, letters.allSatisfy({ $0.isASCII && !parts.contains($0) }) else { return nil }
+      guard !constants.countsLetters, letters.allSatisfy({ $0.isASCII && !expansionLetters.contains($0) })
+      else { return nil }
     } else if letters.allSatisfy({ variants[$0] == nil }) {
       return text
     }
-    let plain: SQLFragment =
+    let foldedASCII: SQLFragment =
       options.contains(.caseInsensitive) ? "pg_catalog.lower(\(text) COLLATE pg_catalog.\"C\")" : text
-    let bare: SQLFragment =
+    let withoutMarks: SQLFragment =
       dropsMarks ? "pg_catalog.regexp_replace(\(text), \(text: markPattern), '', 'g')" : text
     // Most texts are of ASCII only. The server folds them in less than half of the time.
     return """
-      CASE WHEN pg_catalog.octet_length(\(text)) = pg_catalog.char_length(\(text)) THEN \(plain) \
-      ELSE \(replaced(bare, letters)) END
+      CASE WHEN pg_catalog.octet_length(\(text)) = pg_catalog.char_length(\(text)) THEN \(foldedASCII) \
+      ELSE \(replaced(withoutMarks, letters)) END
       """
   }
 
+  /// The text with each variant of the letters replaced by its letter.
   private func replaced(_ text: SQLFragment, _ letters: Set<Unicode.Scalar>) -> SQLFragment {
     var (from, to) = ("", "")
     for letter in letters.sorted() {
@@ -91,6 +93,7 @@ struct PostgreSQLFolding: Sendable {
     return from.isEmpty ? text : "pg_catalog.translate(\(text), \(text: from), \(text: to))"
   }
 
+  /// The regular expression of a mark.
   private var markPattern: String {
     func escaped(_ value: UInt32) -> String {
       let digits = String(value, radix: 16)

@@ -2,7 +2,8 @@ import CLibPQ
 
 /// The host of a connection, one of the hosts in the connection string.
 struct PostgreSQLHost: Sendable {
-  /// libpq's settings for a connection to this host alone, each given because lists in the string have equal lengths.
+  /// libpq's settings for a connection to this host alone. They replace all lists of hosts, addresses and ports in the
+  /// connection string, because libpq demands lists of equal lengths.
   let settings: [(String, String)]
 
   init(_ raw: OpaquePointer) {

@@ -57,6 +57,7 @@ struct PostgreSQLLock {
     return ["SET LOCAL lock_timeout TO DEFAULT", statement]
   }
 
+  /// The error for locks that were not acquired, by the reason.
   private func busy(_ error: CoherenceError) -> CoherenceError {
     let reason =
       error.serverFailure?.isSerializationFailure == true

@@ -47,6 +47,7 @@ private struct DecimalDigits {
     trim()
   }
 
+  /// Removes the groups of zeros at both ends.
   private mutating func trim() {
     let leading = groups.prefix { $0 == 0 }.count
     groups.removeFirst(leading)
@@ -60,8 +61,8 @@ private struct DecimalDigits {
 }
 
 extension PostgreSQLBinary {
-  /// The number in the bytes of a `numeric`; `nil` for other values, and for numbers out of range. Of more digits than
-  /// a `Decimal` holds, the last are left out.
+  /// The number in the bytes of a `numeric`; `nil` for other values, and for numbers out of range. The last digits are
+  /// dropped if the number has more digits than a `Decimal`.
   static func decimal(_ bytes: UnsafeRawPointer, count: Int) -> Decimal? {
     guard count >= 8 else { return nil }
     let size = Int(bytes.bigEndian(Int16.self))
@@ -114,9 +115,11 @@ extension PostgreSQLBinary {
 
   /// A whole number read digit by digit, and the power of ten that it has to be multiplied by.
   private struct ScaledInteger {
+    /// The digits before the zeros and the dropped digits at the end, which `power` counts.
     private var magnitude: UInt128 = 0
     private var power = 0
 
+    /// Appends the four digits of a group to the base 10,000.
     mutating func append(group: UInt128) {
       var divisor: UInt128 = 1000
       while divisor > 0 {
@@ -125,7 +128,8 @@ extension PostgreSQLBinary {
       }
     }
 
-    /// Zeros are kept back as a power, so that they take no room in the magnitude.
+    /// Appends a digit. Zeros only raise the power, so that they take no room in the magnitude. A digit for which the
+    /// magnitude has no room is dropped, and raises the power too.
     private mutating func append(digit: UInt128) {
       guard digit != 0 else {
         if magnitude != 0 { power += 1 }
@@ -143,6 +147,9 @@ extension PostgreSQLBinary {
       power = 0
     }
 
+    /// The number as a decimal; `nil` for a number out of range.
+    ///
+    /// - Parameter lastPower: The power of ten of the last digit.
     func decimal(lastPower: Int, isNegative: Bool) -> Decimal? {
       if magnitude == 0 { return 0 }
       var magnitude = magnitude

@@ -3,11 +3,13 @@ import CoherenceCore
 /// The open transactions of a pool that keep other writers of records, or all other writers, waiting. Each belongs to
 /// the thread that works in it.
 struct PostgreSQLOpenLocks {
+  /// The open transaction of a thread.
   private struct Locking {
     let connection: PostgreSQLConnection
     var excludesWriters: Bool
   }
 
+  /// The transactions, by thread.
   private var lockings: [UInt: Locking] = [:]
 
   /// The connection of the calling thread's transaction; `nil` for none.

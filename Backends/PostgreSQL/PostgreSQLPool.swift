@@ -17,6 +17,7 @@ import Logging
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
 
+  /// The use of a borrowed connection, which determines the slot that it takes.
   enum Purpose: Sendable {
     case reading, saving
     /// Reading in a state that outlives units of work.
@@ -30,7 +31,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   let saveLocking = PostgreSQLSaveLocking()
   private let lock = Lock()
   private var slots: ConnectionSlots<PostgreSQLConnection>
-  private var closed = false
+  private var wasClosed = false
   /// The readers with a connection.
   private var readings: [ObjectIdentifier: Reading] = [:]
   /// The open transactions that lock records or tables.
@@ -38,6 +39,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
   private var waiters: [Waiter] = []
 
+  /// A reader with a connection, and the thread that reads.
   private struct Reading {
     /// The reader; `nil` while it is deinitialised and returns its connection.
     weak var reader: PostgreSQLReader?
@@ -65,7 +67,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     slots = ConnectionSlots(size: options.poolSize)
   }
 
-  var isClosed: Bool { lock.withLock { closed } }
+  var isClosed: Bool { lock.withLock { wasClosed } }
 
   /// The number of threads that wait for a connection. For tests.
   var waiterCount: Int { lock.withLock { waiters.count } }
@@ -100,6 +102,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return connection
   }
 
+  /// An idle connection that works, or a new one. A new connection is opened only if no idle one is left.
   private func readyConnection(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
@@ -145,11 +148,12 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
+  /// The connection that a reader of this thread offers to its save; `nil` for none, and for a broken one.
   private func offeredConnection() -> PostgreSQLConnection? {
     // As in `reserveSlot`, the references are released after the lock.
-    var seen: [PostgreSQLReader] = []
-    defer { withExtendedLifetime(seen) {} }
-    let offered = changing { takeOffer(&seen) }
+    var seenReaders: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seenReaders) {} }
+    let offered = changing { takeOffer(&seenReaders) }
     guard let connection = offered else { return nil }
     if connection.isOpenAndQuiet { return connection }
     // The server closed the connection since the last read.
@@ -158,11 +162,11 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   /// Takes the connection that a reader of this thread offers. Called under the lock.
-  private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
+  private func takeOffer(_ seenReaders: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
     for (key, entry) in readings where isOwn(entry) {
       guard let reader = entry.reader else { continue }
-      seen.append(reader)
+      seenReaders.append(reader)
       guard let connection = reader.takeOffer() else { continue }
       found = (key, connection)
       break
@@ -199,7 +203,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Closes all idle connections, and connections in use when they are returned.
   func close() {
     let waiting = lock.withLock {
-      closed = true
+      wasClosed = true
       defer { waiters = [] }
       return waiters
     }
@@ -222,26 +226,26 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
     if purpose == .lasting { return try lastingConnection() }
-    // A reader whose last reference is released returns its connection, which takes the lock. So the references are
-    // released after the lock.
-    var seen: [PostgreSQLReader] = []
-    defer { withExtendedLifetime(seen) {} }
+    // A reader whose last reference is released returns its connection, which takes the lock. So the references to all
+    // readers seen under the lock are retained here, and released after the lock.
+    var seenReaders: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seenReaders) {} }
     var waiter: Waiter?
     var slot = try changing { () throws -> Slot? in
-      if let slot = try slotForNewCaller(for: purpose, by: reader, &seen) { return slot }
+      if let slot = try slotForNewCaller(for: purpose, by: reader, &seenReaders) { return slot }
       let newWaiter = Waiter(purpose)
       waiters.append(newWaiter)
       waiter = newWaiter
       return nil
     }
     // Released before the wait: a reader with no other reference would never return its connection.
-    seen = []
+    seenReaders = []
     while slot == nil, let waiter {
-      let rest = min(deadline - .now, Self.minimumReadingTime)
-      _ = waiter.semaphore.wait(timeout: .now() + rest / .seconds(1))
-      var present: [PostgreSQLReader] = []
-      defer { withExtendedLifetime(present) {} }
-      slot = try changing { try slotAfterWait(of: waiter, until: deadline, &present) }
+      let interval = min(deadline - .now, Self.minimumReadingTime)
+      _ = waiter.semaphore.wait(timeout: .now() + interval / .seconds(1))
+      var readersSeenAfterWait: [PostgreSQLReader] = []
+      defer { withExtendedLifetime(readersSeenAfterWait) {} }
+      slot = try changing { try slotAfterWait(of: waiter, until: deadline, &readersSeenAfterWait) }
     }
     return slot?.connection
   }
@@ -249,7 +253,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// An idle connection, which leaves the pool; `nil` for the permission to open a connection beside the pool.
   private func lastingConnection() throws -> PostgreSQLConnection? {
     try changing {
-      if closed { throw Self.closedError }
+      if wasClosed { throw Self.closedError }
       return slots.takeBesidePool()
     }
   }
@@ -282,16 +286,16 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// A slot for a new caller; `nil` if the caller has to wait. Called under the lock.
   private func slotForNewCaller(
-    for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
+    for purpose: Purpose, by reader: PostgreSQLReader?, _ seenReaders: inout [PostgreSQLReader]
   ) throws -> Slot? {
-    if closed { throw Self.closedError }
+    if wasClosed { throw Self.closedError }
     if purpose == .saving, !slots.hasIdle {
       // An offered connection of this thread is preferred to opening another one.
-      seen += readings.values.compactMap(\.reader)
+      seenReaders += readings.values.compactMap(\.reader)
       _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
     }
     if let slot = freeSlot(for: purpose) { return slot }
-    seen += readings.values.compactMap(\.reader)
+    seenReaders += readings.values.compactMap(\.reader)
     // An idle reader of this thread cannot continue before this call returns.
     while reclaim(where: isOwn) {
       if let slot = freeSlot(for: purpose) { return slot }
@@ -306,10 +310,10 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// The slot of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
   private func slotAfterWait(
-    of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seen: inout [PostgreSQLReader]
+    of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seenReaders: inout [PostgreSQLReader]
   ) throws -> Slot? {
     if let slot = waiter.slot { return slot }
-    if closed { throw Self.closedError }
+    if wasClosed { throw Self.closedError }
     guard !Task.isCancelled else {
       waiters.removeAll { $0 === waiter }
       throw CoherenceError(
@@ -319,7 +323,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       waiters.removeAll { $0 === waiter }
       throw exhausted
     }
-    seen += readings.values.compactMap(\.reader)
+    seenReaders += readings.values.compactMap(\.reader)
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
     _ = reclaim(where: isIdle)
     return nil
@@ -351,14 +355,18 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// waits for it in another store's pool.
   private func keepsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
+    // The thread's readers that could release their states have lost their connections before this call.
     if readings.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
     return purpose == .reading && ReaderHolds.all.isAnyTakenByCaller
   }
 
+  /// Returns a slot, and closes its connection if the pool is closed or the size exceeded.
+  ///
+  /// - Parameter connection: The connection; `nil` if none is to be reused.
   private func returnSlot(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
-      let reusable = closed ? nil : connection
+      let reusable = wasClosed ? nil : connection
       if purpose == .lasting {
         slots.giveBackBesidePool(reusable)
       } else {

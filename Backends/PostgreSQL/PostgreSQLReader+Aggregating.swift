@@ -24,6 +24,9 @@ extension PostgreSQLReader: Aggregating {
     }
   }
 
+  /// The values of a result, row by row.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt`` for a value that does not have its column's type.
   private static func values(_ result: PostgreSQLResult, _ plan: GroupPlan) throws -> [AttributeValue] {
     var values: [AttributeValue] = []
     values.reserveCapacity(result.rowCount * plan.columns.count)

@@ -17,6 +17,7 @@ extension PostgreSQLReader: QueryExplaining {
   }
 }
 
+/// The server's plan of a statement, as its JSON format has it.
 private struct ServerPlan: Decodable {
   let plan: ServerPlanNode
 

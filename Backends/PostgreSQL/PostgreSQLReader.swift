@@ -10,16 +10,20 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   // before the first read.
 
   let store: PostgreSQLStore
+  /// The hold by which the context asks the reader to stay in its state. Without a hold, the reader stays in its state
+  /// until it is finished.
   var hold: StateHold?
   /// Whether the reader stays in its state beyond the units of work, with a connection beside the pool.
   var isLasting: Bool { hold?.isLasting == true }
-  private var states = 0
+  /// The number of states that the reader has left, each with the return of its connection.
+  private var leftStateCount = 0
   /// The number of the present state. Waits while the pool reclaims the connection.
-  var stateNumber: Int { readLock.withLock { states } }
+  var stateNumber: Int { readLock.withLock { leftStateCount } }
   /// Locked during a read. A reading thread may wait for the pool, so the pool only tries to lock.
   private let readLock = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
+  /// Whether the transaction has begun on the connection.
   private var hasBegun = false
   private var isFinished = false
   /// Whether a save of the same thread may have the connection.
@@ -37,6 +41,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch { try fetch(store.planner.select(query), limit: query.limit) }
 
+  /// Runs the statement of a plan, and returns a cursor over its rows.
+  ///
   /// - Parameter limit: The limit of the query.
   func fetch(_ plan: SelectPlan, limit: Int?) throws -> StoreFetch {
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
@@ -168,7 +174,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   private func leaveState() {
     connection = nil
     hasBegun = false
-    states += 1
+    leftStateCount += 1
   }
 
   // MARK: Reading
@@ -264,7 +270,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     return try run(on: connection) { try body(connection) }
   }
 
-  /// Ends a fetch before its end.
+  /// Ends a fetch whose cursor is closed before the last row.
+  ///
+  /// - Parameter isStoppable: Whether the statement runs after a savepoint, to which a rollback stops it.
   func stop(isStoppable: Bool) {
     readLock.lock()
     defer { readLock.unlock() }

@@ -24,6 +24,7 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
+  /// The column of a slot, with its index in the statement.
   private struct Column: Sendable {
     let storage: StorageType
     let index: Int
@@ -130,6 +131,9 @@ final class PostgreSQLRowDecoder: Sendable {
     return try value(start, bytes.count, column, slot, decoder)
   }
 
+  /// Whether a row has the expected values. Texts and data are compared without being decoded.
+  ///
+  /// - Parameter expected: The expected values by slot; `nil` for a slot that is not compared.
   private func isEqual(
     _ fields: some PostgreSQLRow, to expected: [AttributeValue?], _ decoder: EntityDecoder
   ) throws -> Bool {
@@ -157,6 +161,7 @@ final class PostgreSQLRowDecoder: Sendable {
     return memcmp(start, otherStart, one.count) == 0
   }
 
+  /// The decoder of the entity that the third column names, if the statement has that column.
   private func decoder(of fields: some PostgreSQLRow) throws -> EntityDecoder {
     guard layout.hasEntity else {
       guard let only = decoders.first else { throw layout.unknownEntity }

@@ -44,8 +44,8 @@ extension PostgreSQLStore: BatchCalculating {
     }
   }
 
-  /// Runs a block in a transaction, with a statement for the keys chosen in the beginning: the block's changes may
-  /// change which records a predicate finds.
+  /// Runs a block in a transaction, with the keys of the records that a statement selects at the beginning. The records
+  /// are selected only once, because the block's changes may change which records a predicate finds.
   ///
   /// - Parameter isLocking: Whether the records are locked in their latest state, in one order for all writers, so that
   ///   concurrent transactions wait for each other. Otherwise the block is repeated after a concurrent change of a

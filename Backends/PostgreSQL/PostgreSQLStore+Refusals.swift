@@ -38,6 +38,7 @@ extension PostgreSQLStore {
 
   // MARK: Uniqueness
 
+  /// The error for two records with the same unique values.
   private func duplicate(
     _ failure: PostgreSQLFailure, _ subject: SaveSubject?, in request: StoreSaveRequest,
     on connection: PostgreSQLConnection
@@ -57,7 +58,8 @@ extension PostgreSQLStore {
   }
 
   /// The sentence for a violated constraint that is no index of the model: the key of the table, or an index of another
-  /// model.
+  /// model. A violated key shows that another program used keys without allocating them, so the store discards the keys
+  /// that it has reserved.
   private func refusal(by constraint: String?, of entity: EntityDescription) -> String {
     // The server's own name for the constraint of a key.
     guard let constraint, !constraint.hasSuffix("_pkey") else {
@@ -70,6 +72,7 @@ extension PostgreSQLStore {
 
   // MARK: References
 
+  /// The error for a reference or a link to a missing record.
   private func dangling(
     _ failure: PostgreSQLFailure, _ subject: SaveSubject?, on connection: PostgreSQLConnection
   ) throws -> CoherenceError {
@@ -114,6 +117,7 @@ extension PostgreSQLStore {
     schema.leftOutReferences.first { $0.constraint == failure.constraint && $0.table == failure.table }
   }
 
+  /// A record that refers to a record; `nil` for none.
   private func referrer(
     to id: ManagedObjectID, by reference: Reference, on connection: PostgreSQLConnection
   ) throws -> ManagedObjectID? {

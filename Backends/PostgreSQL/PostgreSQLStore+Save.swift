@@ -23,7 +23,11 @@ extension PostgreSQLStore {
     }
   }
 
+  /// Saves in a transaction: many rows of a step by one statement or a COPY first, and row by row after a failure that
+  /// names no row.
+  ///
   /// - Returns: The new rows of the owners whose derived values changed.
+  /// - Throws: ``SaveRefusal``, and errors of the connection.
   func save(
     _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in start: PostgreSQLTransaction.Start
   ) throws -> [Row] {
@@ -47,9 +51,10 @@ private struct PostgreSQLSave {
   private let request: StoreSaveRequest
   private let store: PostgreSQLStore
   private let connection: PostgreSQLConnection
+  /// Whether the responses to the beginning of the transaction were received.
   private var hasBegun = false
   /// The sent statements whose responses have not been received.
-  private var sent: [Sent] = []
+  private var sent: [SentStatement] = []
   /// The new rows of the owners whose derived values changed.
   private var derived: [Row] = []
   /// The number of rows from which a COPY is faster than statements.
@@ -57,13 +62,15 @@ private struct PostgreSQLSave {
   /// The number of rows from which one bulk update or delete is faster than single statements.
   private static let bulkThreshold = 32
 
-  private enum Sent {
+  /// A sent statement, by the use of its response.
+  private enum SentStatement {
     /// Locks rows: changed rows, owners whose members are counted, or records that derived values depend on.
     case lock
-    /// Some elements of a step.
+    /// Writes the elements in a range of the step at an index.
     case step(Int, Range<Int>)
     /// Clears references to deleted records, over relationships that the store has and the model leaves out.
     case clearing
+    /// Counts the members of owners.
     case count(MemberCountCheck)
     /// Computes derived values.
     case derivation(DerivationUpdate)
@@ -77,6 +84,9 @@ private struct PostgreSQLSave {
     self.connection = connection
   }
 
+  /// Sends the statements of all steps and checks, and receives their responses.
+  ///
+  /// - Parameter inBulk: Whether one statement may write many rows. A failure of such a statement names no row.
   /// - Returns: The new rows of the owners whose derived values changed.
   mutating func execute(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
@@ -113,6 +123,7 @@ private struct PostgreSQLSave {
 
   // MARK: Statements
 
+  /// Queues a statement for each element of a step.
   private mutating func send(_ step: SaveStep, at index: Int) throws {
     let statements = store.saveStatements
     switch step {
@@ -158,13 +169,13 @@ private struct PostgreSQLSave {
     }
   }
 
-  /// Queues a bulk statement for all elements, once for each part of at most the statement's size.
+  /// Queues a bulk statement once for each range of elements that one execution can take.
   private mutating func send<Element>(
     _ statement: PostgreSQLBulkStatement, _ elements: [Element], at step: Int,
     value: (Element, SaveParameter) -> AttributeValue
   ) throws {
     connection.logger.debug("\(statement.text.text)", metadata: ["rows": "\(elements.count)"])
-    for range in statement.parts(of: elements.count, { value(elements[$0], $1) }) {
+    for range in statement.ranges(of: elements.count, { value(elements[$0], $1) }) {
       try connection.send(statement.text) { fields in
         for parameter in statement.parameters {
           try fields.append(array: elements[range].map { value($0, parameter) }, as: parameter.storage)
@@ -192,7 +203,7 @@ private struct PostgreSQLSave {
   /// Sends the queued statements, receives every response, and throws the refusal of a step.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
-    // The message is made at the end, when no statement is left.
+    // Counted here, because `timed` makes the message at the end, when `sent` is empty.
     let count = sent.count
     try connection.timed(["save, \(count) statements"]) {
       try connection.synchronize()
@@ -261,6 +272,7 @@ private struct PostgreSQLSave {
     }
   }
 
+  /// Queues the statements that count the members of owners after the last step.
   private mutating func sendCounts() throws {
     let statements = MemberCountStatements(schema: store.schema)
     for check in request.memberCounts {
@@ -274,6 +286,9 @@ private struct PostgreSQLSave {
     failures.note(try connection.receive(), of: check, in: store.spaces[check.relationship.entity])
   }
 
+  /// The number of rows that the next sent statement changed.
+  ///
+  /// - Throws: ``SaveRefusal`` for a violated constraint.
   private func affectedCount(by subjects: [SaveSubject]) throws -> Int {
     do {
       return try connection.receive().affectedCount
@@ -285,6 +300,7 @@ private struct PostgreSQLSave {
 
   // MARK: Copies
 
+  /// Inserts rows by a COPY. The responses to all earlier statements must have been received.
   private func copy(_ rows: [Row], of entity: EntityDescription) throws {
     let table = try store.schema.requireTable(for: entity)
     let columns = table.positions(of: entity).map { table.columns[$0] }

@@ -33,6 +33,9 @@ extension PostgreSQLStore: BatchUpserting {
     }
   }
 
+  /// Runs a bulk statement for all rows.
+  ///
+  /// - Returns: The keys that the statement returns.
   private func run(
     _ statement: PostgreSQLBulkStatement, _ rows: [Row], on connection: PostgreSQLConnection,
     in transaction: inout PostgreSQLTransaction
@@ -40,14 +43,15 @@ extension PostgreSQLStore: BatchUpserting {
     try connection.recovering {
       var keys: [Int64] = []
       try transaction.sendBeginning()
-      for range in statement.parts(of: rows.count, { $1.value(of: rows[$0]).0 }) {
+      for range in statement.ranges(of: rows.count, { $1.value(of: rows[$0]).0 }) {
         let part = rows[range]
         try connection.send(statement.text) { fields in
           for parameter in statement.parameters {
             try fields.append(array: part.map { parameter.value(of: $0).0 }, as: parameter.storage)
           }
         }
-        // Each response is read before the next rows are sent: a full pipe in both directions would never end.
+        // Each response is received before the next rows are sent, so that the server never waits to send keys while
+        // the client waits to send rows.
         try connection.synchronize()
         if range.lowerBound == 0 { try transaction.receiveBeginning() }
         keys += try connection.receiveLast().integers

@@ -4,7 +4,10 @@ import Foundation
 
 /// A store in a schema of a PostgreSQL database.
 ///
-/// Each reader has a connection and sees one state. A save is one transaction, durable when it returns.
+/// A reader has a connection from its first read on, and its reads see one state. Between two reads, the pool may
+/// reclaim the connection of a reader whose context permits another state. The next read then begins a new state.
+///
+/// A save is one transaction, durable when it returns.
 final class PostgreSQLStore: PersistentStore {
   let environment: StoreEnvironment
   let spaces: IDSpaces
@@ -14,6 +17,7 @@ final class PostgreSQLStore: PersistentStore {
   let planner: QueryPlanner
   let saveStatements: SaveStatements
   let pool: PostgreSQLPool
+  /// The keys that the store has reserved in the database for new records.
   let keys = KeyBlocks()
   /// The listeners of the store.
   let signals = SignalHub()

@@ -8,7 +8,7 @@ import CoherenceSQL
 /// it: that thread has not come further than to the transaction's first table. The order in which the transaction
 /// writes its other tables does not matter.
 ///
-/// The order is that of the tables' names, so that programs with different models have one order.
+/// The order is that of the tables' names, link tables last, so that programs with different models have one order.
 struct PostgreSQLTableOrder {
   private let schema: SQLSchema
 
@@ -16,7 +16,8 @@ struct PostgreSQLTableOrder {
 
   /// The names of all tables, in order.
   var all: [String] {
-    (schema.tables.map { Place(table: $0.name) } + schema.linkTables.map { Place(links: $0.name) }).sorted().map(\.name)
+    (schema.tables.map { OrderedTable(table: $0.name) } + schema.linkTables.map { OrderedTable(links: $0.name) })
+      .sorted().map(\.name)
   }
 
   /// The statement that a save sends before all others; `nil` when its first statement locks the first table.
@@ -24,24 +25,25 @@ struct PostgreSQLTableOrder {
   /// - Parameter locksRows: Whether the save locks rows before its first step, which locks no table against other
   ///   writers.
   func lockStatement(for request: StoreSaveRequest, locksRows: Bool = false) throws -> SQLFragment? {
-    let places =
-      try request.memberCounts.map { try place(of: $0.relationship.entity) } + request.steps.flatMap(places)
-      + request.derivations.map { try place(of: $0.entity) }
-    guard let first = places.min(), locksRows || first != places.first else { return nil }
+    let tables =
+      try request.memberCounts.map { try table(of: $0.relationship.entity) } + request.steps.flatMap(tables)
+      + request.derivations.map { try table(of: $0.entity) }
+    guard let first = tables.min(), locksRows || first != tables.first else { return nil }
     return lockStatement(first.name)
   }
 
   /// The statement that a transaction sends before it locks records of an entity and updates them.
   func lockStatement(forClaimsOf entity: EntityDescription) throws -> SQLFragment {
-    lockStatement(try place(of: entity).name)
+    lockStatement(try table(of: entity).name)
   }
 
   /// The statement that a transaction sends before it updates or deletes records that a batch request selects. A
   /// deletion clears the references to the records.
   func lockStatement(forBatchOn entity: EntityDescription) throws -> SQLFragment {
-    let own = try place(of: entity)
-    let referring = schema.tables.filter { !$0.references(to: entity.root).isEmpty }.map { Place(table: $0.name) }
-    return lockStatement((referring + cleared(by: entity)).reduce(own, min).name)
+    let ownTable = try table(of: entity)
+    let referring = schema.tables.filter { !$0.references(to: entity.root).isEmpty }
+      .map { OrderedTable(table: $0.name) }
+    return lockStatement((referring + cleared(by: entity)).reduce(ownTable, min).name)
   }
 
   private func lockStatement(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
@@ -57,33 +59,33 @@ struct PostgreSQLTableOrder {
   // MARK: Tables of steps
 
   /// A table in the order. Links are deleted with the records at their ends, so their tables come last.
-  private struct Place: Comparable {
+  private struct OrderedTable: Comparable {
     let name: String
     let isOfLinks: Bool
 
     init(table: String) { (name, isOfLinks) = (table, false) }
     init(links: String) { (name, isOfLinks) = (links, true) }
 
-    static func < (left: Place, right: Place) -> Bool {
+    static func < (left: OrderedTable, right: OrderedTable) -> Bool {
       (left.isOfLinks ? 1 : 0, left.name) < (right.isOfLinks ? 1 : 0, right.name)
     }
   }
 
   /// The tables that a step writes, in the order of its statements.
-  private func places(of step: SaveStep) throws -> [Place] {
+  private func tables(of step: SaveStep) throws -> [OrderedTable] {
     switch step {
-    case .insert(let entity, _), .update(let entity, _, _), .fix(let entity, _, _): [try place(of: entity)]
-    case .delete(let entity, _): try cleared(by: entity) + [place(of: entity)]
-    case .link(let table, _), .unlink(let table, _): [Place(links: try schema.requireLinkTable(table).name)]
+    case .insert(let entity, _), .update(let entity, _, _), .fix(let entity, _, _): [try table(of: entity)]
+    case .delete(let entity, _): try cleared(by: entity) + [table(of: entity)]
+    case .link(let table, _), .unlink(let table, _): [OrderedTable(links: try schema.requireLinkTable(table).name)]
     }
   }
 
-  private func place(of entity: EntityDescription) throws -> Place {
-    Place(table: try schema.requireTable(for: entity).name)
+  private func table(of entity: EntityDescription) throws -> OrderedTable {
+    OrderedTable(table: try schema.requireTable(for: entity).name)
   }
 
   /// The tables whose left-out references to deleted records are cleared.
-  private func cleared(by entity: EntityDescription) -> [Place] {
-    schema.leftOutReferences(to: entity).lazy.filter { !$0.retainsTarget }.map { Place(table: $0.table) }
+  private func cleared(by entity: EntityDescription) -> [OrderedTable] {
+    schema.leftOutReferences(to: entity).lazy.filter { !$0.retainsTarget }.map { OrderedTable(table: $0.table) }
   }
 }

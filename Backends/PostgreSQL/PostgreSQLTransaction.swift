@@ -4,6 +4,7 @@ import Foundation
 
 /// A writing transaction whose outcome is known at its end.
 struct PostgreSQLTransaction {
+  /// The isolation level of a transaction.
   enum Isolation {
     case readCommitted, repeatableRead
 
@@ -33,13 +34,13 @@ struct PostgreSQLTransaction {
   private let pool: PostgreSQLPool
   private let isolation: Isolation
   private let start: Start
-  /// The row that the transaction writes, and whose presence in the database proves the commit.
+  /// The mark that the transaction writes, and whose presence in the database proves the commit.
   private let mark: PostgreSQLCommitMark
   /// Whether the server confirmed the write of the mark.
   private var isMarked = false
   /// Whether the beginning of the transaction locks its first table, so that a response to the lock follows.
   private var locksTable = false
-  private static let tries = 5
+  private static let maximumAttempts = 5
 
   private init(
     _ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation, _ start: Start
@@ -80,6 +81,7 @@ struct PostgreSQLTransaction {
     }
   }
 
+  /// Runs a block in the open transaction of the thread's locks, and commits the transaction.
   private static func continuing<T>(
     on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation,
     _ body: (inout PostgreSQLTransaction) throws -> T
@@ -130,7 +132,7 @@ struct PostgreSQLTransaction {
         return try body()
       } catch {
         connection.rollBack()
-        guard error.serverFailure?.isSerializationFailure == true, attempt < tries else { throw error }
+        guard error.serverFailure?.isSerializationFailure == true, attempt < maximumAttempts else { throw error }
         // A random delay keeps the conflicting transactions from meeting again.
         Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
         attempt += 1
@@ -161,6 +163,7 @@ struct PostgreSQLTransaction {
   /// The savepoint before a block in an open transaction.
   private static let savepoint = PostgreSQLSavepoint("w", isControl: true)
 
+  /// Receives the responses to the statements of ``sendBeginning(locking:)``.
   mutating func receiveBeginning() throws {
     _ = try connection.receive()
     if locksTable { _ = try connection.receive() }
@@ -183,6 +186,9 @@ struct PostgreSQLTransaction {
 
   // MARK: Committing
 
+  /// Commits the transaction. After a lost connection, looks for the proof of the commit.
+  ///
+  /// - Throws: The failure of the commit, with its outcome.
   private func commit() throws {
     if !isMarked { try mark.insert(on: connection) }
     do {
@@ -231,6 +237,9 @@ struct PostgreSQLTransaction {
     }
   }
 
+  /// Asks a host for the proof of the commit; `nil` for no proof, neither of the commit nor of its failure.
+  ///
+  /// - Parameter host: The host; `nil` for any host of the connection string.
   private func isCommitted(on host: PostgreSQLHost?, by deadline: ContinuousClock.Instant) throws -> Bool? {
     let timeout = max(.zero, deadline - .now)
     let connection = try PostgreSQLConnection.connect(pool.options, to: host, within: timeout, logger: pool.logger)

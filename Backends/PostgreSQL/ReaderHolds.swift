@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// The ``StateHold``s of the readers of all pools, by which contexts keep a reader in its state, with the threads that
-/// read.
+/// The ``StateHold``s of the readers with a connection, with the threads that read, over the pools of all stores.
 ///
-/// Two threads that each keep a state of one store and then read the other store could wait for each other. Neither
-/// pool alone can detect this deadlock.
+/// Two threads that each keep a reader in its state, in one store, and then read the other store could wait for each
+/// other. Neither pool alone can detect this deadlock. So a pool asks here whether the calling thread keeps a state of
+/// any store, and then gives it a further connection at once.
 final class ReaderHolds: Sendable {
   static let all = ReaderHolds()
 

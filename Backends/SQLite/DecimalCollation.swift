@@ -27,6 +27,7 @@ enum DecimalCollation {
     return a.isNegative ? -order : order
   }
 
+  /// The order of two numbers without their signs.
   private static func magnitudeOrder(_ a: Parts, _ b: Parts) -> CInt {
     if a.whole.count != b.whole.count { return a.whole.count < b.whole.count ? -1 : 1 }
     for (x, y) in zip(a.whole, b.whole) where x != y { return x < y ? -1 : 1 }
@@ -48,9 +49,9 @@ enum DecimalCollation {
       let digits = text.dropFirst(isNegative ? 1 : 0)
       let point = digits.firstIndex(of: UInt8(ascii: "."))
       whole = digits[..<(point ?? digits.endIndex)].drop { $0 == zero }
-      var rest = point.map { digits[($0 + 1)...] } ?? digits[digits.endIndex...]
-      while rest.last == zero { rest.removeLast() }
-      fraction = rest
+      var fraction = point.map { digits[($0 + 1)...] } ?? digits[digits.endIndex...]
+      while fraction.last == zero { fraction.removeLast() }
+      self.fraction = fraction
     }
   }
 }

@@ -27,10 +27,10 @@ enum SQLiteBackup {
     let unfinished = target + "-unfinished"
     do {
       // Created before SQLite writes into the file, so that only its owner can read it.
-      guard try SQLiteFile.create(unfinished) else { throw occupied(unfinished) }
+      guard try SQLiteFile.create(unfinished) else { throw copyFailure(unfinished) }
       try session.run("VACUUM INTO \(text: unfinished)")
       try synchronize(unfinished)
-      guard rename(unfinished, target) == 0 else { throw occupied(target) }
+      guard rename(unfinished, target) == 0 else { throw copyFailure(target) }
       try synchronize((path as NSString).deletingLastPathComponent)
     } catch {
       unlink(unfinished)
@@ -42,7 +42,7 @@ enum SQLiteBackup {
   /// Waits until a file or a directory is on the disk.
   private static func synchronize(_ path: String) throws {
     let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw occupied(path) }
+    guard descriptor >= 0 else { throw copyFailure(path) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else {
       throw CoherenceError(
@@ -50,7 +50,8 @@ enum SQLiteBackup {
     }
   }
 
-  private static func occupied(_ path: String) -> CoherenceError {
+  /// The error for a file that cannot be created, opened or renamed.
+  private static func copyFailure(_ path: String) -> CoherenceError {
     CoherenceError(
       .storeInaccessible,
       "The copy '\(path)' cannot be made (\(String(cString: strerror(errno)))); nothing was dropped. Check the "

@@ -21,13 +21,13 @@ final class SQLiteCommitWatch: SignalSource {
   ///     after a commit of another process, or `nil` after the file was closed.
   init(reportingTo signals: SignalHub, asking prepare: @escaping @Sendable () throws -> (() throws -> Int64?)) {
     Thread.detachNewThread { [weak self, weak signals, end] in
-      var ask: (() throws -> Int64?)?
+      var preparedRead: (() throws -> Int64?)?
       var last: Int64?
       repeat {
         do {
-          let question = try ask ?? prepare()
-          ask = question
-          guard let version = try question() else { return }
+          let read = try preparedRead ?? prepare()
+          preparedRead = read
+          guard let version = try read() else { return }
           guard version != last else { continue }
           last = version
           self?.hasVersion.store(true, ordering: .releasing)

@@ -15,7 +15,7 @@ extension SQLiteConnection {
     }
     do {
       return try connection(.reader)
-    } catch let error as CoherenceError where options.isReadOnly && error.isOfReadOnlyPlace {
+    } catch let error as CoherenceError where options.isReadOnly && error.isOfMissingRight {
       if files.hasLog { throw logNeedsRights(files.path, error) }
       return try connection(.readerOfFixedFile)
     }
@@ -31,7 +31,7 @@ extension SQLiteConnection {
 
 extension CoherenceError {
   /// Whether SQLite needed the right to write, or to make a file.
-  fileprivate var isOfReadOnlyPlace: Bool {
+  fileprivate var isOfMissingRight: Bool {
     guard let failure = underlying as? SQLiteFailure else { return false }
     return failure.primaryCode == SQLITE_CANTOPEN || failure.primaryCode == SQLITE_READONLY && !isOfMissingFile
   }

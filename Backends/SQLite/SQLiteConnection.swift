@@ -6,7 +6,7 @@ import Logging
 
 /// A connection to a store's file, with the statements prepared on it.
 final class SQLiteConnection: @unchecked Sendable {
-  // Sendable: mutable state is touched with `lock` only; `logIndex` is set before other threads have the connection.
+  // Sendable: mutable state is used with `lock` only; `logIndex` is set before other threads have the connection.
 
   /// Held while a block uses the connection, which SQLite does not protect itself.
   private let lock = Lock()
@@ -19,7 +19,7 @@ final class SQLiteConnection: @unchecked Sendable {
   /// The files that the connection has open.
   fileprivate let files: SQLiteFiles
   /// The prepared statements that no block uses, by text.
-  private var idle: [String: SQLiteStatement] = [:]
+  private var idleStatements: [String: SQLiteStatement] = [:]
   /// The statements that read a row by key, by hierarchy. Each use runs the statement to its end.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
@@ -28,6 +28,7 @@ final class SQLiteConnection: @unchecked Sendable {
   /// The index of the connection's log; `nil` before it was found, or without a log.
   private(set) var logIndex: SQLiteLogIndex?
 
+  /// The use of the connection, which decides how SQLite opens the file.
   enum Role {
     /// The connection that writes and checkpoints.
     case writer
@@ -91,7 +92,7 @@ final class SQLiteConnection: @unchecked Sendable {
   func close() {
     try? use { session in session.rollBack() }
     lock.withLock {
-      idle = [:]
+      idleStatements = [:]
       rowStatements = [:]
       // SQLite keeps the connection until its last statement ends, should one be in use.
       if !isCloseHarmful { sqlite3_close_v2(handle) }
@@ -106,20 +107,22 @@ final class SQLiteConnection: @unchecked Sendable {
 
   // MARK: Statements, within `use`
 
+  /// Takes a prepared statement of a text out of the idle ones, or prepares it.
   fileprivate func take(_ text: String, _ handle: OpaquePointer) throws -> SQLiteStatement {
-    try idle.removeValue(forKey: text) ?? SQLiteStatement(text, on: handle)
+    try idleStatements.removeValue(forKey: text) ?? SQLiteStatement(text, on: handle)
   }
 
+  /// Resets a statement and adds it to the idle ones. Too many idle statements are all released.
   fileprivate func give(back statement: SQLiteStatement) {
     statement.reset()
-    if idle.count >= Self.idleLimit { idle.removeAll(keepingCapacity: true) }
-    idle[statement.text] = statement
+    if idleStatements.count >= Self.idleLimit { idleStatements.removeAll(keepingCapacity: true) }
+    idleStatements[statement.text] = statement
   }
 
   fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ handle: OpaquePointer) throws
     -> SQLiteStatement
   {
-    if let known = rowStatements[ObjectIdentifier(root)] { return known }
+    if let statement = rowStatements[ObjectIdentifier(root)] { return statement }
     let statement = try SQLiteStatement(text, on: handle)
     rowStatements[ObjectIdentifier(root)] = statement
     return statement
@@ -143,6 +146,7 @@ struct SQLiteSession {
 
   /// Returns a prepared statement of a text. The caller returns the statement to the session afterwards.
   func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, handle) }
+  /// Returns a statement of ``take(_:)``, so that later statements of its text use it again.
   func give(back statement: SQLiteStatement) { connection.give(back: statement) }
 
   /// The statement that reads a row of a hierarchy.
@@ -200,6 +204,8 @@ struct SQLiteSession {
   /// Rolls back the open transaction, if any: after some failures SQLite has rolled back already.
   func rollBack() { if isInTransaction { try? execute("ROLLBACK") } }
 
+  /// Runs a block in the open transaction, behind a savepoint, and commits the transaction. If the block fails, the
+  /// transaction is rolled back to the savepoint and stays open.
   private func inOpenTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("SAVEPOINT \"save\"")
     do {

@@ -7,7 +7,9 @@ final class SQLiteCursor: RowCursor {
   private weak let reader: SQLiteReader?
   private let decoder: SQLiteRowDecoder
   private var statement: SQLiteStatement?
-  private var first: [Row] = []
+  /// The rows that `start` has read; empty after the first batch was passed on.
+  private var firstRows: [Row] = []
+  /// The number of rows of the next batch. Small at first, for callers that need the first rows only.
   private var batchSize = 64
   private static let maximumBatchSize = 1024
 
@@ -18,34 +20,35 @@ final class SQLiteCursor: RowCursor {
 
   var isAtEnd: Bool { statement == nil }
 
+  /// Begins the fetch and reads the first batch, with which the reader's transaction begins to see one state.
   func start(_ text: SQLStatement, _ session: SQLiteSession) throws {
     let statement = try session.take(text.text)
     self.statement = statement
     try statement.bind(text.bindings)
-    try session.logged(text.text) { try step(into: &first, session) }
+    try session.logged(text.text) { try step(into: &firstRows, session) }
   }
 
   func next(into rows: inout [Row]) throws -> Bool {
-    if !first.isEmpty {
-      rows += takeFirst()
+    if !firstRows.isEmpty {
+      rows += takeFirstRows()
       return true
     }
     let count = rows.count
-    try pull { try step(into: &rows, $0) }
+    try readFurther { try step(into: &rows, $0) }
     return rows.count > count
   }
 
-  /// Reads further rows, unless the fetch has ended.
-  private func pull(_ body: (SQLiteSession) throws -> Void) throws {
+  /// Runs a block in the reader's transaction, unless the fetch has ended.
+  private func readFurther(_ body: (SQLiteSession) throws -> Void) throws {
     guard statement != nil else { return }
     guard let reader else { throw CoherenceError.readerFinished }
     try reader.read(body)
     if isAtEnd { reader.didEnd(self) }
   }
 
-  private func takeFirst() -> [Row] {
-    defer { first = [] }
-    return first
+  private func takeFirstRows() -> [Row] {
+    defer { firstRows = [] }
+    return firstRows
   }
 
   private func step(into rows: inout [Row], _ session: SQLiteSession) throws {
@@ -72,7 +75,7 @@ final class SQLiteCursor: RowCursor {
   }
 
   func close() {
-    first = []
+    firstRows = []
     guard statement != nil else { return }
     try? reader?.read { stop($0) }
     reader?.didEnd(self)
@@ -86,13 +89,13 @@ final class SQLiteCursor: RowCursor {
 
 extension SQLiteCursor: ValueCursor {
   func next(into sink: any ValueSink) throws -> Bool {
-    let known = sink.count
-    if first.isEmpty {
-      try pull { try step(into: sink, $0) }
+    let count = sink.count
+    if firstRows.isEmpty {
+      try readFurther { try step(into: sink, $0) }
     } else {
-      for row in takeFirst() { try sink.put(row) }
+      for row in takeFirstRows() { try sink.put(row) }
     }
-    return sink.count > known
+    return sink.count > count
   }
 
   private func step(into sink: any ValueSink, _ session: SQLiteSession) throws {

@@ -95,8 +95,8 @@ struct SQLiteDialect: SQLDialect {
   private static let longestPattern = 50_000
 
   // SQLite's own sum fails for integers out of range, and adds texts as floating-point numbers.
-  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment {
-    let isExact = storage == .decimal || isTotal && storage.isInteger
+  func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment {
+    let isExact = storage == .decimal || neverFails && storage.isInteger
     return isExact ? "\(SQLFragment(.text(SumFunction.name)))(\(value))" : "SUM(\(value))"
   }
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {

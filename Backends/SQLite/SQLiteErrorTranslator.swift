@@ -64,6 +64,7 @@ struct SQLiteErrorTranslator {
     return result
   }
 
+  /// The code and the sentence of the error for a failure.
   private func explanation(_ failure: SQLiteFailure) -> (ErrorCode, String) {
     switch failure.primaryCode {
     case SQLITE_NOTADB:
@@ -123,8 +124,14 @@ struct SQLiteErrorTranslator {
         .uniquenessViolated,
         "Two records would have the same values of unique properties (\(failure.message)); change one of them."
       )
-    default:
+    case SQLiteCode.primaryKey, SQLiteCode.rowID:
       (.uniquenessViolated, "A record has a key that is taken (\(failure.message)); insert it again.")
+    default:
+      (
+        .invalidValue,
+        "A constraint that is not the model's refuses a value (\(failure.message)); change the value, or drop the "
+          + "constraint."
+      )
     }
   }
 
@@ -149,7 +156,9 @@ struct SQLiteErrorTranslator {
 /// Extended result codes, whose definitions in C Swift cannot import.
 enum SQLiteCode {
   static let foreignKey = SQLITE_CONSTRAINT | (3 << 8)
+  static let primaryKey = SQLITE_CONSTRAINT | (6 << 8)
   static let unique = SQLITE_CONSTRAINT | (8 << 8)
+  static let rowID = SQLITE_CONSTRAINT | (10 << 8)
   static let moved = SQLITE_READONLY | (4 << 8)
 }
 

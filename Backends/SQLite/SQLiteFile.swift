@@ -56,7 +56,7 @@ final class SQLiteFile: Sendable {
   deinit { writer.close() }
 
   /// Raises the writer's `synchronous` to at least the value of an option, and checks the result.
-  private func require(_ wanted: SQLiteOptions.Synchronous) throws {
+  private func raiseSynchronous(to wanted: SQLiteOptions.Synchronous) throws {
     try synchronous.withLock { current in
       if let current, current >= wanted { return }
       try write { session in
@@ -141,20 +141,20 @@ final class SQLiteFile: Sendable {
   // MARK: One per process
 
   private struct Reference { weak var file: SQLiteFile? }
-  private static let known = Mutex<[FileIdentity: Reference]>([:])
+  private static let openFiles = Mutex<[FileIdentity: Reference]>([:])
 
   /// Returns the file at a path. Creates a missing file, which only its owner can read.
   static func shared(path: String, options: SQLiteOptions, logger: Logger) throws -> SQLiteFile {
-    try known.withLock { known in
+    try openFiles.withLock { openFiles in
       let isNew = try create(path)
       do {
         let file =
-          try known[identity(path)]?.file
+          try openFiles[identity(path)]?.file
           ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
         try file.checkName(path)
-        try file.require(options.synchronous)
-        known = known.filter { $0.value.file != nil }
-        known[try identity(path)] = Reference(file: file)
+        try file.raiseSynchronous(to: options.synchronous)
+        openFiles = openFiles.filter { $0.value.file != nil }
+        openFiles[try identity(path)] = Reference(file: file)
         return file
       } catch {
         if isNew { unlink(path) }
@@ -174,7 +174,7 @@ final class SQLiteFile: Sendable {
   /// Whether a store of this process has the file open.
   static func isOpen(path: String) -> Bool {
     guard let identity = FileIdentity(path: path) else { return false }
-    return known.withLock { $0[identity]?.file != nil }
+    return openFiles.withLock { $0[identity]?.file != nil }
   }
 
   private static func identity(_ path: String) throws -> FileIdentity {

@@ -15,7 +15,8 @@ final class SQLiteFiles: Sendable {
 
   /// The path of the database without symbolic links: SQLite keeps the log beside the file that they lead to.
   let path: String
-  private let known = Mutex<[File]>([])
+  /// The files as `note` has found them last.
+  private let openFiles = Mutex<[File]>([])
 
   init(path: String) { self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
 
@@ -30,16 +31,16 @@ final class SQLiteFiles: Sendable {
     let files = [path, logPath, indexPath].compactMap { path in
       FileIdentity(path: path).map { File(path: path, identity: $0) }
     }
-    known.withLock { $0 = files }
+    openFiles.withLock { $0 = files }
   }
 
   /// The path of a deleted or replaced file; `nil` for none.
-  var missing: String? { known.withLock { $0 }.first { !$0.isInPlace }?.path }
+  var missing: String? { openFiles.withLock { $0 }.first { !$0.isInPlace }?.path }
 
   /// The path of the log or of its index, if that file was deleted or replaced; `nil` otherwise.
   ///
   /// With a deleted index another process would make a new one, and both would append to one log.
-  var missingLog: String? { known.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }
+  var missingLog: String? { openFiles.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }
 
   /// Whether another process may have begun another log in the place of a deleted one.
   ///
@@ -48,6 +49,6 @@ final class SQLiteFiles: Sendable {
   var hasOtherLog: Bool {
     guard let size = FileIdentity.size(path: logPath) else { return false }
     guard size == 0, let index = FileIdentity(path: indexPath) else { return size > 0 }
-    return known.withLock { $0 }.first { $0.path == indexPath }?.identity != index
+    return openFiles.withLock { $0 }.first { $0.path == indexPath }?.identity != index
   }
 }

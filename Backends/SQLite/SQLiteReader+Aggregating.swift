@@ -30,6 +30,7 @@ extension SQLiteReader: Aggregating {
     }
   }
 
+  /// The value of a cell; `nil` when it is not of the column's type. A sum out of range is a floating-point number.
   private static func value(of cell: OpaquePointer, _ column: GroupPlan.Column) -> AttributeValue? {
     let type = sqlite3_value_type(cell)
     if let space = column.space {

@@ -16,8 +16,7 @@ final class SQLiteReader: StoreReader {
   private var mark: StateMark?
   /// The statements that read rows by key, for each hierarchy read so far.
   private var rowLookups: [RowLookup] = []
-  /// The cursors of unfinished fetches.
-  private var running: [ObjectIdentifier: SQLiteCursor] = [:]
+  private var unfinishedCursors: [ObjectIdentifier: SQLiteCursor] = [:]
 
   init(_ store: SQLiteStore, connection: SQLiteConnection) {
     self.store = store
@@ -86,7 +85,7 @@ final class SQLiteReader: StoreReader {
     let cursor = SQLiteCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
     // The first rows are read at once: they pin the state that the reader sees.
     try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }
-    if !cursor.isAtEnd { running[ObjectIdentifier(cursor)] = cursor }
+    if !cursor.isAtEnd { unfinishedCursors[ObjectIdentifier(cursor)] = cursor }
     return plan.fetch(cursor)
   }
 
@@ -156,8 +155,8 @@ final class SQLiteReader: StoreReader {
     guard !isFinished else { return }
     isFinished = true
     rowLookups = []
-    let cursors = running.values
-    running = [:]
+    let cursors = unfinishedCursors.values
+    unfinishedCursors = [:]
     let isUsable: ()? = try? connection.use { session in
       for cursor in cursors { cursor.stop(session) }
       if session.isInTransaction { try session.execute("ROLLBACK") }
@@ -166,7 +165,7 @@ final class SQLiteReader: StoreReader {
   }
 
   /// Forgets a fetch at its end.
-  func didEnd(_ cursor: SQLiteCursor) { running[ObjectIdentifier(cursor)] = nil }
+  func didEnd(_ cursor: SQLiteCursor) { unfinishedCursors[ObjectIdentifier(cursor)] = nil }
 }
 
 /// Reads rows of a hierarchy by key.

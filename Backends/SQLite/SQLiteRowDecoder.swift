@@ -75,6 +75,7 @@ final class SQLiteRowDecoder: Sendable {
     }
   }
 
+  /// The decoder of the current row's entity. A row of a hierarchy with several entities has the name of its entity.
   private func decoder(of statement: OpaquePointer) throws -> EntityDecoder {
     guard layout.hasEntity else {
       guard let only = decoders.first else { throw layout.unknownEntity }
@@ -157,6 +158,7 @@ final class SQLiteRowDecoder: Sendable {
     try expectation.take(try row(statement))
   }
 
+  /// Whether the current row has the expected values. Texts and data are compared in SQLite's memory, without a copy.
   private func isEqual(
     _ statement: OpaquePointer, to expected: [AttributeValue?], _ decoder: EntityDecoder
   ) throws -> Bool {

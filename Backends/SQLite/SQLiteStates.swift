@@ -1,16 +1,18 @@
 import CoherenceCore
 
-/// Distinguishes the states of a file, for all stores of the process with the file open to write. Their one writing
-/// connection has the log open all the time, see ``SQLiteLogState``.
+/// The marks of a file's states, for all stores of the process with the file open to write: rows that were read in one
+/// state stay cached for readers of a state with the same mark. The one writing connection of these stores has the log
+/// open all the time, see ``SQLiteLogState``.
 final class SQLiteStates: Sendable {
   let index: SQLiteLogIndex
   /// The latest state with the mark of an earlier one, because the commit between the two changed no rows of records.
-  private let renamed = Locked<(state: SQLiteLogState, mark: StateMark)?>(nil)
+  private let stateWithEarlierMark = Locked<(state: SQLiteLogState, mark: StateMark)?>(nil)
 
   init(_ index: SQLiteLogIndex) { self.index = index }
 
+  /// The mark of a state, or of an earlier state with the same rows.
   func mark(of state: SQLiteLogState) -> StateMark {
-    renamed.withLock { $0?.state == state ? $0?.mark : nil } ?? state.mark
+    stateWithEarlierMark.withLock { $0?.state == state ? $0?.mark : nil } ?? state.mark
   }
 
   /// Returns the states before and after the transaction that the caller has just committed.
@@ -31,6 +33,6 @@ final class SQLiteStates: Sendable {
   func keepMark(since former: SQLiteLogState?) {
     guard let former, let present = index.state, present.isNext(to: former, hasWritten: true) else { return }
     let mark = mark(of: former)
-    renamed.withLock { $0 = (present, mark) }
+    stateWithEarlierMark.withLock { $0 = (present, mark) }
   }
 }

@@ -37,22 +37,23 @@ extension SQLiteStore: BatchCalculating {
     }
   }
 
-  /// The keys are noted first: clearing references may change what the predicate finds.
+  /// Deletes the records with some keys, and clears the references to them. The keys are written to a temporary table
+  /// first, because clearing references may change the records that the predicate matches.
   private func delete(_ entity: EntityDescription, keys: SQLFragment, _ session: SQLiteSession) throws
     -> BatchDeleteOutcome
   {
-    let chosen: SQLFragment = "\(name: "temp").\(name: "$chosen")"
+    let keyTable: SQLFragment = "\(name: "temp").\(name: "$chosen")"
     try session.run("CREATE TEMP TABLE IF NOT EXISTS \(name: "$chosen") (\(name: "key") INTEGER PRIMARY KEY)")
-    try session.run("DELETE FROM \(chosen)")
-    try session.run("INSERT INTO \(chosen) \(keys)")
-    let noted: SQLFragment = "SELECT \(name: "key") FROM \(chosen)"
+    try session.run("DELETE FROM \(keyTable)")
+    try session.run("INSERT INTO \(keyTable) \(keys)")
+    let chosenKeys: SQLFragment = "SELECT \(name: "key") FROM \(keyTable)"
     let statements = BatchStatements(schema: schema)
-    let cleared = try statements.clearReferences(to: entity.root, keys: noted).map { root, statement in
+    let cleared = try statements.clearReferences(to: entity.root, keys: chosenKeys).map { root, statement in
       (root: root, keys: try session.integers(statement))
     }
-    for statement in statements.clearLeftOutReferences(to: entity, keys: noted) { try session.run(statement) }
-    let deleted = try session.integers(statements.delete(entity, keys: noted))
-    try session.run("DELETE FROM \(chosen)")
+    for statement in statements.clearLeftOutReferences(to: entity, keys: chosenKeys) { try session.run(statement) }
+    let deleted = try session.integers(statements.delete(entity, keys: chosenKeys))
+    try session.run("DELETE FROM \(keyTable)")
     return BatchDeleteOutcome(deleting: deleted, of: entity, clearing: cleared, in: spaces)
   }
 }

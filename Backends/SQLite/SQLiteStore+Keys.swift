@@ -23,10 +23,10 @@ extension SQLiteStore {
 
   /// Takes keys out of the key table. The keys of rows that other programs wrote are skipped.
   private func reserveKeys(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
-    let noted = try session.integers(
+    let recordedNext = try session.integers(
       "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.root.name)")
-    let used = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")
-    let first = max(noted.first ?? 1, (used.first ?? 0) + 1, 1)
+    let greatestKey = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")
+    let first = max(recordedNext.first ?? 1, (greatestKey.first ?? 0) + 1, 1)
     let next = first + Int64(number)
     try session.run(
       """

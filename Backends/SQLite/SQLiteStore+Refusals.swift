@@ -27,6 +27,7 @@ extension SQLiteSave {
     error.objectIDs = [refusal.id].compactMap { $0 }
     guard error.code == .uniquenessViolated, let row = refusal.row else { return error }
     guard failure.code == SQLiteCode.unique else {
+      // Another program has inserted a row with a reserved key, and may have taken the next keys too.
       store.keys.discard(of: row.entity.root)
       error.message = CoherenceError.takenKeyMessage(of: row.entity)
       return error

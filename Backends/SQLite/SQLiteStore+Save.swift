@@ -38,6 +38,10 @@ struct SQLiteSave {
     self.session = session
   }
 
+  /// Executes the steps of the save in one transaction.
+  ///
+  /// - Parameter began: Called when no other connection can commit any more.
+  /// - Returns: The new rows of the owners whose derived values changed.
   func run(_ began: () -> Void) throws -> [Row] {
     do {
       return try session.inWriteTransaction {
@@ -101,12 +105,13 @@ struct SQLiteSave {
   /// The number of rows that one run of a statement adds. The start and the end of a run cost nearly as much as a row.
   private static let rowsInRun = 32
 
+  /// Inserts rows by statements of several rows, and the remaining rows one by one.
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {
     let width = try store.saveStatements.insert(entity).parameters.count
     let size = max(min(Self.rowsInRun, SQLiteDialect.maximumParameters / width), 1)
-    let rest = rows.count % size
-    try insertInRuns(rows.dropLast(rest), of: entity, size: size)
-    try insertOneByOne(rows.suffix(rest), of: entity)
+    let remainder = rows.count % size
+    try insertInRuns(rows.dropLast(remainder), of: entity, size: size)
+    try insertOneByOne(rows.suffix(remainder), of: entity)
   }
 
   private func insertOneByOne(_ rows: ArraySlice<Row>, of entity: EntityDescription) throws {
@@ -114,11 +119,12 @@ struct SQLiteSave {
     try runAll(store.saveStatements.insert(entity), entity: entity, rows) { (row: Row) in .row(row, baseVersion: 0) }
   }
 
+  /// Inserts rows by a statement that adds `size` rows at once. The number of rows is a multiple of `size`.
   private func insertInRuns(_ rows: ArraySlice<Row>, of entity: EntityDescription, size: Int) throws {
     guard !rows.isEmpty else { return }
     let template = try store.saveStatements.insert(entity, rows: size)
     let parameters = template.parameters[..<(template.parameters.count / size)]
-    try running(template, entity: entity, times: rows.count / size) { statement in
+    try withStatement(template, entity: entity, times: rows.count / size) { statement in
       for start in stride(from: rows.startIndex, to: rows.endIndex, by: size) {
         let run = rows[start..<start + size]
         statement.beginParameters()
@@ -141,7 +147,7 @@ struct SQLiteSave {
     _ change: (Elements.Element) -> Change
   ) throws {
     let parameters = template.parameters[...]
-    try running(template, entity: entity, times: elements.count) { statement in
+    try withStatement(template, entity: entity, times: elements.count) { statement in
       for element in elements {
         let change = change(element)
         do {
@@ -157,8 +163,10 @@ struct SQLiteSave {
     }
   }
 
-  /// Prepares a statement to be run some times for records of one entity.
-  private func running(
+  /// Calls a block with the statement of a template, in which the entity's name is bound.
+  ///
+  /// - Parameter times: The number of runs of the statement in the block, for the log.
+  private func withStatement(
     _ template: SaveStatement, entity: EntityDescription?, times: Int, _ body: (SQLiteStatement) throws -> Void
   ) throws {
     let statement = try session.take(template.text)

@@ -8,7 +8,8 @@ extension SQLiteStore: StateMarking {
     try save(request, derived: { change, _ in if let change { committed(change) } })
   }
 
-  /// Runs a block in a transaction that certainly writes, but changes no rows of records: kept rows stay as they are.
+  /// Runs a block in a transaction that certainly writes, but changes no rows of records, so that cached rows stay
+  /// valid.
   func inTransactionWithoutRowChanges<T>(_ session: SQLiteSession, _ body: () throws -> T) throws -> T {
     var former: SQLiteLogState?
     let result = try session.inWriteTransaction {

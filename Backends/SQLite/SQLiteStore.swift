@@ -18,6 +18,7 @@ final class SQLiteStore: PersistentStore {
   /// The statements that read a row by its key, by hierarchy.
   let rowQueries: RowQueries<RowQuery>
   let pool: SQLiteReaderPool
+  /// The reserved keys for this process's inserts.
   let keys = KeyBlocks()
   /// Distinguishes the file's states; `nil` in a store that only reads.
   let states: SQLiteStates?
@@ -45,15 +46,15 @@ final class SQLiteStore: PersistentStore {
     }
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
     let pool = SQLiteReaderPool(options: options, logger: logger, files: file?.files ?? SQLiteFiles(path: path))
-    let opening = try Self.prepare(environment, path: path, file: file, pool: pool)
+    let schemaChange = try Self.prepare(environment, path: path, file: file, pool: pool)
 
     self.environment = environment
     self.path = path
     self.pool = pool
     self.file = Mutex(file)
     states = file?.states
-    schema = opening.schema
-    let spaces = IDSpaces(store: opening.state.metadata.identifier, model: environment.model)
+    schema = schemaChange.schema
+    let spaces = IDSpaces(store: schemaChange.state.metadata.identifier, model: environment.model)
     self.spaces = spaces
     let planner = QueryPlanner(schema: schema, dialect: SQLiteDialect(), spaces: spaces)
     self.planner = planner
@@ -64,6 +65,9 @@ final class SQLiteStore: PersistentStore {
   }
 
   /// Compares the file's schema with the model, and migrates a schema that differs, in one transaction.
+  ///
+  /// - Returns: The change, with the schema and the state of the store after it. For an equal schema, the change is not
+  ///   needed.
   private static func prepare(
     _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
   ) throws -> SchemaChange {

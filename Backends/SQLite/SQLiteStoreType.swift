@@ -51,8 +51,8 @@ public struct SQLiteStoreFactory: StoreFactory {
     return target
   }
 
-  /// The endings of the names of a store's files, in the order of a move. The log moves first: a log alone is useless,
-  /// but a database without its log could look complete.
+  /// The endings of the names of a store's files, in the order of a move. The log moves first: after an interrupted
+  /// move, SQLite would delete a log that stands beside the next, empty database of the old name.
   private static let suffixes = ["-wal", "-shm", ""]
 
   private static func checkIsClosed(_ path: String, before what: String) throws {

@@ -59,7 +59,7 @@ struct ObjectRegistryTests {
     private mutating func create(_ slot: Int, _ id: ManagedObjectID, isFresh: Bool) {
       guard objects[slot] == nil else { return }
       let object = test.object(id)
-      if isFresh { registry.insert(fresh: object) } else { registry.insert(object) }
+      if isFresh { registry.insert(new: object) } else { registry.insert(object) }
       ids.insert(id)
       objects[slot] = object
     }

@@ -17,10 +17,10 @@ struct SortedEntriesTests {
     order = ResultOrder(keys: try PreparedOrder([SortKey("rank")], for: entity))
   }
 
-  private func entry(_ key: Int, _ rank: Int, stamp: Int = 0) -> ResultEntry {
+  private func entry(_ key: Int, _ rank: Int, revision: Int = 0) -> ResultEntry {
     ResultEntry(
       values: [.int(Int64(rank))], id: ManagedObjectID(space: space, key: Int64(key)), version: 1,
-      stamp: UInt64(stamp))
+      revision: UInt64(revision))
   }
 
   @Test(arguments: SeededRandom.seeds)
@@ -76,7 +76,7 @@ struct SortedEntriesTests {
   }
 
   private func state(_ ranks: [Int: Int], changed: Set<Int>) -> ResultState {
-    let entries = ranks.map { entry($0.key, $0.value, stamp: changed.contains($0.key) ? 1 : 0) }
+    let entries = ranks.map { entry($0.key, $0.value, revision: changed.contains($0.key) ? 1 : 0) }
     return ResultState(
       SortedEntries(entries, order: order), range: FetchRange(offset: 0, limit: nil), isRange: false, sections: nil)
   }

@@ -31,6 +31,14 @@ struct ValueOrderTests {
     UUID(uuid: (first, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last))
   }
 
+  @Test func `not-a-number comes after all numbers, from either side`() {
+    let none = AttributeValue.double(.nan)
+    for number in [.int(1), .int(.max), .double(1), .double(.infinity), .decimal(1)] as [AttributeValue] {
+      #expect(number.order(to: none) < 0 && none.order(to: number) > 0)
+    }
+    #expect(none.order(to: none) == 0 && none.order(to: .string("")) < 0)
+  }
+
   @Test(arguments: [ascending, ascendingDecimals])
   func `the order of two values does not depend on the order of comparison`(ascending: [[AttributeValue]]) {
     let values = ascending.enumerated().flatMap { rank, values in values.map { (rank, $0) } }

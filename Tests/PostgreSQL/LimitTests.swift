@@ -40,7 +40,7 @@ import Testing
     let slot = try #require(person.attribute(named: "name")).slot
     let statement = try PostgreSQLBulkStatement.update(person, slots: SlotSet([slot]), in: store.schema)
     func parts(_ texts: [String]) -> [Range<Int>] {
-      statement.parts(of: texts.count) { index, parameter in
+      statement.ranges(of: texts.count) { index, parameter in
         if case .slot = parameter { .string(texts[index]) } else { .int(0) }
       }
     }

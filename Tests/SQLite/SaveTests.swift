@@ -44,6 +44,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "CREATE TRIGGER refuse BEFORE INSERT ON Person BEGIN SELECT RAISE(ABORT, 'no persons'); END",
+    "CREATE TRIGGER refuse BEFORE INSERT ON Person BEGIN INSERT INTO checked VALUES (1); END",
+  ])
+  func `the constraint of another program is no used key, and the next save needs no other keys`(
+    trigger: String
+  ) throws {
+    let other = try OtherProgram(place.path)
+    try other.run("CREATE TABLE checked (a CHECK (a > 1))")
+    try other.run(trigger)
+    let row = try store.row("Person", ["name": .string("a")])
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
+    #expect(error?.code == .invalidValue && error?.message.contains("not the model's") == true)
+    try other.run("DROP TRIGGER refuse")
+    try store.save(.insert(row.entity, [row]))
+    #expect(try store.current(row)?["name"] == .string("a"))
+  }
+
   @Test func `a dangling reference is refused with its record named`() throws {
     let nobody = ManagedObjectID(space: store.spaces[store.entity("Person")], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])

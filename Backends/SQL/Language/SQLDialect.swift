@@ -68,7 +68,7 @@ package protocol SQLDialect: Sendable {
   func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment?
 
   /// A text that compares with folded constants as the folded text does: by equality, and by searches for a constant in
-  /// the text. `nil` if only the program can compare exactly.
+  /// the text. `nil` if only the evaluator can compare exactly.
   func folded(_ text: SQLFragment, _ options: StringOptions, comparing constants: FoldedConstants) -> SQLFragment?
   /// Whether the whole text fits a pattern; `nil` to leave it to the evaluator.
   func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment?
@@ -78,9 +78,9 @@ package protocol SQLDialect: Sendable {
   /// The sum of numbers: exact for integers and decimals, in the engine's order for floating-point numbers; null
   /// without values, and for floating-point numbers without a sum.
   ///
-  /// - Parameter isTotal: Whether the engine must return a number, for a comparison, instead of failing for a sum out
-  ///   of its range.
-  func sum(_ value: SQLFragment, of storage: StorageType, isTotal: Bool) -> SQLFragment
+  /// - Parameter neverFails: Whether the engine must return a number, for a comparison, instead of failing for a sum
+  ///   out of its range.
+  func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment
   /// The least or greatest value of a group; null without values.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
   /// The floating-point number nearest to a number.

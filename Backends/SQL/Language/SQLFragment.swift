@@ -16,7 +16,8 @@ package struct SQLFragment: Sendable {
     case name(String)
     /// A value, to be bound.
     case value(AttributeValue, StorageType)
-    /// A list of values, bound one by one or as one array.
+    /// The right side of a membership, with its operator: `IN (?, ?)` for values bound one by one, or `= ANY($1)` for
+    /// one bound array.
     case list([AttributeValue], StorageType)
   }
   package var segments: [Segment] = []
@@ -80,15 +81,17 @@ extension SQLFragment: ExpressibleByStringInterpolation {
     package mutating func appendInterpolation(value: AttributeValue, as storage: StorageType) {
       segments.append(.value(value, storage))
     }
+    /// A membership in a list of values, with its operator: `\(name: column) \(list: values, as: storage)`.
     package mutating func appendInterpolation(list: [AttributeValue], as storage: StorageType) {
       segments.append(.list(list, storage))
     }
     package mutating func appendInterpolation(key: Int64) { segments.append(.value(.int(key), .int64)) }
+    /// A membership in a list of keys, with its operator.
     package mutating func appendInterpolation(keys: [Int64]) {
       segments.append(.list(keys.map(AttributeValue.int), .int64))
     }
     package mutating func appendInterpolation(text: String) { segments.append(.value(.string(text), .string)) }
-    /// A number, as text: it cannot be anything else.
+    /// An integer, as text. Its digits can be nothing but a number.
     package mutating func appendInterpolation(number: Int) { segments.append(.text(String(number))) }
   }
 }

@@ -42,7 +42,7 @@ extension SQLStatement {
     text += dialect.placeholder(bindings.count)
   }
 
-  /// The right side of a membership: ` IN (?, ?)` or ` = ANY($1)`.
+  /// The right side of a membership: `IN (?, ?)` or `= ANY($1)`.
   fileprivate mutating func bind(list values: [AttributeValue], _ storage: StorageType, _ dialect: some SQLDialect) {
     if dialect.bindsArrays {
       text += "= ANY("

@@ -3,7 +3,9 @@
 package struct SQLTextPattern: Sendable {
   package enum Part: Sendable {
     case character(Unicode.Scalar)
+    /// Stands for any one character.
     case one
+    /// Stands for any characters, or none.
     case any
   }
   package private(set) var parts: [Part] = []

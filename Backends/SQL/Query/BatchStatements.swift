@@ -73,7 +73,7 @@ package struct BatchStatements: Sendable {
   /// The statements that clear left-out references to the records. Run before the records are deleted.
   package func clearLeftOutReferences(to entity: EntityDescription, keys: SQLFragment) -> [SQLFragment] {
     schema.leftOutReferences(to: entity).filter { !$0.retainsTarget }.map {
-      "UPDATE \(name: $0.table) SET \($0.cleared) WHERE \(name: $0.column) IN (\(keys))"
+      "UPDATE \(name: $0.table) SET \($0.clearingAssignments) WHERE \(name: $0.column) IN (\(keys))"
     }
   }
 
@@ -87,7 +87,7 @@ package struct BatchStatements: Sendable {
       let references = table.references(to: root)
       guard !references.isEmpty else { return nil }
       var set = references.flatMap { reference in
-        [reference, table.place(of: reference)].compactMap { $0 }.map { column -> SQLFragment in
+        [reference, table.positionColumn(of: reference)].compactMap { $0 }.map { column -> SQLFragment in
           """
           \(name: column.name) = CASE WHEN \(name: reference.name) IN (\(keys)) \
           THEN NULL ELSE \(name: column.name) END
@@ -151,7 +151,7 @@ extension SQLTable {
   }
 
   /// The column for a record's position among the members of the target of a reference.
-  fileprivate func place(of reference: SQLColumn) -> SQLColumn? {
+  fileprivate func positionColumn(of reference: SQLColumn) -> SQLColumn? {
     guard case .reference(let relationship) = reference.slot else { return nil }
     return columns.first {
       if case .position(let owner) = $0.slot { return owner === relationship }

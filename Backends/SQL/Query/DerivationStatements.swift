@@ -12,7 +12,9 @@ package struct DerivationStatements: Sendable {
     expression = DerivedExpression(schema: schema, dialect: dialect)
   }
 
+  /// The alias of the owners' table.
   private static let owner = "$o"
+  /// The alias of the subquery that computes the values.
   private static let derived = "$d"
 
   /// Updates the derived values and the versions of owners with changed values, and returns their new rows in the
@@ -41,7 +43,8 @@ package struct DerivationStatements: Sendable {
       """
   }
 
-  /// Parts of an update that each bind a limited number of keys.
+  /// Splits an update into updates that each bind a limited number of keys, for an engine that limits the parameters of
+  /// a statement.
   package static func parts(of update: DerivationUpdate, keys limit: Int) -> [DerivationUpdate] {
     let count = update.owners.count + update.routes.values.reduce(0) { $0 + $1.count }
     if count <= limit { return [update] }
@@ -77,6 +80,7 @@ package struct DerivationStatements: Sendable {
     return conditions.isEmpty ? dialect.boolean(false) : conditions.joined(separator: " OR ")
   }
 
+  /// The right side of a membership in some keys, with its operator.
   private static func list(_ keys: Set<Int64>) -> SQLFragment { "\(keys: keys.sorted())" }
 
   /// Whether the to-one relationships of a row lead to one of the keys.
@@ -85,13 +89,13 @@ package struct DerivationStatements: Sendable {
   ) throws -> SQLFragment {
     guard let step = steps.first else { return dialect.boolean(false) }
     let reference = SQLFragment.column(try expression.column(of: step).name, of: alias)
-    let rest = steps.dropFirst()
-    if rest.isEmpty { return "\(reference) \(Self.list(keys))" }
+    let remainingSteps = steps.dropFirst()
+    if remainingSteps.isEmpty { return "\(reference) \(Self.list(keys))" }
     let table = try schema.requireTable(for: step.destination)
-    let next = "$w\(rest.count)"
+    let next = "$w\(remainingSteps.count)"
     return """
       \(reference) IN (SELECT \(.column(SQLTable.id, of: next)) FROM \(name: table.name) AS \(name: next) \
-      WHERE \(try path(rest, next, keys)))
+      WHERE \(try path(remainingSteps, next, keys)))
       """
   }
 
@@ -130,17 +134,17 @@ package struct DerivationStatements: Sendable {
       FROM \(name: table.name) AS \(name: Self.owner) WHERE \(try condition(update))
       """
     var statements: [SQLFragment] = ["SELECT \(key) \(source) ORDER BY \(key) FOR NO KEY UPDATE OF \(name: Self.owner)"]
-    var known: Set<DerivationUpdate.Route> = []
+    var lockedRoutes: Set<DerivationUpdate.Route> = []
     for derivation in update.derivations {
       switch derivation.rule {
       case .count: break
       case .path(let steps, _):
-        for index in steps.indices where known.insert(.path(Array(steps[...index]))).inserted {
+        for index in steps.indices where lockedRoutes.insert(.path(Array(steps[...index]))).inserted {
           statements.append(try shareLock(on: steps[index].destination, try targets(steps[...index], source)))
         }
       case .members(_, let relationship, _):
         guard case .links(let links, let isForward) = relationship.storage,
-          known.insert(.members(relationship)).inserted
+          lockedRoutes.insert(.members(relationship)).inserted
         else { break }
         let table = try schema.requireLinkTable(links)
         let members: SQLFragment = """
@@ -165,6 +169,7 @@ package struct DerivationStatements: Sendable {
       """
   }
 
+  /// The statement that locks records against changes, but not against other share locks.
   private func shareLock(on entity: EntityDescription, _ keys: SQLFragment) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)
     let key = SQLFragment.column(SQLTable.id, of: "$s")

@@ -11,8 +11,8 @@ enum IntegerBound {
 
   var isBeyondAll: Bool { if case .beyondAll = self { true } else { false } }
 
-  /// The position of a constant compared with an operand; `nil` for an operand other than an integer, and for an
-  /// integer constant.
+  /// The position of a constant compared with an operand; `nil` for an operand other than an integer, for a constant
+  /// that equals an integer, and for a constant that is no number.
   init?(_ value: AttributeValue, for operand: QueryOperand) {
     guard [.int16, .int32, .int64].contains(operand.storage) else { return nil }
     switch value {

@@ -9,7 +9,8 @@ struct JoinScope {
   private let table: SQLTable
   private let schema: SQLSchema
   private var joins: [Join] = []
-  private var subqueries = 0
+  /// The number of subqueries that have an alias from this scope.
+  private var subqueryCount = 0
   /// The scopes around a condition on members, from the outermost to the innermost.
   private var enclosing: [JoinScope] = []
   /// A table that every record of the query must have a row in, joined before the others.
@@ -19,6 +20,7 @@ struct JoinScope {
   /// The columns that paths name in a condition on groups; `nil` where paths name properties of the entity.
   var columns: [QueryOperand?]?
 
+  /// A table joined to follow a relationship of the records of the table with the alias `source`.
   private struct Join {
     let source: String
     let relationship: RelationshipDescription
@@ -65,8 +67,8 @@ struct JoinScope {
   ///
   /// The alias has the depth of the subquery in place of the aliases around it, because engines cut long names.
   mutating func subqueryAlias() -> String {
-    subqueries += 1
-    return depth == 0 ? "t_\(subqueries)" : "t\(depth + 1)_\(subqueries)"
+    subqueryCount += 1
+    return depth == 0 ? "t_\(subqueryCount)" : "t\(depth + 1)_\(subqueryCount)"
   }
 
   /// The number of subqueries around the table, as the alias says.
@@ -75,13 +77,13 @@ struct JoinScope {
     return Int(alias[..<end].dropFirst()) ?? 1
   }
 
-  /// The alias of the table of the record at the end of to-one relationships; `nil` when the store does not hold the
-  /// record, or for too many joins. Each path is joined once.
+  /// The alias of the table of the record at the end of to-one relationships; `nil` when the store has no column or no
+  /// table for a relationship, or for too many joins. Each path is joined once.
   mutating func alias(following steps: [RelationshipDescription]) -> String? {
     var alias = alias
     for step in steps {
-      if let known = joins.first(where: { $0.source == alias && $0.relationship === step }) {
-        alias = known.alias
+      if let existing = joins.first(where: { $0.source == alias && $0.relationship === step }) {
+        alias = existing.alias
         continue
       }
       guard joins.count < maximumJoins, let column = schema.table(for: step.entity)?.column(of: step),

@@ -87,6 +87,7 @@ extension PredicateTranslator {
 
   // MARK: Aggregates
 
+  /// The number of members of the relationship at the end of a path.
   func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
     members(at: path, in: &scope).map(count)
   }

@@ -10,20 +10,22 @@ struct PredicateTranslator {
   let dialect: any SQLDialect
   let spaces: IDSpaces
   /// The remaining depth of nested conditions, in entries of the engine's parser stack.
-  private var room: Int
+  private var remainingDepth: Int
 
   init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
     self.schema = schema
     self.dialect = dialect
     self.spaces = spaces
-    room = dialect.nestingRoom
+    remainingDepth = dialect.nestingRoom
   }
 
-  /// The translator for a nested condition, with less depth; `nil` when none remains.
+  /// The translator for a nested condition, with less remaining depth; `nil` when the depth does not suffice.
+  ///
+  /// - Parameter entries: The entries of the parser stack that the text around the nested condition takes.
   func nested(by entries: Int) -> PredicateTranslator? {
-    guard room >= entries else { return nil }
+    guard remainingDepth >= entries else { return nil }
     var inner = self
-    inner.room -= entries
+    inner.remainingDepth -= entries
     return inner
   }
 
@@ -33,9 +35,9 @@ struct PredicateTranslator {
     case .constant(let value):
       return dialect.boolean(value)
     case .and(let parts):
-      return joined(parts, separator: " AND ", empty: true, in: &scope, isTotal: isTotal)
+      return joined(parts, separator: " AND ", isTrueWhenEmpty: true, in: &scope, isTotal: isTotal)
     case .or(let parts):
-      return joined(parts, separator: " OR ", empty: false, in: &scope, isTotal: isTotal)
+      return joined(parts, separator: " OR ", isTrueWhenEmpty: false, in: &scope, isTotal: isTotal)
     case .not(let inner):
       return nested(by: 2)?.condition(inner, in: &scope, isTotal: true).map { "NOT (\($0))" }
     case .comparison(let left, let comparison, let right, let options):
@@ -54,10 +56,13 @@ struct PredicateTranslator {
     }
   }
 
+  /// The conditions of AND or OR.
+  ///
+  /// - Parameter isTrueWhenEmpty: The value without any condition.
   private func joined(
-    _ parts: [FetchPredicate], separator: SQLFragment, empty: Bool, in scope: inout JoinScope, isTotal: Bool
+    _ parts: [FetchPredicate], separator: SQLFragment, isTrueWhenEmpty: Bool, in scope: inout JoinScope, isTotal: Bool
   ) -> SQLFragment? {
-    guard !parts.isEmpty else { return dialect.boolean(empty) }
+    guard !parts.isEmpty else { return dialect.boolean(isTrueWhenEmpty) }
     if parts.count == 1 { return condition(parts[0], in: &scope, isTotal: isTotal) }
     guard let inner = nested(by: 3 * (1 + [SQLFragment].groupLevels(of: parts.count))) else { return nil }
     var conditions: [SQLFragment] = []
@@ -70,11 +75,13 @@ struct PredicateTranslator {
 
   // MARK: Operands
 
+  /// A side of a comparison: a constant, which the statement binds, or an operand that the engine computes.
   enum Side {
     case constant(AttributeValue)
     case operand(QueryOperand)
   }
 
+  /// The translation of an expression; `nil` without an exact one.
   func side(_ expression: FetchExpression, in scope: inout JoinScope) -> Side? {
     switch expression {
     case .value(let value): .constant(value)
@@ -98,6 +105,7 @@ struct PredicateTranslator {
     }
   }
 
+  /// The operand at the end of a resolved path; `nil` without an exact translation.
   func operand(_ resolved: ResolvedPath, in scope: inout JoinScope) -> QueryOperand? {
     if case .aggregate(let aggregate) = resolved.target {
       return self.aggregate(aggregate, following: resolved.steps, in: &scope)
@@ -129,8 +137,8 @@ struct PredicateTranslator {
     let column = SQLFragment.column(column, of: alias)
     guard !attribute.defaultValue.isNull, !entity.isKind(of: attribute.entity) else { return column }
     let names = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
-    let own: SQLFragment = "\(.column(SQLTable.entity, of: alias)) \(list: names, as: .string)"
-    return dialect.collated("CASE WHEN \(own) THEN \(column) END", as: attribute.type.storage)
+    let isOfEntity: SQLFragment = "\(.column(SQLTable.entity, of: alias)) \(list: names, as: .string)"
+    return dialect.collated("CASE WHEN \(isOfEntity) THEN \(column) END", as: attribute.type.storage)
   }
 
   func column(of property: PropertyDescription) -> String? {
@@ -166,6 +174,7 @@ struct PredicateTranslator {
     }
   }
 
+  /// Compares an operand with a constant; `nil` without an exact translation.
   private func compare(
     _ operand: QueryOperand, _ comparison: ComparisonOperator, _ value: AttributeValue, _ options: StringOptions
   ) -> Comparison? {
@@ -253,6 +262,7 @@ struct PredicateTranslator {
     return operand.replacing(dialect.folded(operand.sql, options, comparing: FoldedConstants(texts)))
   }
 
+  /// Compares an operand with a missing value, which equals other missing values and is neither less nor greater.
   private func compareWithNull(_ operand: QueryOperand, _ comparison: ComparisonOperator) -> Comparison {
     switch comparison {
     case .equal: Comparison(sql: "\(operand.sql) IS NULL", isTotal: true)
@@ -261,6 +271,7 @@ struct PredicateTranslator {
     }
   }
 
+  /// Compares two operands; `nil` without an exact translation.
   private func compare(
     _ left: QueryOperand, _ comparison: ComparisonOperator, _ right: QueryOperand, _ options: StringOptions
   ) -> Comparison? {
@@ -283,6 +294,7 @@ struct PredicateTranslator {
     }
   }
 
+  /// Searches a text, byte for byte; `nil` without an exact translation.
   private func textSearch(_ text: SQLFragment, _ comparison: ComparisonOperator, _ needle: String) -> Comparison? {
     switch comparison {
     case .beginsWith where needle.isEmpty, .endsWith where needle.isEmpty, .contains where needle.isEmpty:
@@ -302,6 +314,7 @@ struct PredicateTranslator {
 
   // MARK: Membership
 
+  /// Tests whether an expression has one of the values; `nil` without an exact translation.
   private func membership(
     _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout JoinScope
   ) -> Comparison? {
@@ -311,6 +324,7 @@ struct PredicateTranslator {
     }
     var list: [AttributeValue] = []
     var storage = plain.storage
+    // No integer equals a number between two integers or beyond all integers.
     for value in values where !value.isNull && IntegerBound(value, for: plain) == nil {
       guard let constant = plain.constant(value, spaces: spaces) else { return nil }
       guard case .value(let bound, let type) = constant else { continue }

@@ -15,6 +15,7 @@ extension QueryPlanner {
       residuals: plan.isPredicateExact && plan.isOrderExact ? [] : try residuals(query), steps: steps)
   }
 
+  /// The conditions and sort keys that the statement leaves out, each with the reason.
   private func residuals(_ query: StoreQuery) throws -> [ResidualPart] {
     let (_, scope, filter) = try scopedFilter(of: query)
     let translator = self.translator

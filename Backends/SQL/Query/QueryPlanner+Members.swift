@@ -12,6 +12,7 @@ extension QueryPlanner {
     let position: SQLFragment?
   }
 
+  /// The parts of a statement for members; `nil` when SQL cannot express the query exactly.
   private func parts(of members: MemberQuery) throws -> MemberParts? {
     guard let source = try schema.memberTable(of: members.relationship) else { return nil }
     let table = try schema.requireTable(for: members.query.entity)

@@ -59,6 +59,8 @@ package struct QueryPlanner: Sendable {
     return "SELECT \(key) FROM \(scope.tables)\(filter.clause) ORDER BY \(order)\(range(query))"
   }
 
+  /// The statement for a term over the records that satisfy the query's predicate; `nil` when SQL cannot express it
+  /// exactly.
   private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
     let (_, scope, filter) = try scopedFilter(of: query)
     guard filter.isExact else { return nil }
@@ -106,6 +108,7 @@ package struct QueryPlanner: Sendable {
 
   // MARK: Clauses
 
+  /// The WHERE clause of a query, and the conditions that it leaves out.
   struct Filter {
     var conditions: [SQLFragment]
     /// The parts of the predicate that the statement leaves out.
@@ -133,6 +136,7 @@ package struct QueryPlanner: Sendable {
     var bindings = query.entities.count
     var values = 0
     for part in query.predicate?.conjuncts ?? [] {
+      // A condition that the statement leaves out must leave no joins in the scope.
       var attempt = scope
       let condition = translator.condition(part, in: &attempt)
       let count = condition?.bindingCount(bindsArrays: dialect.bindsArrays) ?? 0
@@ -149,6 +153,7 @@ package struct QueryPlanner: Sendable {
     return filter
   }
 
+  /// The condition for the entities of a query, unless its table has no others.
   private func entityCondition(_ query: StoreQuery, in table: SQLTable, alias: String) -> [SQLFragment] {
     let entities = query.entities
     if entities.count == table.root.concreteEntities.count { return [] }

@@ -13,6 +13,7 @@ extension RowLayout {
 
   // MARK: Errors
 
+  /// The error for a row of an entity that the layout does not have.
   package var unknownEntity: CoherenceError {
     CoherenceError(
       .incompatibleModel,
@@ -20,6 +21,7 @@ extension RowLayout {
         + "saved it. Update this program, or attach the store again, which lists such records.")
   }
 
+  /// The error for a row without a key or a version.
   package var wrongKey: CoherenceError {
     CoherenceError(
       .storeCorrupt,

@@ -1,9 +1,10 @@
 package import CoherenceCore
 import Synchronization
 
-/// The keys that a store has reserved in its database and has not returned yet, in a block for each hierarchy of
-/// entities.
+/// The keys that a store has reserved in its database and has not assigned to records yet, in a block for each
+/// hierarchy of entities.
 package final class KeyBlocks: Sendable {
+  /// The consecutive keys reserved for a hierarchy.
   private struct Block {
     var keys: Range<Int64> = 0..<0
     /// The number of keys of the next reservation. It doubles each time, so that many small requests cost few writes.
@@ -32,12 +33,13 @@ package final class KeyBlocks: Sendable {
     if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
       return taken
     }
-    // Other threads have taken the new keys since the reservation.
-    let others = try allocate(max(count, size))
-    return others.lowerBound..<(others.lowerBound + Int64(count))
+    // Other threads have taken the keys of the block, or the new keys, since the first look at the block.
+    let reserved = try allocate(max(count, size))
+    return reserved.lowerBound..<(reserved.lowerBound + Int64(count))
   }
 
-  /// Takes keys out of a block. Returns `nil` when the block has too few.
+  /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` when the block has too few. A block
+  /// is one range, so its former keys are dropped unless the new ones follow them directly.
   private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
     if !fresh.isEmpty {
       let isAdjacent = block.keys.upperBound == fresh.lowerBound
@@ -50,6 +52,6 @@ package final class KeyBlocks: Sendable {
     return first..<(first + Int64(count))
   }
 
-  /// Forgets the keys set aside, because another writer used keys without allocating them.
+  /// Discards the reserved keys of a hierarchy, because another writer used keys without allocating them.
   package func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
 }

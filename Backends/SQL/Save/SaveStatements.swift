@@ -27,12 +27,12 @@ package enum SaveParameter: Sendable {
 package final class SaveStatements: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
-  private let known = Mutex<[Use: SaveStatement]>([:])
+  private let cache = Mutex<[CacheKey: SaveStatement]>([:])
   /// The greatest number of cached statements, after which the cache is cleared: an entity has many sets of slots.
   private static let limit = 256
 
-  /// The purpose of a cached statement, by which the cache finds it.
-  private enum Use: Hashable {
+  /// The properties by which the cache finds a statement.
+  private enum CacheKey: Hashable {
     case insert(ObjectIdentifier, rows: Int)
     case update(ObjectIdentifier, SlotSet)
   }
@@ -42,24 +42,25 @@ package final class SaveStatements: Sendable {
     self.dialect = dialect
   }
 
-  private func remembered(_ use: Use, _ make: () throws -> SaveStatement) rethrows -> SaveStatement {
-    if let statement = known.withLock({ $0[use] }) { return statement }
+  /// The cached statement of a key, made by the first caller.
+  private func cached(_ key: CacheKey, _ make: () throws -> SaveStatement) rethrows -> SaveStatement {
+    if let statement = cache.withLock({ $0[key] }) { return statement }
     let statement = try make()
-    known.withLock { known in
-      if known.count >= Self.limit { known.removeAll() }
-      known[use] = statement
+    cache.withLock { cache in
+      if cache.count >= Self.limit { cache.removeAll() }
+      cache[key] = statement
     }
     return statement
   }
 
   /// Adds rows: the parameters are those of one row after the other.
   package func insert(_ entity: EntityDescription, rows: Int = 1) throws -> SaveStatement {
-    try remembered(.insert(ObjectIdentifier(entity), rows: rows)) { try makeInsert(entity, rows: rows) }
+    try cached(.insert(ObjectIdentifier(entity), rows: rows)) { try makeInsert(entity, rows: rows) }
   }
 
   /// Writes slots and version of a row at the base version. Changes one row, or none at another version.
   package func update(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
-    try remembered(.update(ObjectIdentifier(entity), slots)) { try makeUpdate(entity, slots: slots) }
+    try cached(.update(ObjectIdentifier(entity), slots)) { try makeUpdate(entity, slots: slots) }
   }
 
   private func makeInsert(_ entity: EntityDescription, rows: Int) throws -> SaveStatement {
@@ -77,11 +78,11 @@ package final class SaveStatements: Sendable {
   private func makeUpdate(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let (set, parameters) = assignments(slots, of: entity, in: table)
-    let version: SQLFragment = "\(name: SQLTable.version) = \(mark(parameters.count))"
+    let version: SQLFragment = "\(name: SQLTable.version) = \(placeholder(parameters.count))"
     let text: SQLFragment = """
       UPDATE \(name: table.name) SET \((set + [version]).joined(separator: ", ")) \
-      WHERE \(name: SQLTable.id) = \(mark(parameters.count + 1)) \
-      AND \(name: SQLTable.version) = \(mark(parameters.count + 2))
+      WHERE \(name: SQLTable.id) = \(placeholder(parameters.count + 1)) \
+      AND \(name: SQLTable.version) = \(placeholder(parameters.count + 2))
       """
     return statement(text, parameters + [.version, .id, .baseVersion])
   }
@@ -93,7 +94,7 @@ package final class SaveStatements: Sendable {
     let (set, parameters) = assignments(slots, of: entity, in: table)
     let text: SQLFragment = """
       UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
-      WHERE \(name: SQLTable.id) = \(mark(parameters.count))
+      WHERE \(name: SQLTable.id) = \(placeholder(parameters.count))
       """
     return statement(text, parameters + [.id])
   }
@@ -102,7 +103,8 @@ package final class SaveStatements: Sendable {
   package func delete(_ entity: EntityDescription) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let text: SQLFragment = """
-      DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) = \(mark(0)) AND \(name: SQLTable.version) = \(mark(1))
+      DELETE FROM \(name: table.name) \
+      WHERE \(name: SQLTable.id) = \(placeholder(0)) AND \(name: SQLTable.version) = \(placeholder(1))
       """
     return statement(text, [.id, .baseVersion])
   }
@@ -111,7 +113,8 @@ package final class SaveStatements: Sendable {
   package func clear(_ reference: SQLLeftOutReference) -> SaveStatement {
     statement(
       """
-      UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = \(placeholders(0..<1))
+      UPDATE \(name: reference.table) SET \(reference.clearingAssignments) \
+      WHERE \(name: reference.column) = \(placeholders(0..<1))
       """, [.id])
   }
 
@@ -137,7 +140,7 @@ package final class SaveStatements: Sendable {
     let table = try schema.requireLinkTable(links)
     let text: SQLFragment = """
       DELETE FROM \(name: table.name) \
-      WHERE \(name: table.source) = \(mark(0)) AND \(name: table.target) = \(mark(1))
+      WHERE \(name: table.source) = \(placeholder(0)) AND \(name: table.target) = \(placeholder(1))
       """
     return statement(text, [.source, .target])
   }
@@ -145,10 +148,11 @@ package final class SaveStatements: Sendable {
   // MARK: Parts
 
   /// The placeholder of a parameter by its index.
-  private func mark(_ index: Int) -> SQLFragment { SQLFragment(.text(dialect.placeholder(index + 1))) }
+  private func placeholder(_ index: Int) -> SQLFragment { SQLFragment(.text(dialect.placeholder(index + 1))) }
 
-  private func placeholders(_ indices: Range<Int>) -> SQLFragment { indices.map(mark).joined(separator: ", ") }
+  private func placeholders(_ indices: Range<Int>) -> SQLFragment { indices.map(placeholder).joined(separator: ", ") }
 
+  /// The assignments of slots for the SET clause, with their parameters, the first of the statement.
   private func assignments(
     _ slots: SlotSet, of entity: EntityDescription, in table: SQLTable
   ) -> ([SQLFragment], [SaveParameter]) {
@@ -156,7 +160,7 @@ package final class SaveStatements: Sendable {
     var parameters: [SaveParameter] = []
     for slot in slots {
       let column = table.column(slot, of: entity)
-      set.append("\(name: column.name) = \(mark(parameters.count))")
+      set.append("\(name: column.name) = \(placeholder(parameters.count))")
       parameters.append(.slot(slot, column.storage))
     }
     return (set, parameters)

@@ -5,7 +5,7 @@ package struct UniqueValues {
   private let row: Row
   private let table: SQLTable
   private let index: SQLIndex
-  private let members: [(column: SQLColumn, value: AttributeValue)]
+  private let columnValues: [(column: SQLColumn, value: AttributeValue)]
 
   /// Returns `nil` if the index does not include the row, or does not compare it because a value is missing.
   package init?(of row: Row, in index: SQLIndex, of table: SQLTable) {
@@ -13,13 +13,13 @@ package struct UniqueValues {
     self.row = row
     self.table = table
     self.index = index
-    members = index.members(of: row, in: table)
-    if members.contains(where: \.value.isNull) { return nil }
+    columnValues = index.columnValues(of: row, in: table)
+    if columnValues.contains(where: \.value.isNull) { return nil }
   }
 
   /// The query for the key of the stored record with the values.
   package var holder: SQLFragment {
-    var conditions: [SQLFragment] = members.map {
+    var conditions: [SQLFragment] = columnValues.map {
       "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"
     }
     conditions.append("\(name: SQLTable.id) <> \(key: row.key)")
@@ -46,7 +46,7 @@ package struct UniqueValues {
   private func isEqual(_ other: Row) -> Bool {
     other.id != row.id && other.entity.root === row.entity.root
       && index.entities?.contains(other.entity.name) != false
-      && index.members(of: other, in: table).map(\.value) == members.map(\.value)
+      && index.columnValues(of: other, in: table).map(\.value) == columnValues.map(\.value)
   }
 
   /// The error of a save that would make two records equal.
@@ -54,7 +54,8 @@ package struct UniqueValues {
   /// - Parameter holder: The key of the stored record with the values.
   package func violation(in request: StoreSaveRequest, holder: Int64?) -> CoherenceError {
     let violation = UniquenessViolation(
-      entityName: row.entity.name, propertyNames: members.map(\.column.slot.name), values: members.map(\.value))
+      entityName: row.entity.name, propertyNames: columnValues.map(\.column.slot.name),
+      values: columnValues.map(\.value))
     let other = conflictingRecord(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
     return .uniquenessViolated(violation, [row.id] + [other].compactMap { $0 })
   }
@@ -62,7 +63,7 @@ package struct UniqueValues {
 
 extension SQLIndex {
   /// The columns of the index with a row's values.
-  fileprivate func members(of row: Row, in table: SQLTable) -> [(column: SQLColumn, value: AttributeValue)] {
+  fileprivate func columnValues(of row: Row, in table: SQLTable) -> [(column: SQLColumn, value: AttributeValue)] {
     let positions = table.positions(of: row.entity)
     return columns.compactMap { name in
       guard let slot = positions.firstIndex(where: { table.columns[$0].name == name }) else { return nil }

@@ -5,6 +5,7 @@ package struct UpsertStatements: Sendable {
   private let dialect: any SQLDialect
   private let table: SQLTable
   private let entity: EntityDescription
+  /// The columns of the unique index, by which the engine finds the row to update.
   private let target: [String]
   private let compared: SlotSet
   private let written: SlotSet
@@ -48,6 +49,7 @@ package struct UpsertStatements: Sendable {
     return "\(insert) ON CONFLICT (\(names: target)) DO \(action) RETURNING \(name: SQLTable.id)"
   }
 
+  /// The action for a row with the unique values of a stored row.
   private var action: SQLFragment {
     guard !compared.isEmpty else { return "NOTHING" }
     func pair(_ slot: Int) -> (stored: SQLFragment, given: SQLFragment, name: String) {

@@ -2,6 +2,7 @@ import CoherenceCore
 
 /// A column whose values are converted when a store is opened with a model that gives the attribute another type.
 struct ColumnConversion: Sendable {
+  /// The rule by which the values are converted.
   enum Method: Sendable {
     /// The engine converts numbers.
     case numbers(NumberConversion)

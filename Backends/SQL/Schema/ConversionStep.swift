@@ -49,12 +49,13 @@ package struct ConversionStep: Sendable {
         + "restore the store from a backup.")
   }
 
+  /// The statement that reads the values of the records after a key, as many as a page has.
   private func page(after key: Int64?) -> SQLFragment {
-    let rest: SQLFragment = key.map { "AND \(name: SQLTable.id) > \(key: $0) " } ?? ""
+    let afterKey: SQLFragment = key.map { "AND \(name: SQLTable.id) > \(key: $0) " } ?? ""
     return """
       SELECT \(name: SQLTable.id), \(name: former) FROM \(name: table) \
       WHERE \(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string) \
-      \(rest)ORDER BY \(name: SQLTable.id) LIMIT \(number: Self.pageSize)
+      \(afterKey)ORDER BY \(name: SQLTable.id) LIMIT \(number: Self.pageSize)
       """
   }
 
@@ -65,6 +66,7 @@ package struct ConversionStep: Sendable {
     """
   }
 
+  /// The value after the conversion, checked against the attribute.
   private func converted(_ value: AttributeValue) throws -> AttributeValue {
     guard case .attribute(let attribute) = column.slot else { return .null }
     let result: AttributeValue

@@ -34,15 +34,17 @@ package struct DerivedExpression: Sendable {
   package static let member = "$m"
   private static let link = "$l"
 
+  /// A function of the members' values, with the results that Core defines for no members and for sums.
   private func aggregate(
     _ function: RelationshipDerivation.Function, _ value: SQLFragment, _ storage: StorageType, as result: StorageType
   ) -> SQLFragment {
-    let sum = dialect.sum(value, of: storage, isTotal: false)
+    let sum = dialect.sum(value, of: storage, neverFails: false)
     switch function {
     case .minimum: return dialect.extreme(value, of: storage, isMaximum: false)
     case .maximum: return dialect.extreme(value, of: storage, isMaximum: true)
     // The quotient of exact sums: an engine that adds integers as such refuses a sum out of their range.
-    case .average: return "\(dialect.nearestDouble(dialect.sum(value, of: storage, isTotal: true))) / COUNT(\(value))"
+    case .average:
+      return "\(dialect.nearestDouble(dialect.sum(value, of: storage, neverFails: true))) / COUNT(\(value))"
     case .sum:
       let zero = dialect.constant(
         result == .decimal ? .decimal(0) : result == .double ? .double(0) : .int(0), as: result)

@@ -21,7 +21,8 @@ struct EntityRename: Sendable, Hashable {
     return statements
   }
 
-  /// The key counter continues. A program with the other model and the store open may have begun another counter.
+  /// The statements that give the key counter the present name. A program with the other model, which had the store
+  /// open, may have begun a counter of that name, so that the greater number counts.
   private var keyStatements: [SQLFragment] {
     let keys: SQLFragment = "\(name: SQLSchema.keyTable)"
     let (entity, next): (SQLFragment, SQLFragment) = ("\(name: "entity")", "\(name: "next")")
@@ -38,6 +39,7 @@ struct EntityRename: Sendable, Hashable {
     ]
   }
 
+  /// The statement that replaces former names of an entity in its records.
   private static func update(_ table: String, _ former: [String], to name: String) -> SQLFragment {
     """
     UPDATE \(name: table) SET \(name: SQLTable.entity) = \(text: name) \
@@ -45,8 +47,8 @@ struct EntityRename: Sendable, Hashable {
     """
   }
 
-  /// Renames the records that still have a former name of their entity. A program with another model, which had the
-  /// store open during the rename, inserted them afterwards.
+  /// The statements that rename the records that still have a former name of their entity. A program with another
+  /// model, which had the store open during the rename, inserted these records afterwards.
   static func renamesOfRecordsWithFormerNames(in schema: StoredSchema, _ schemaStatements: SchemaStatements)
     -> [SQLFragment]
   {
@@ -68,15 +70,15 @@ extension StoredSchema {
     let declared = Set(environment.model.entitiesByName.keys)
     var renames: [EntityRename] = []
     for entity in environment.entities {
-      guard let place = formerEntity(of: entity, besides: declared) else { continue }
-      let former = tables[place.table].entities[place.entity].name
-      let names = tables[place.table].entities[place.entity].formerNames ?? []
-      tables[place.table].entities[place.entity].formerNames = names.renamed(former, to: entity.name)
-      let isRoot = tables[place.table].root == former
-      tables[place.table].rename(former, to: entity.name)
+      guard let location = formerEntity(of: entity, besides: declared) else { continue }
+      let former = tables[location.table].entities[location.entity].name
+      let names = tables[location.table].entities[location.entity].formerNames ?? []
+      tables[location.table].entities[location.entity].formerNames = names.renamed(former, to: entity.name)
+      let isRoot = tables[location.table].root == former
+      tables[location.table].rename(former, to: entity.name)
       for index in relationships.indices { relationships[index].rename(former, to: entity.name) }
       renames.append(
-        EntityRename(table: tables[place.table].name, former: former, name: entity.name, isRoot: isRoot))
+        EntityRename(table: tables[location.table].name, former: former, name: entity.name, isRoot: isRoot))
     }
     // A name that an entity has now is no former name of another one any more.
     for table in tables.indices {
@@ -97,8 +99,8 @@ extension StoredSchema {
     let stored = tables.enumerated().flatMap { table, stored in
       stored.entities.enumerated().map { (table: table, entity: $0.offset, description: $0.element) }
     }
-    let known = stored.map { RenamedName.Stored(name: $0.description.name, formerNames: $0.description.formerNames) }
-    return name.index(among: known, besides: declared).map { (stored[$0].table, stored[$0].entity) }
+    let names = stored.map { RenamedName.Stored(name: $0.description.name, formerNames: $0.description.formerNames) }
+    return name.index(among: names, besides: declared).map { (stored[$0].table, stored[$0].entity) }
   }
 }
 

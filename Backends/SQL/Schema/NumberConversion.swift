@@ -32,12 +32,13 @@ struct NumberConversion: Sendable {
 
   /// Integers and binary floating-point numbers fit by the whole numbers that both sides hold.
   private static func rangedFit(from source: StorageType, to target: StorageType) -> Fit? {
-    guard source != target, let held = source.wholeNumbers, let room = target.wholeNumbers else { return nil }
+    guard source != target, let sourceRange = source.wholeNumbers, let targetRange = target.wholeNumbers
+    else { return nil }
     if source.isInteger {
-      return room.contains(held) ? .all : .between(room.lowerBound, room.upperBound)
+      return targetRange.contains(sourceRange) ? .all : .between(targetRange.lowerBound, targetRange.upperBound)
     }
     guard target.isInteger else { return nil }
-    let common = held.clamped(to: room)
+    let common = sourceRange.clamped(to: targetRange)
     return .wholeBetween(common.lowerBound, common.upperBound)
   }
 
@@ -74,6 +75,7 @@ struct NumberConversion: Sendable {
     return "CASE WHEN \(misfit) THEN NULL ELSE \(number) END"
   }
 
+  /// The value in the other type, for a value that fits.
   private func exact(_ value: SQLFragment, _ dialect: any SQLDialect) -> SQLFragment {
     if source == .bool { return "CASE WHEN \(value) IS NULL THEN NULL WHEN \(value) THEN 1 ELSE 0 END" }
     return target == .bool ? "\(value) <> 0" : dialect.cast(value, to: target)

@@ -17,8 +17,8 @@ struct RenamedName {
     for former in formerNames {
       if let index = candidates.first(where: { stored[$0].name == former }) { return index }
     }
-    for known in [name] + formerNames {
-      if let index = candidates.first(where: { stored[$0].formerNames?.contains(known) == true }) { return index }
+    for modelName in [name] + formerNames {
+      if let index = candidates.first(where: { stored[$0].formerNames?.contains(modelName) == true }) { return index }
     }
     return nil
   }

@@ -1,6 +1,7 @@
 package import CoherenceCore
 
-/// A to-one relationship that a store keeps for other models than the present one.
+/// A to-one relationship that a store keeps for other models than the present one, so that no delete rule of the model
+/// clears its references to deleted records.
 package struct SQLLeftOutReference: Sendable {
   package let table: String
   package let column: String
@@ -13,16 +14,16 @@ package struct SQLLeftOutReference: Sendable {
   /// Whether a referred-to record must not be deleted.
   package let retainsTarget: Bool
   /// Whether the model has the table. A save then writes the versions of its records itself.
-  package let isTableKnown: Bool
+  package let isTableOfModel: Bool
   /// The relationship, as `Book.author`.
   package let path: String
 
   /// The assignments that clear the reference. Records of a table that the model leaves out get another version, as by
   /// any change. Records that the model has may be part of the same save, which compares and writes their version
   /// itself.
-  package var cleared: SQLFragment {
+  package var clearingAssignments: SQLFragment {
     var set = ([column] + [position].compactMap { $0 }).map { "\(name: $0) = NULL" as SQLFragment }
-    if !isTableKnown { set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1") }
+    if !isTableOfModel { set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1") }
     return set.joined(separator: ", ")
   }
 }

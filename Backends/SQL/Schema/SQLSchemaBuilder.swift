@@ -7,8 +7,9 @@ struct SQLSchemaBuilder {
   private let stored: StoredSchema?
   /// Whether indexes and constraints of the stored schema stay as they are.
   private let keepsRules: Bool
-  /// Tables and indexes share one space of names.
+  /// The names of tables, indexes and constraints, which share one space of names.
   private var relations: SQLNames
+  /// The names of the tables, by root.
   private var tableNames: [ObjectIdentifier: String] = [:]
 
   init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?, keepsRules: Bool) {
@@ -21,6 +22,8 @@ struct SQLSchemaBuilder {
     for name in stored?.relationNames ?? [] { relations.reserve(name) }
   }
 
+  /// Lays out all tables: first the names of the tables, which foreign keys need, then the link tables, then the
+  /// columns and indexes.
   mutating func build() -> SQLSchema {
     let roots = environment.roots.sorted { $0.name < $1.name }
     for root in roots {
@@ -28,15 +31,15 @@ struct SQLSchemaBuilder {
         stored?.table(ofRoot: root.name)?.name ?? relations.allocate([root.name], key: root.name)
     }
     let links = environment.linkTables.map { links in
-      let known = stored?.linkTables.first { $0.links == links.name }
-      return (links, known, known?.name ?? relations.allocate([links.name], key: links.name))
+      let storedTable = stored?.linkTables.first { $0.links == links.name }
+      return (links, storedTable, storedTable?.name ?? relations.allocate([links.name], key: links.name))
     }
-    let linkTables = links.map { links, known, name in
+    let linkTables = links.map { links, storedTable, name in
       SQLLinkTable(
         links: links, name: name, sourceTable: tableNames[ObjectIdentifier(links.sourceRoot)]!,
         targetTable: tableNames[ObjectIdentifier(links.targetRoot)]!,
-        targetIndex: known?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"),
-        isReversed: known?.isReversed ?? false)
+        targetIndex: storedTable?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"),
+        isReversed: storedTable?.isReversed ?? false)
     }
     let tables = roots.map { table(for: $0) }
     return SQLSchema(
@@ -46,10 +49,10 @@ struct SQLSchemaBuilder {
   /// The references that the engine checks, and that the model leaves out or does not clear.
   private func leftOutReferences(besides tables: [SQLTable]) -> [SQLLeftOutReference] {
     (stored?.tables ?? []).flatMap { stored in
-      let known = tables.first { $0.root.name == stored.root }
+      let table = tables.first { $0.root.name == stored.root }
       return stored.columns.compactMap { column -> SQLLeftOutReference? in
         guard let key = column.foreignKey, tables.contains(where: { $0.name == key.table }) else { return nil }
-        if let own = known?.columns.first(where: { $0.key == column.key }) {
+        if let own = table?.columns.first(where: { $0.key == column.key }) {
           // The constraint is kept for another model: the delete rules of this model do not clear the reference.
           guard case .reference(let relationship) = own.slot, own.foreignKey != nil, !relationship.isConstrained else {
             return nil
@@ -58,7 +61,7 @@ struct SQLSchemaBuilder {
         let position = stored.column(SQLColumn.Key(entity: column.entity, slot: column.slot + ".position"))
         return SQLLeftOutReference(
           table: stored.name, column: column.name, position: position?.name, constraint: key.name, target: key.table,
-          retainsTarget: column.retainsTarget ?? false, isTableKnown: known != nil,
+          retainsTarget: column.retainsTarget ?? false, isTableOfModel: table != nil,
           path: "\(column.entity).\(column.slot)")
       }
     }
@@ -66,22 +69,23 @@ struct SQLSchemaBuilder {
 
   private mutating func table(for root: EntityDescription) -> SQLTable {
     let name = tableNames[ObjectIdentifier(root)]!
-    let known = stored?.table(ofRoot: root.name)
-    let columns = columns(of: root, table: name, known: known)
-    let indexes = indexes(of: root, table: name, columns: columns, known: known)
+    let storedTable = stored?.table(ofRoot: root.name)
+    let columns = columns(of: root, table: name, storedTable)
+    let indexes = indexes(of: root, table: name, columns: columns, storedTable)
     let entities = Set(root.hierarchy.map(\.name))
     return SQLTable(
       root: root, name: name, columns: columns, indexes: indexes,
-      hasLeftOutEntities: known?.entities.contains { !$0.isAbstract && !entities.contains($0.name) } ?? false)
+      hasLeftOutEntities: storedTable?.entities.contains { !$0.isAbstract && !entities.contains($0.name) } ?? false)
   }
 
   // MARK: Columns
 
+  /// The columns of a hierarchy, under their stored names if they have some.
   private mutating func columns(
-    of root: EntityDescription, table: String, known: StoredSchema.Table?
+    of root: EntityDescription, table: String, _ storedTable: StoredSchema.Table?
   ) -> [SQLColumn] {
     var names = SQLNames(dialect: dialect)
-    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + (known?.columns.map(\.name) ?? []) {
+    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + (storedTable?.columns.map(\.name) ?? []) {
       names.reserve(name)
     }
     var columns: [SQLColumn] = []
@@ -90,35 +94,40 @@ struct SQLSchemaBuilder {
         let key = SQLColumn.Key(slot)
         let candidates = [slot.name, "\(slot.name)$\(entity.name)"]
         let name =
-          known?.column(key)?.name ?? names.allocate(candidates, key: "\(entity.name).\(slot.name)")
-        let foreignKey = foreignKey(of: slot, known: known?.column(key), column: "\(table).\(name)")
+          storedTable?.column(key)?.name ?? names.allocate(candidates, key: "\(entity.name).\(slot.name)")
+        let foreignKey = foreignKey(of: slot, storedTable?.column(key), column: "\(table).\(name)")
         columns.append(SQLColumn(name: name, slot: slot, foreignKey: foreignKey))
       }
     }
     return columns
   }
 
-  private mutating func foreignKey(of slot: Slot, known: StoredSchema.Column?, column: String) -> SQLForeignKey? {
-    if keepsRules, let known { return known.foreignKey }
+  /// The foreign key of a column, under its stored name if it has one.
+  private mutating func foreignKey(
+    of slot: Slot, _ storedColumn: StoredSchema.Column?, column: String
+  ) -> SQLForeignKey? {
+    if keepsRules, let storedColumn { return storedColumn.foreignKey }
     guard case .reference(let relationship) = slot, relationship.isConstrained,
       let table = tableNames[ObjectIdentifier(relationship.destination.root)]
     else { return nil }
-    if let known = known?.foreignKey, known.table == table { return known }
+    if let key = storedColumn?.foreignKey, key.table == table { return key }
     let name = relations.allocate([column + ".fkey"], key: column + ".fkey")
     return SQLForeignKey(name: name, table: table)
   }
 
   // MARK: Indexes
 
+  /// The indexes of a table, under their stored names if they have some: those of the model, and stored ones that other
+  /// models need.
   private mutating func indexes(
-    of root: EntityDescription, table: String, columns: [SQLColumn], known: StoredSchema.Table?
+    of root: EntityDescription, table: String, columns: [SQLColumn], _ storedTable: StoredSchema.Table?
   ) -> [SQLIndex] {
     var indexes: [SQLIndex] = []
-    for var index in wantedIndexes(of: root, columns: columns, known: known) {
+    for var index in wantedIndexes(of: root, columns: columns, storedTable) {
       guard !indexes.contains(where: { $0.isEquivalent(to: index) }) else { continue }
-      if keepsRules, known?.lacks(index) == true { continue }
-      if let known = known?.indexes.first(where: { $0.isEquivalent(to: index) }) {
-        index.name = known.name
+      if keepsRules, storedTable?.lacks(index) == true { continue }
+      if let stored = storedTable?.indexes.first(where: { $0.isEquivalent(to: index) }) {
+        index.name = stored.name
       } else {
         let name = ([table] + index.columns).joined(separator: ".") + (index.isUnique ? ".unique" : "")
         let key = name + (index.entities ?? []).joined(separator: ",")
@@ -128,7 +137,7 @@ struct SQLSchemaBuilder {
     }
     // Indexes of left-out columns stay, and an older model changes no index, because a newer model relies on them.
     let names = Set(columns.map(\.name)).union([SQLTable.id, SQLTable.version, SQLTable.entity])
-    for index in known?.indexes ?? [] where !indexes.contains(where: { $0.isEquivalent(to: index) }) {
+    for index in storedTable?.indexes ?? [] where !indexes.contains(where: { $0.isEquivalent(to: index) }) {
       if keepsRules || !names.isSuperset(of: index.columns) { indexes.append(index) }
     }
     return indexes
@@ -136,7 +145,7 @@ struct SQLSchemaBuilder {
 
   /// The indexes that the model asks for, and those by which references and subentities are found.
   private func wantedIndexes(
-    of root: EntityDescription, columns: [SQLColumn], known: StoredSchema.Table?
+    of root: EntityDescription, columns: [SQLColumn], _ storedTable: StoredSchema.Table?
   ) -> [SQLIndex] {
     var byKey: [SQLColumn.Key: String] = [:]
     for column in columns { byKey[column.key] = column.name }
@@ -163,7 +172,7 @@ struct SQLSchemaBuilder {
       if environment.allowsDuplicateKeys, let key = entity.keyConstraint {
         // Other programs rely on the constraint that the store has.
         let index = SQLIndex(name: "", columns: names(key), isUnique: true, entities: members)
-        if known?.indexes.contains(where: index.isEquivalent) == true { indexes.append(index) }
+        if storedTable?.indexes.contains(where: index.isEquivalent) == true { indexes.append(index) }
       }
       for properties in entity.indexes.dropFirst(entity.superentity?.indexes.count ?? 0) { add(names(properties)) }
     }

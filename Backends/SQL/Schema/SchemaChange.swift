@@ -23,9 +23,11 @@ package struct SchemaChange {
   private let namedSchema: StoredSchema
   /// The entities whose records have another name in the store.
   private let renames: [EntityRename]
+  /// The age of the model in comparison with the models that opened the store.
   private let age: ModelAge
   /// Possible obstacles, to be looked up before the statements run.
   private var mismatches: [SchemaMismatch] = []
+  /// New attributes that may be renamed ones, to be looked up before the statements run.
   private var suspectedRenames: [SuspectedRename] = []
   /// Sentences about values that the program may miss.
   private var warnings: [String] = []
@@ -84,6 +86,7 @@ package struct SchemaChange {
     }
     mismatches = differences.mismatches
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
+    // Planned as if every part of another form were dropped. `resolve(_:)` refuses the change if it may not be.
     layOut(dropping: mismatches.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       guard needsNothing else { throw Self.refusal(stored.metadata, record.versionHashes, environment) }
@@ -126,7 +129,8 @@ package struct SchemaChange {
   /// Whether a program with another model opened the store last.
   private var wasOpenedByOtherModel: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
-  /// The names of the entities that the model of the last program had in another form, or not at all.
+  /// The names of the entities that the model of the last program had in another form, or not at all. The program may
+  /// have saved records without their derived values.
   private var rederived: Set<String> {
     let hashes = before?.metadata.versionHashes ?? [:]
     return Set(environment.modelRecord.versionHashes.filter { hashes[$0.key] != $0.value }.keys)
@@ -159,8 +163,7 @@ package struct SchemaChange {
     _ environment: StoreEnvironment, to stored: StoreState, as namedSchema: StoredSchema, location: String,
     elsewhere: String
   ) throws {
-    let known = stored.schema.tables
-    let names = known.flatMap(\.entities).map(\.name).sorted()
+    let names = stored.schema.tables.flatMap(\.entities).map(\.name).sorted()
     guard !names.isEmpty, !environment.entities.contains(where: { namedSchema.shares($0) }) else { return }
     let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
     throw CoherenceError(
@@ -175,6 +178,7 @@ package struct SchemaChange {
       "\(location) has no store, and the option '\(StoreOption.partialModel)' makes none; check the location.")
   }
 
+  /// The refusal of a model that needs a change which the environment does not allow.
   private static func refusal(
     _ stored: StoreMetadata, _ wanted: [String: String], _ environment: StoreEnvironment
   ) -> CoherenceError {

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A unique index that an existing table is to get, after its records were looked at.
+/// A unique index to be made on an existing table, after its records were checked for duplicates.
 package struct SchemaConstraint: Sendable {
   /// The most records that an error names.
   private static let exampleCount = 5

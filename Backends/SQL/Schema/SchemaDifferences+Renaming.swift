@@ -18,17 +18,18 @@ struct SuspectedRename: Sendable {
 }
 
 extension SchemaDifferences {
+  /// The new attributes that may be renamed ones, each with each left-out attribute of its type and entity.
   var suspectedRenames: [SuspectedRename] {
     new.tables.flatMap { table -> [SuspectedRename] in
-      guard let known = old.table(ofRoot: table.root.name) else { return [] }
-      return table.columns.filter { known.column($0.key) == nil }.flatMap { column -> [SuspectedRename] in
+      guard let storedTable = old.table(ofRoot: table.root.name) else { return [] }
+      return table.columns.filter { storedTable.column($0.key) == nil }.flatMap { column -> [SuspectedRename] in
         guard case .attribute(let attribute) = column.slot else { return [] }
-        return leftOut(of: column.key.entity, in: known, besides: table)
+        return leftOut(of: column.key.entity, in: storedTable, besides: table)
           .filter { $0.type == attribute.type.canonicalName }
           .map { stored in
             SuspectedRename(
               entity: column.key.entity, added: column.key.slot, leftOut: stored.slot,
-              count: values(of: stored, in: known))
+              count: values(of: stored, in: storedTable))
           }
       }
     }
@@ -39,12 +40,12 @@ extension SchemaDifferences {
   /// is dropped, and the attribute takes the column of its former name.
   var lateRenames: [SchemaMismatch] {
     new.tables.flatMap { table -> [SchemaMismatch] in
-      guard let known = old.table(ofRoot: table.root.name) else { return [] }
+      guard let storedTable = old.table(ofRoot: table.root.name) else { return [] }
       return table.columns.compactMap { column -> SchemaMismatch? in
         guard case .attribute(let attribute) = column.slot, !attribute.formerNames.isEmpty,
-          let stored = known.column(column.key)
+          let stored = storedTable.column(column.key)
         else { return nil }
-        let candidates = leftOut(of: stored.entity, in: known, besides: table).filter { $0.type == stored.type }
+        let candidates = leftOut(of: stored.entity, in: storedTable, besides: table).filter { $0.type == stored.type }
         guard let former = attribute.formerNames.first(where: { name in candidates.contains { $0.slot == name } })
         else {
           return nil
@@ -52,23 +53,23 @@ extension SchemaDifferences {
         return .lateRename(
           "'\(stored.entity).\(stored.slot)' was '\(former)' in an earlier model, and has values of its own in the "
             + "store: those of '\(former)' stay where they are.",
-          table: known.name, column: stored.name, count: values(of: stored, in: known),
-          drops: SchemaDrops(columns: [SchemaDrops.Column(root: known.root, key: stored.key)]))
+          table: storedTable.name, column: stored.name, count: values(of: stored, in: storedTable),
+          drops: SchemaDrops(columns: [SchemaDrops.Column(root: storedTable.root, key: stored.key)]))
       }
     }
   }
 
   /// The columns of an entity that the model leaves out.
   private func leftOut(
-    of entity: String, in known: StoredSchema.Table, besides table: SQLTable
+    of entity: String, in storedTable: StoredSchema.Table, besides table: SQLTable
   ) -> [StoredSchema.Column] {
     let declared = Set(table.columns.map(\.key))
-    return known.columns.filter { $0.entity == entity && !declared.contains($0.key) }
+    return storedTable.columns.filter { $0.entity == entity && !declared.contains($0.key) }
   }
 
   /// Counts the values of a column. Other entities of the hierarchy may have the column's default in it, which is no
   /// value of theirs.
   func values(of column: StoredSchema.Column, in table: StoredSchema.Table) -> SQLFragment {
-    "\(records(of: old.members(of: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
+    "\(records(of: old.entityNames(from: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
   }
 }

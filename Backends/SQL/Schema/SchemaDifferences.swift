@@ -2,11 +2,13 @@ import CoherenceCore
 
 /// The differences that keep a store's schema from being extended to a model. Empty if additions are enough.
 struct SchemaDifferences {
+  /// The schema of the store, under the model's names of entities and properties.
   let old: StoredSchema
+  /// The schema that the model asks for.
   let new: SQLSchema
   /// Whether a program has opened the store with the model before. Missing values, which another program may have left,
   /// then do not refuse the model.
-  private let isKnown: Bool
+  private let isKnownModel: Bool
   private let renames: [EntityRename]
   private let dialect: any SQLDialect
   /// Whether values may be converted to another type. `false` for a model older than the store.
@@ -18,7 +20,7 @@ struct SchemaDifferences {
   init(
     from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], age: ModelAge, dialect: any SQLDialect
   ) {
-    isKnown = age != .unseen
+    isKnownModel = age != .unseen
     converts = age != .older
     self.dialect = dialect
     self.renames = renames
@@ -32,17 +34,18 @@ struct SchemaDifferences {
 
   // MARK: Entities
 
+  /// Entities with another superentity, and entities that became abstract.
   private var hierarchyMismatches: [SchemaMismatch] {
     let before = old.entitiesByName
     return new.tables.flatMap { table in
       table.root.hierarchy.compactMap { entity -> SchemaMismatch? in
-        guard let known = before[entity.name] else { return nil }
-        if known.parent != entity.superentity?.name {
+        guard let stored = before[entity.name] else { return nil }
+        if stored.parent != entity.superentity?.name {
           return .obstacle(
-            "'\(entity.name)' \(Self.inherits(known.parent)) in the store and "
+            "'\(entity.name)' \(Self.inherits(stored.parent)) in the store and "
               + "\(Self.inherits(entity.superentity?.name)) in the model.", in: table.name)
         }
-        if entity.isAbstract, !known.isAbstract {
+        if entity.isAbstract, !stored.isAbstract {
           return .obstacle(
             "'\(entity.name)' has records in the store and is abstract in the model.", in: table.name,
             count: records(of: [entity.name], in: table.name))
@@ -61,8 +64,8 @@ struct SchemaDifferences {
   private var leftOutEntities: [SchemaMismatch] {
     new.tables.flatMap { table -> [SchemaMismatch] in
       let wanted = Set(table.root.hierarchy.map(\.name))
-      let known = old.table(ofRoot: table.root.name)?.entities ?? []
-      return known.filter { !wanted.contains($0.name) && !$0.isAbstract }.map { entity in
+      let stored = old.table(ofRoot: table.root.name)?.entities ?? []
+      return stored.filter { !wanted.contains($0.name) && !$0.isAbstract }.map { entity in
         .loss(
           "The model leaves out '\(entity.name)', whose records share the table of '\(table.root.name)'.",
           table: table.name, column: nil, count: records(of: [entity.name], in: table.name),
@@ -73,14 +76,16 @@ struct SchemaDifferences {
 
   // MARK: Columns
 
+  /// The differences between the columns of a table and those that the store has.
   private func columnMismatches(_ table: SQLTable) -> [SchemaMismatch] {
-    guard let known = old.table(ofRoot: table.root.name) else { return [] }
+    guard let storedTable = old.table(ofRoot: table.root.name) else { return [] }
     return table.columns.flatMap { column in
-      if let stored = known.column(column.key) { return changeMismatches(column, stored, in: known) }
-      return additionMismatches(column, in: table, known)
+      if let stored = storedTable.column(column.key) { return changeMismatches(column, stored, in: storedTable) }
+      return additionMismatches(column, in: table, storedTable)
     }
   }
 
+  /// The differences between a column of the model and the stored column of the same property.
   private func changeMismatches(
     _ column: SQLColumn, _ stored: StoredSchema.Column, in table: StoredSchema.Table
   ) -> [SchemaMismatch] {
@@ -88,8 +93,8 @@ struct SchemaDifferences {
     let path = "'\(wanted.entity).\(wanted.slot)'"
     if wanted.type != stored.type {
       let sentence = "\(path) is of type \(stored.type) in the store and \(wanted.type) in the model"
-      let members = old.members(of: stored.entity)
-      guard converts, let conversion = ColumnConversion(stored, to: column, root: table.root, entities: members) else {
+      let entities = old.entityNames(from: stored.entity)
+      guard converts, let conversion = ColumnConversion(stored, to: column, root: table.root, entities: entities) else {
         let isAttribute = [stored.type, wanted.type].allSatisfy { StorageType(ofTypeNamed: $0) != nil }
         let advice = isAttribute && converts ? "; a conversion of the attribute, as `converting`, keeps them" : ""
         return [loss("\(sentence)\(advice).", of: stored, in: table)]
@@ -122,9 +127,9 @@ struct SchemaDifferences {
   ) -> [SchemaMismatch] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
-    if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull, !isKnown {
+    if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull, !isKnownModel {
       let missing: SQLFragment =
-        "\(records(of: old.members(of: stored.entity), in: table.name)) AND \(name: stored.name) IS NULL"
+        "\(records(of: old.entityNames(from: stored.entity), in: table.name)) AND \(name: stored.name) IS NULL"
       return [
         .obstacle(
           "\(path) became required and has no default for records without a value.", in: table.name, count: missing)
@@ -133,26 +138,27 @@ struct SchemaDifferences {
     return []
   }
 
+  /// The differences that a new column of the model causes.
   private func additionMismatches(
-    _ column: SQLColumn, in table: SQLTable, _ known: StoredSchema.Table
+    _ column: SQLColumn, in table: SQLTable, _ storedTable: StoredSchema.Table
   ) -> [SchemaMismatch] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     let related = Set((column.slot.entity.ancestors + column.slot.entity.hierarchy).map(\.name))
     let remaining = Set(table.columns.map(\.key))
-    let moved = known.columns.first {
+    let moved = storedTable.columns.first {
       $0.slot == wanted.slot && related.contains($0.entity) && !remaining.contains($0.key)
     }
     var mismatches: [SchemaMismatch] = []
     if let moved {
-      mismatches.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: known))
+      mismatches.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: storedTable))
     }
-    let hasRecords = known.entities.contains { $0.name == wanted.entity }
+    let hasRecords = storedTable.entities.contains { $0.name == wanted.entity }
     if hasRecords, !wanted.isOptional, column.defaultValue.isNull {
       mismatches.append(
         .obstacle(
           "\(path) is new and required; give it a default for the records that there are, or make it optional.",
-          in: table.name, count: records(of: old.members(of: wanted.entity), in: table.name)))
+          in: table.name, count: records(of: old.entityNames(from: wanted.entity), in: table.name)))
     }
     return mismatches
   }
@@ -166,6 +172,7 @@ struct SchemaDifferences {
       drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
   }
 
+  /// Counts the records of entities, those with a former name included.
   func records(of entities: [String], in table: String) -> SQLFragment {
     let former = renames.filter { $0.table == table && entities.contains($0.name) }.map(\.former)
     return """
@@ -176,6 +183,7 @@ struct SchemaDifferences {
 
   // MARK: Relationships
 
+  /// Relationships that became to-one or to-many, lead to another entity, or have an inverse of another kind.
   private var relationshipMismatches: [SchemaMismatch] {
     struct Name: Hashable {
       let entity: String
@@ -184,20 +192,20 @@ struct SchemaDifferences {
     let before = Dictionary(
       old.relationships.map { (Name(entity: $0.entity, name: $0.name), $0) }, uniquingKeysWith: { first, _ in first })
     return StoredSchema(new).relationships.compactMap { wanted in
-      guard let known = before[Name(entity: wanted.entity, name: wanted.name)] else { return nil }
+      guard let stored = before[Name(entity: wanted.entity, name: wanted.name)] else { return nil }
       let path = "'\(wanted.entity).\(wanted.name)'"
-      if known.isToMany != wanted.isToMany {
+      if stored.isToMany != wanted.isToMany {
         return mismatch(
-          "\(path) is to-\(known.isToMany ? "many" : "one") in the store and "
-            + "to-\(wanted.isToMany ? "many" : "one") in the model.", of: known)
+          "\(path) is to-\(stored.isToMany ? "many" : "one") in the store and "
+            + "to-\(wanted.isToMany ? "many" : "one") in the model.", of: stored)
       }
-      if known.destination != wanted.destination {
+      if stored.destination != wanted.destination {
         return mismatch(
-          "\(path) leads to '\(known.destination)' in the store and to '\(wanted.destination)' in the model.",
-          of: known)
+          "\(path) leads to '\(stored.destination)' in the store and to '\(wanted.destination)' in the model.",
+          of: stored)
       }
-      if known.storage != wanted.storage {
-        return mismatch("The inverse of \(path) is of another kind in the store than in the model.", of: known)
+      if stored.storage != wanted.storage {
+        return mismatch("The inverse of \(path) is of another kind in the store than in the model.", of: stored)
       }
       return nil
     } + renamedLinks
@@ -205,16 +213,16 @@ struct SchemaDifferences {
 
   /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a
   /// loss of the inverse.
-  private func mismatch(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaMismatch {
-    let path = "\(known.entity).\(known.name)"
-    let table = old.tables.first { $0.entities.contains { $0.name == known.entity } }
-    let key = SQLColumn.Key(entity: known.entity, slot: known.name)
-    if known.storage == "column", let table, let column = table.column(key) {
+  private func mismatch(_ sentence: String, of stored: StoredSchema.Relationship) -> SchemaMismatch {
+    let path = "\(stored.entity).\(stored.name)"
+    let table = old.tables.first { $0.entities.contains { $0.name == stored.entity } }
+    let key = SQLColumn.Key(entity: stored.entity, slot: stored.name)
+    if stored.storage == "column", let table, let column = table.column(key) {
       return loss(sentence, of: column, in: table)
     }
     let links = old.linkTables.first { $0.links.split(separator: "-").contains(Substring(path)) }
-    if known.storage == "links", let links { return loss(sentence, of: links) }
-    return .obstacle(sentence, in: table?.name ?? known.entity)
+    if stored.storage == "links", let links { return loss(sentence, of: links) }
+    return .obstacle(sentence, in: table?.name ?? stored.entity)
   }
 
   private func loss(_ sentence: String, of links: StoredSchema.LinkTable) -> SchemaMismatch {

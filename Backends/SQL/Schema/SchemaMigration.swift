@@ -14,9 +14,13 @@ package struct SchemaMigration: Sendable {
   /// The unique indexes of existing tables, to be made last, after a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
   private let schemaStatements: SchemaStatements
+  /// The schema of the model.
   private let new: SQLSchema
+  /// The parts to drop.
   private let drops: SchemaDrops
+  /// The columns that a new column of another type replaces.
   private let converted: Set<SchemaDrops.Column>
+  /// Whether a program with another model opened the store last.
   private let wasOpenedByOtherModel: Bool
   /// The names of entities whose derived values another model may have computed, or left out.
   private let rederived: Set<String>
@@ -66,6 +70,7 @@ package struct SchemaMigration: Sendable {
 
   // MARK: Adding
 
+  /// Creates the tables and link tables that the store does not have.
   private mutating func createTables(missingIn remaining: StoredSchema?) {
     let tables = new.tables.filter { remaining?.table(ofRoot: $0.root.name) == nil }
     statements += tables.map { schemaStatements.create($0) }
@@ -73,21 +78,23 @@ package struct SchemaMigration: Sendable {
       statements += table.columns.compactMap { schemaStatements.addConstraint($0, to: table.name) }
       if remaining == nil { statements += table.indexes.map { schemaStatements.create($0, on: table.name) } }
     }
-    for table in new.linkTables where !isKnown(table, in: remaining) {
+    for table in new.linkTables where !isStored(table, in: remaining) {
       statements += [schemaStatements.create(table), schemaStatements.createTargetIndex(table)]
     }
   }
 
-  private func isKnown(_ table: SQLLinkTable, in remaining: StoredSchema?) -> Bool {
+  private func isStored(_ table: SQLLinkTable, in remaining: StoredSchema?) -> Bool {
     remaining?.linkTables.contains { $0.links == table.links.name } ?? false
   }
 
+  /// Adds missing columns to existing tables, changes the constraints of existing columns, and gives records the
+  /// default where the model requires a value.
   private mutating func extendTables(_ remaining: StoredSchema) {
     for table in new.tables {
-      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
-      let entities = Set(known.entities.map(\.name))
+      guard let storedTable = remaining.table(ofRoot: table.root.name) else { continue }
+      let entities = Set(storedTable.entities.map(\.name))
       for column in table.columns {
-        if let stored = known.column(column.key) {
+        if let stored = storedTable.column(column.key) {
           if stored.foreignKey?.table != column.foreignKey?.table {
             statements += schemaStatements.changeReference(column, from: stored.foreignKey, of: table)
           }
@@ -131,13 +138,13 @@ package struct SchemaMigration: Sendable {
 
   // MARK: Deriving
 
-  /// Computes the derived values of existing records, after all columns are there.
+  /// Computes the values that existing records derive from their own attributes, after all columns were added.
   private mutating func derive(_ remaining: StoredSchema) {
     for table in new.tables {
-      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
+      guard let storedTable = remaining.table(ofRoot: table.root.name) else { continue }
       for column in table.columns {
         guard case .attribute(let attribute) = column.slot, let derivation = attribute.derivation,
-          known.column(column.key) == nil || rederived.contains(attribute.entity.name),
+          storedTable.column(column.key) == nil || rederived.contains(attribute.entity.name),
           let text = derivation.source.flatMap({ attribute.entity.attribute(named: $0) }),
           let source = table.column(of: text)
         else { continue }
@@ -150,15 +157,15 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Computes the new derived attributes of existing records, with one statement for each column. The versions of the
-  /// records do not change, as for all values that a migration computes.
+  /// Computes the values that existing records derive from other records, with one statement for each column. The
+  /// versions of the records do not change, as for all values that a migration computes.
   private mutating func deriveFromOthers(_ remaining: StoredSchema) {
     let expression = DerivedExpression(schema: new, dialect: schemaStatements.dialect)
     for table in new.tables {
-      guard let known = remaining.table(ofRoot: table.root.name) else { continue }
+      guard let storedTable = remaining.table(ofRoot: table.root.name) else { continue }
       for column in table.columns {
         guard case .attribute(let attribute) = column.slot, let derivation = attribute.relationshipDerivation,
-          known.column(column.key) == nil || isRederived(derivation),
+          storedTable.column(column.key) == nil || isRederived(derivation),
           let value = try? expression.value(of: derivation, owner: table.name)
         else { continue }
         let entities = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
@@ -206,6 +213,7 @@ package struct SchemaMigration: Sendable {
 
   // MARK: Dropping
 
+  /// Drops link tables and columns, and deletes the records of dropped entities.
   private mutating func drop(from old: StoredSchema) {
     statements += drops.linkTables.sorted().map { schemaStatements.dropTable($0) }
     for table in old.tables {
@@ -221,7 +229,7 @@ package struct SchemaMigration: Sendable {
 
   /// Deletes the records of entities that share their table with others, and the references to them.
   private mutating func deleteRecords(of entities: [String], from table: StoredSchema.Table, _ old: StoredSchema) {
-    let gone: SQLFragment = """
+    let isOfDroppedEntity: SQLFragment = """
       \(name: SQLTable.entity) \(list: entities.sorted().map(AttributeValue.string), as: .string)
       """
     for other in old.tables {
@@ -232,11 +240,11 @@ package struct SchemaMigration: Sendable {
         statements.append(
           """
           UPDATE \(name: other.name) SET \(name: column.name) = NULL WHERE \(name: column.name) IN \
-          (SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(gone))
+          (SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(isOfDroppedEntity))
           """)
       }
     }
-    statements.append("DELETE FROM \(name: table.name) WHERE \(gone)")
+    statements.append("DELETE FROM \(name: table.name) WHERE \(isOfDroppedEntity)")
   }
 
   // MARK: Indexes
@@ -254,6 +262,7 @@ package struct SchemaMigration: Sendable {
     return !isRebuilt && wanted.indexes.contains(index)
   }
 
+  /// Drops the indexes that do not outlive the migration, before any column that they include is dropped.
   private mutating func dropIndexes(of old: StoredSchema) {
     for table in old.tables {
       for index in table.indexes where !isKept(index, of: table) {
@@ -262,12 +271,13 @@ package struct SchemaMigration: Sendable {
     }
   }
 
+  /// Creates the missing indexes of existing tables. Unique ones wait for the check of the records.
   private mutating func createIndexes(missingIn old: StoredSchema) {
     for table in new.tables {
-      let known = old.table(ofRoot: table.root.name)
+      let storedTable = old.table(ofRoot: table.root.name)
       for index in table.indexes {
-        if let known, known.indexes.contains(index), isKept(index, of: known) { continue }
-        if known != nil, index.isUnique {
+        if let storedTable, storedTable.indexes.contains(index), isKept(index, of: storedTable) { continue }
+        if storedTable != nil, index.isUnique {
           constraints.append(SchemaConstraint(index, of: table, with: schemaStatements))
         } else {
           statements.append(schemaStatements.create(index, on: table.name))

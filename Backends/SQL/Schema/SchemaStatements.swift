@@ -46,6 +46,7 @@ struct SchemaStatements {
       """
   }
 
+  /// The reference of a link's end to the records of a table.
   private func end(in table: String) -> SQLFragment {
     "REFERENCES \(name: table) (\(name: SQLTable.id)) ON DELETE CASCADE"
   }
@@ -110,6 +111,7 @@ struct SchemaStatements {
       let drop = old.map { ["ALTER TABLE \(name: table.name) DROP CONSTRAINT \(name: $0.name)"] as [SQLFragment] } ?? []
       return drop + clearing + [addConstraint(column, to: table.name)].compactMap { $0 }
     }
+    // The constraint is part of the column, so a new column replaces the old one.
     let former = "$former"
     return clearing + [
       rename(column.name, to: former, of: table.name),
@@ -119,6 +121,7 @@ struct SchemaStatements {
     ]
   }
 
+  /// Clears the references of a column to missing records.
   private func clearDangling(_ column: String, of table: String, target: String) -> SQLFragment {
     """
     UPDATE \(name: table) SET \(name: column) = NULL WHERE \(name: column) IS NOT NULL AND NOT EXISTS \
@@ -132,7 +135,7 @@ struct SchemaStatements {
   func create(_ index: SQLIndex, on table: String) -> SQLFragment {
     let kind: SQLFragment = index.isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
     let columns = index.columns.map { column -> SQLFragment in
-      // A key is never missing, and statements order by it without a place for missing values.
+      // A key is never missing, and statements order by it without the suffix for missing values.
       column == SQLTable.id ? "\(name: column)" : "\(name: column)\(dialect.indexColumnSuffix)"
     }.joined(separator: ", ")
     let statement: SQLFragment = "\(kind) \(name: index.name) ON \(name: table) (\(columns))"

@@ -25,13 +25,14 @@ extension StoredSchema {
 
   /// The name of a relationship in the store; `nil` if the store has the model's name.
   private func formerName(of relationship: RelationshipDescription) -> String? {
-    let known = relationships.filter { $0.entity == relationship.entity.name }
-    if known.contains(where: { $0.name == relationship.name }) { return nil }
+    let stored = relationships.filter { $0.entity == relationship.entity.name }
+    if stored.contains(where: { $0.name == relationship.name }) { return nil }
     let name = RenamedName(name: relationship.name, formerNames: relationship.formerNames)
     let declared = Set(relationship.entity.relationships.map(\.name))
-    return name.index(among: known.map { ($0.name, $0.formerNames) }, besides: declared).map { known[$0].name }
+    return name.index(among: stored.map { ($0.name, $0.formerNames) }, besides: declared).map { stored[$0].name }
   }
 
+  /// Gives the relationships that an entity declares the model's names.
   private mutating func renameRelationships(of entity: EntityDescription) {
     for relationship in entity.relationships where relationship.entity === entity {
       guard let former = formerName(of: relationship),
@@ -44,6 +45,7 @@ extension StoredSchema {
 
   // MARK: Links
 
+  /// Gives the stored links of the model's relationships the names that the model has for them.
   private mutating func renameLinks(_ wanted: [CoherenceCore.LinkTable]) {
     let names = Set(wanted.map(\.name))
     for links in wanted where !linkTables.contains(where: { $0.links == links.name }) {
@@ -77,9 +79,9 @@ extension StoredSchema {
   /// The qualified names, as `Entity.relationship`, that the store may have for a relationship.
   private func paths(of relationship: RelationshipDescription) -> [String] {
     let entity = relationship.entity.name
-    let known = relationships.first { $0.entity == entity && $0.name == relationship.name }
+    let stored = relationships.first { $0.entity == entity && $0.name == relationship.name }
     let entities = [entity] + (entitiesByName[entity]?.formerNames ?? [])
-    return ([relationship.name] + (known?.formerNames ?? [])).flatMap { name in entities.map { "\($0).\(name)" } }
+    return ([relationship.name] + (stored?.formerNames ?? [])).flatMap { name in entities.map { "\($0).\(name)" } }
   }
 }
 
@@ -89,10 +91,11 @@ extension StoredSchema.Table {
     let own = entity.slots.dropFirst(entity.superentity?.slotCount ?? 0)
     let declared = Set(own.map(\.name))
     for slot in own where column(SQLColumn.Key(slot)) == nil {
-      let known = columns.indices.filter { columns[$0].entity == entity.name }
+      let columnIndices = columns.indices.filter { columns[$0].entity == entity.name }
       let name = RenamedName(name: slot.name, formerNames: slot.formerNames)
-      let match = name.index(among: known.map { (columns[$0].slot, columns[$0].formerSlots) }, besides: declared)
-      guard let index = match.map({ known[$0] }) else { continue }
+      let names: [RenamedName.Stored] = columnIndices.map { (columns[$0].slot, columns[$0].formerSlots) }
+      let match = name.index(among: names, besides: declared)
+      guard let index = match.map({ columnIndices[$0] }) else { continue }
       let former = columns[index].slot
       columns[index].slot = slot.name
       columns[index].formerSlots = (columns[index].formerSlots ?? []).renamed(former, to: slot.name)

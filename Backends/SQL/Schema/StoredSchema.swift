@@ -9,6 +9,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
   package var linkTables: [LinkTable]
   package var relationships: [Relationship]
 
+  /// The table of a hierarchy.
   package struct Table: Sendable, Hashable, Codable {
     package var root: String
     package var name: String
@@ -21,6 +22,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     }
   }
 
+  /// An entity whose records the table of its hierarchy has.
   package struct Entity: Sendable, Hashable, Codable {
     package var name: String
     package var parent: String?
@@ -29,6 +31,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var formerNames: [String]?
   }
 
+  /// The column of a property, or of a position among the members of an ordered relationship.
   package struct Column: Sendable, Hashable, Codable {
     /// The entity that declares the property.
     package var entity: String
@@ -47,6 +50,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
   }
 
+  /// The table of a relationship stored as links.
   package struct LinkTable: Sendable, Hashable, Codable {
     /// The name of the links in the model.
     package var links: String
@@ -65,6 +69,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     }
   }
 
+  /// A relationship, recorded because columns and link tables do not show its kind on both sides.
   package struct Relationship: Sendable, Hashable, Codable {
     package var entity: String
     package var name: String
@@ -112,8 +117,8 @@ extension StoredSchema {
     Dictionary(tables.flatMap(\.entities).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The names of the entities below and including one, as records have them.
-  func members(of entity: String) -> [String] {
+  /// The names of an entity and of its subentities at all levels, as records have them.
+  func entityNames(from entity: String) -> [String] {
     let children = Dictionary(grouping: tables.flatMap(\.entities), by: \.parent)
     var names: [String] = []
     var pending = [entity]

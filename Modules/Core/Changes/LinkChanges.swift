@@ -46,6 +46,7 @@ struct LinkChanges {
     for table in Set(added.keys).union(removed.keys) {
       let isSource = entity.isKind(of: table.forward.entity)
       let isSymmetric = table.forward.inverse === table.forward
+      // Without a backward relationship, a link to the record is a change of the other record.
       let isTarget =
         entity.isKind(of: table.forward.destination) && (isDeleted || table.backward != nil || isSymmetric)
       func concerns(_ ends: LinkEnds) -> Bool {

@@ -38,12 +38,13 @@ extension Confinement {
   /// - Parameter servesMain: Whether a calling thread that holds the main actor runs, during its wait, the main-actor
   ///   blocks of the thread that holds the context.
   func owning<T>(servesMain: Bool = true, _ body: () throws -> T) rethrows -> T {
-    take(servesMain: servesMain)
+    acquire(servesMain: servesMain)
     defer { handToNextEntry() }
     return try body()
   }
 
-  private func take(servesMain: Bool) {
+  /// Has the calling thread hold the context: at once if the context is idle, otherwise after all earlier entries.
+  private func acquire(servesMain: Bool) {
     lock.lock()
     guard state == .idle else {
       let thread = WaitingThread(for: self, servesMain: servesMain)
@@ -112,27 +113,28 @@ extension Confinement {
 /// A first-in, first-out list. Most contexts never have a second entry, so that the first entry is stored in place.
 struct EntryList {
   private var first: QueueEntry?
-  private var rest: [QueueEntry] = []
+  /// The entries after the first, from index `head` on.
+  private var later: [QueueEntry] = []
   private var head = 0
 
   var isEmpty: Bool { first == nil }
 
   mutating func append(_ entry: QueueEntry) {
-    if first == nil { first = entry } else { rest.append(entry) }
+    if first == nil { first = entry } else { later.append(entry) }
   }
 
   mutating func popFirst() -> QueueEntry? {
     let entry = first.take()
-    guard head < rest.count else {
-      if head > 0 { (rest, head) = ([], 0) }
+    guard head < later.count else {
+      if head > 0 { (later, head) = ([], 0) }
       return entry
     }
-    first = rest[head]
+    first = later[head]
     // The entry moved to `first`; the vacated index must not retain the entry's references.
-    rest[head] = .nothing
+    later[head] = .nothing
     head += 1
-    if head >= 64, head * 2 >= rest.count {
-      rest.removeFirst(head)
+    if head >= 64, head * 2 >= later.count {
+      later.removeFirst(head)
       head = 0
     }
     return entry
@@ -150,9 +152,9 @@ struct EntryList {
     if let second = first.take() {
       if head > 0 {
         head -= 1
-        rest[head] = second
+        later[head] = second
       } else {
-        rest.insert(second, at: 0)
+        later.insert(second, at: 0)
       }
     }
     first = entry
@@ -160,6 +162,7 @@ struct EntryList {
 }
 
 extension QueueEntry {
+  /// An entry in place of a removed one.
   static var nothing: QueueEntry { .block({}) }
   var isThread: Bool { if case .thread = self { true } else { false } }
 }

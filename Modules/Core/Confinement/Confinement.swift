@@ -15,6 +15,7 @@ final class Confinement: @unchecked Sendable {
   let isMain: Bool
   /// The thread that the context belongs to permanently, zero when the context belongs to a queue.
   private let home: UInt
+  /// The number of nested entries of the thread inside the context.
   private let depth = Atomic<Int>(0)
 
   // The queue of a private context: see `Confinement+Queue`.
@@ -56,6 +57,7 @@ final class Confinement: @unchecked Sendable {
     if !isInsideAtHome { Misuse.fail(advice(subject())) }
   }
 
+  /// As `isAtHome`. A function of its own, so that `check` stays small where it is inlined.
   @inline(never) private var isInsideAtHome: Bool { isAtHome }
 
   private func advice(_ subject: String) -> String {
@@ -90,6 +92,7 @@ final class Confinement: @unchecked Sendable {
   // MARK: Main
 
   private static let mainKey = DispatchSpecificKey<Bool>()
+  /// Marks the main queue. Evaluated once, before the first look for the mark.
   private static let mark: Void = DispatchQueue.main.setSpecific(key: mainKey, value: true)
 
   /// Whether the caller runs on the main actor.
@@ -106,7 +109,7 @@ final class Confinement: @unchecked Sendable {
   }
 
   /// Whether the caller is a job or a block of the main queue, which proves that the process runs the main queue.
-  static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
+  static var isRunByMainQueue: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
 }
 
 /// A number for the calling thread, unique among running threads and never zero.

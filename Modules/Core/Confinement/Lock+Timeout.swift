@@ -9,8 +9,8 @@ extension Lock {
   package borrowing func lock(timeout: Duration?, of name: String) throws {
     let deadline = timeout.map { ContinuousClock.now + $0 }
     while true {
-      let rest = deadline.map { $0 - ContinuousClock.now } ?? Self.turn
-      if lock(within: max(.zero, min(rest, Self.turn))) { return }
+      let remaining = deadline.map { $0 - ContinuousClock.now } ?? Self.checkInterval
+      if lock(within: max(.zero, min(remaining, Self.checkInterval))) { return }
       if Task.isCancelled {
         throw CoherenceError(.cancelled, "The task was cancelled while it waited for other writers of \(name).")
       }
@@ -24,5 +24,5 @@ extension Lock {
   }
 
   /// The interval between two checks for a cancellation of the task.
-  private static var turn: Duration { .milliseconds(50) }
+  private static var checkInterval: Duration { .milliseconds(50) }
 }

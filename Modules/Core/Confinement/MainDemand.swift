@@ -11,6 +11,7 @@ package enum MainDemand {
   private struct Content {
     /// The number of waiting calls by owner.
     var waiting: [ObjectIdentifier: Int] = [:]
+    /// The blocks of the watches, by owner and by number of the watch.
     var watches: [ObjectIdentifier: [Int: @Sendable () -> Void]] = [:]
     var nextNumber = 0
   }
@@ -50,7 +51,7 @@ package enum MainDemand {
   struct Wait: Sendable {
     fileprivate let owner: ObjectIdentifier?
 
-    /// Called once.
+    /// Records that the main actor has begun the caller's block. Called once.
     func end() {
       guard let owner else { return }
       content.withLock { content in
@@ -74,10 +75,12 @@ package enum MainDemand {
     return Watch(owner: owner, number: number)
   }
 
+  /// A registered block of a caller that is about to block the main actor.
   package struct Watch: Sendable {
     fileprivate let owner: ObjectIdentifier
     fileprivate let number: Int
 
+    /// Removes the block.
     package func end() {
       content.withLock { content in
         content.watches[owner]?[number] = nil

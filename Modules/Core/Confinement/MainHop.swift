@@ -16,7 +16,7 @@ enum MainQueue {
   /// Starts to find out whether the process runs the main queue, long before the first hop. A caller that runs as a job
   /// or block of the queue proves it; otherwise a block dispatched to the queue proves it once the block runs.
   static func watch() {
-    if Confinement.isServedMain { return noteServed() }
+    if Confinement.isRunByMainQueue { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
     DispatchQueue.main.async { noteServed() }
   }
@@ -49,6 +49,7 @@ final class MainHop<T>: @unchecked Sendable {
 
   init(work: @escaping () -> Result<T, any Error>) { self.work = work }
 
+  /// Runs the block on the main thread. A second call does nothing.
   func run() {
     condition.lock()
     guard state == .waiting else { return condition.unlock() }

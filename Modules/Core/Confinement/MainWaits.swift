@@ -11,7 +11,7 @@ import Synchronization
 /// The pool's lock guards it.
 struct MainWaits {
   /// The innermost wait of each thread, by the thread's number.
-  private var waiting: [UInt: WaitingThread] = [:]
+  private var innermostWaits: [UInt: WaitingThread] = [:]
   /// The thread that holds the main actor while it waits for a context; zero when none does.
   private var mainThread: UInt = 0
   /// The main-actor blocks that wait to begin.
@@ -22,16 +22,17 @@ struct MainWaits {
 
   // MARK: Waits
 
+  /// Adds a wait of the calling thread.
   mutating func begin(_ thread: WaitingThread, holdsMain: Bool) {
     thread.id = currentThread
-    thread.outer = waiting.updateValue(thread, forKey: thread.id)
+    thread.outer = innermostWaits.updateValue(thread, forKey: thread.id)
     if holdsMain { mainThread = thread.id }
   }
 
   /// Removes the wait of a thread. Does nothing for a thread whose wait has not begun.
   mutating func end(_ thread: WaitingThread) {
     guard thread.id != 0 else { return }
-    waiting[thread.id] = thread.outer
+    innermostWaits[thread.id] = thread.outer
     if thread.outer == nil, mainThread == thread.id { mainThread = 0 }
   }
 
@@ -45,18 +46,18 @@ struct MainWaits {
   ///
   /// - Returns: The action to run after the lock is released; `nil` for none.
   mutating func handOver() -> Handover? {
-    guard !hops.isEmpty, let main = waiting[mainThread] else { return nil }
+    guard !hops.isEmpty, let main = innermostWaits[mainThread] else { return nil }
     var awaited = main
     // The number of steps is bounded by the number of waiting threads, because contexts may wait for each other in a
     // cycle.
-    for _ in 0...waiting.count {
+    for _ in 0...innermostWaits.count {
       let holder = awaited.context.owner.load(ordering: .relaxed)
       if let index = hops.firstIndex(where: { $0.sender == holder }) {
         guard main.servesMain else { return .refuse }
         main.hop = hops.remove(at: index)
         return .wake(main)
       }
-      guard let next = waiting[holder], next !== awaited else { return nil }
+      guard let next = innermostWaits[holder], next !== awaited else { return nil }
       awaited = next
     }
     return nil
@@ -101,6 +102,7 @@ final class WaitingThread: @unchecked Sendable {
   let servesMain: Bool
   /// The pool's worker of this thread; `nil` for a thread outside the pool.
   var worker: WorkerPool.Worker?
+  /// Whether the context was handed over to the thread.
   var isAwake = false
   /// The thread's number; zero before the wait begins.
   fileprivate var id: UInt = 0

@@ -31,9 +31,10 @@ final class WorkerPool: @unchecked Sendable {
   /// for no checks.
   private let checkInterval: DispatchTimeInterval?
 
+  /// The state of one of the pool's threads.
   final class Worker {
     let semaphore = DispatchSemaphore(value: 0)
-    /// The value of ``checks`` when the worker took its context, or last ended a wait in it; `nil` without a context.
+    /// The value of `checkCount` when the worker took its context, or last ended a wait in it; `nil` without a context.
     var begin: UInt?
     /// Whether the worker waits for another context, or for the main actor.
     var isWaiting = false
@@ -55,8 +56,9 @@ final class WorkerPool: @unchecked Sendable {
   /// The number of active workers, including workers about to start.
   private var activeCount = 0
   private var stuckCount = 0
-  private var checks: UInt = 0
+  private var checkCount: UInt = 0
   private var isWatched = false
+  /// Whether the thread of the checks has been started. It never ends, and sleeps unless `isWatched`.
   private var watchIsStarted = false
   private let watchSignal = DispatchSemaphore(value: 0)
   private var mainWaits = MainWaits()
@@ -197,7 +199,7 @@ final class WorkerPool: @unchecked Sendable {
     worker.isStuck = false
     stuckCount -= 1
     activeCount += 1
-    if worker.begin != nil { worker.begin = checks }
+    if worker.begin != nil { worker.begin = checkCount }
   }
 
   /// Stops counting a waiting worker as active. Called under the lock.
@@ -212,7 +214,7 @@ final class WorkerPool: @unchecked Sendable {
   private func resume(_ worker: Worker?) {
     guard let worker, worker.isWaiting else { return }
     worker.isWaiting = false
-    if worker.begin != nil { worker.begin = checks }
+    if worker.begin != nil { worker.begin = checkCount }
     if worker.isActive { activeCount += 1 }
   }
 
@@ -226,7 +228,7 @@ final class WorkerPool: @unchecked Sendable {
   private func nextAction(mayWatch: Bool) -> Action {
     guard !ready.isEmpty else { return .nothing }
     if activeCount < limit, let worker = idle.popLast() {
-      worker.begin = checks
+      worker.begin = checkCount
       activeCount += 1
       return .wake(worker)
     }
@@ -279,7 +281,7 @@ final class WorkerPool: @unchecked Sendable {
       worker.begin = nil
       // Active workers may exceed the limit for a while, when stuck workers become active again.
       if activeCount <= limit, let context = ready.popFirst() {
-        worker.begin = checks
+        worker.begin = checkCount
         lock.unlock()
         return context
       }
@@ -290,7 +292,7 @@ final class WorkerPool: @unchecked Sendable {
       idle.append(worker)
       lock.unlock()
       perform(action)
-      guard isWoken(worker) else { return nil }
+      guard waitUntilWoken(worker) else { return nil }
       lock.lock()
     }
   }
@@ -298,13 +300,13 @@ final class WorkerPool: @unchecked Sendable {
   /// Waits until the calling idle worker is woken.
   ///
   /// - Returns: Whether the worker was woken. `false` after the idle timeout: the worker was removed and must end.
-  private func isWoken(_ worker: Worker) -> Bool {
+  private func waitUntilWoken(_ worker: Worker) -> Bool {
     guard let idleTimeout else {
       worker.semaphore.wait()
       return true
     }
     if worker.semaphore.wait(timeout: .now() + idleTimeout) == .success { return true }
-    let isUnwanted = lock.withLock {
+    let isRemoved = lock.withLock {
       guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
       idle.remove(at: index)
       count -= 1
@@ -312,8 +314,8 @@ final class WorkerPool: @unchecked Sendable {
       return true
     }
     // Another thread took the worker from the idle list after the timeout, and is about to signal it.
-    if !isUnwanted { worker.semaphore.wait() }
-    return !isUnwanted
+    if !isRemoved { worker.semaphore.wait() }
+    return !isRemoved
   }
 
   /// Ends the calling worker. Called under the lock, which this function releases.
@@ -333,9 +335,9 @@ final class WorkerPool: @unchecked Sendable {
     while true {
       _ = watchSignal.wait(timeout: .now() + checkInterval)
       lock.lock()
-      checks += 1
+      checkCount += 1
       for worker in workers.values {
-        guard let begin = worker.begin, worker.isActive, checks &- begin >= 2 else { continue }
+        guard let begin = worker.begin, worker.isActive, checkCount &- begin >= 2 else { continue }
         worker.isStuck = true
         stuckCount += 1
         activeCount -= 1

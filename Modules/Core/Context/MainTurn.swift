@@ -17,7 +17,9 @@ struct MainTurn {
   var isAlone = false
   /// Whether the running operation is a block, or asks for the changes made so far.
   private var requestsChanges = false
+  /// The count of the saves that end the unit; `nil` for a context without a coordinator.
   private var saves: SaveCount?
+  /// The number of saves on the main actor when the unit began.
   private var seenSaves = 0
 
   /// Whether the next operation belongs to the open unit.
@@ -25,7 +27,7 @@ struct MainTurn {
     isOpen && !isSuperseded && !lease.hasEnded && seenSaves == (saves?.valueOfMain ?? 0)
   }
 
-  /// Begins a unit that own saves after this call end.
+  /// Begins a unit. A later save by the turn's own code ends the unit.
   mutating func open(isLasting: Bool, saves: SaveCount?) {
     self.saves = saves
     seenSaves = saves?.valueOfMain ?? 0

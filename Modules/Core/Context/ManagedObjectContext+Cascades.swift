@@ -11,10 +11,11 @@ extension ManagedObjectContext {
   /// - Parameter objects: Deleted objects of one entity.
   /// - Returns: The loaded objects, for the caller to retain.
   final func loadTargets(of objects: [ManagedObject], _ entity: EntityDescription) throws -> [ManagedObject] {
-    var kept: [ManagedObject] = []
+    var loaded: [ManagedObject] = []
     for relationship in entity.relationships {
+      // An undo restores objects.
       if storage.recordsUndo {
-        kept += try prefetch(relationship.name, of: objects)
+        loaded += try prefetch(relationship.name, of: objects)
         continue
       }
       switch relationship.deleteRule {
@@ -23,35 +24,38 @@ extension ManagedObjectContext {
         let owners = objects.compactMap(\.pending).filter { $0.kind == .deleted }
         var rows: [ManagedObjectID: Row] = [:]
         let targets = try targets(of: relationship, from: owners, rows: &rows)
-        kept += try markDeletedOrLoad(targets.flatMap(\.ids), &rows)
-      case .deny: kept += try prefetch(relationship.name, of: objects)
-      case .nullify where relationship.inverse != nil: kept += try prefetch(relationship.name, of: objects)
+        loaded += try markDeletedOrLoad(targets.flatMap(\.ids), &rows)
+      case .deny: loaded += try prefetch(relationship.name, of: objects)
+      case .nullify where relationship.inverse != nil: loaded += try prefetch(relationship.name, of: objects)
       case .nullify, .noAction: break
       }
     }
-    return kept
+    return loaded
   }
 
   /// Applies the delete rules of records deleted without an object.
   ///
   /// - Returns: The loaded objects, for the caller to retain.
   final func applyDeleteRules(of records: [PendingRecord]) throws -> [ManagedObject] {
-    var kept: [ManagedObject] = []
+    var loaded: [ManagedObject] = []
     for (entity, group) in Dictionary(grouping: records, by: \.entity) {
       for relationship in entity.relationships {
         // A hook may have reverted deletes, for example by a rollback.
         let owners = group.filter { $0.isTracked && $0.kind == .deleted }
         guard !owners.isEmpty else { break }
         switch relationship.deleteRule {
-        case .cascade: kept += try cascade(relationship, from: owners)
-        case .nullify: kept += try nullify(relationship, from: owners)
+        case .cascade: loaded += try cascade(relationship, from: owners)
+        case .nullify: loaded += try nullify(relationship, from: owners)
         case .deny, .noAction: break
         }
       }
     }
-    return kept
+    return loaded
   }
 
+  /// Deletes the targets of a cascade: as objects if they are registered or have deletion hooks, otherwise without.
+  ///
+  /// - Returns: The loaded objects.
   private final func cascade(
     _ relationship: RelationshipDescription, from owners: [PendingRecord]
   ) throws -> [ManagedObject] {
@@ -69,6 +73,9 @@ extension ManagedObjectContext {
     return objects
   }
 
+  /// Removes deleted records from the inverse relationship of their targets.
+  ///
+  /// - Returns: The loaded targets.
   private final func nullify(
     _ relationship: RelationshipDescription, from owners: [PendingRecord]
   ) throws -> [ManagedObject] {
@@ -123,19 +130,19 @@ extension ManagedObjectContext {
       if storage.record(for: id)?.kind == .deleted { continue }
       if object == nil { unregistered.append(id) } else { registered.append(id) }
     }
-    let missing = unregistered.filter { rows[$0] == nil }
-    if !missing.isEmpty { for row in try loading({ try loadRows(missing) }) { rows[row.id] = row } }
-    var others: [ManagedObjectID] = registered
+    let unread = unregistered.filter { rows[$0] == nil }
+    if !unread.isEmpty { for row in try loading({ try loadRows(unread) }) { rows[row.id] = row } }
+    var idsToLoad: [ManagedObjectID] = registered
     for id in unregistered {
       // The delete of a missing record needs no rule.
       guard let row = rows[id] else { continue }
       if row.entity.checked.hasDeletionHooks {
-        others.append(id)
+        idsToLoad.append(id)
       } else if storage.record(for: id) == nil {
         storage.trackBareDelete(of: row)
       }
     }
-    return try load(others, &rows)
+    return try load(idsToLoad, &rows)
   }
 
   /// Loads the objects of records, without deleted records, in one read for each store.
@@ -144,12 +151,12 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject] {
     let ids = storage.hasDeletes ? ids.filter { storage.record(for: $0)?.kind != .deleted } : Array(ids)
     guard !ids.isEmpty else { return [] }
-    let known = storage.registry.objects(for: ids)
-    let faults = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
-    let missing = faults.filter { rows[$0] == nil }
-    var objects = known.compactMap { $0 }
+    let registered = storage.registry.objects(for: ids)
+    let faults = zip(ids, registered).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    let unread = faults.filter { rows[$0] == nil }
+    var objects = registered.compactMap { $0 }
     try loading {
-      if !missing.isEmpty { for row in try loadRows(missing) { rows[row.id] = row } }
+      if !unread.isEmpty { for row in try loadRows(unread) { rows[row.id] = row } }
       self.objects(for: faults.compactMap { rows[$0] }, into: &objects, .keepsRows)
     }
     // A loaded fault is in the list twice: from the registry, and from the load.

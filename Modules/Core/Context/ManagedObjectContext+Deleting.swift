@@ -6,8 +6,9 @@ extension ManagedObjectContext {
   final func applyPendingDeleteRules() throws {
     guard storage.hasPendingDeleteRules else { return }
     // Retains the objects whose rows were loaded in bulk until all rules are applied.
-    var kept: [ManagedObject] = []
-    var forgotten: Set<ManagedObjectID> = []
+    var loadedTargets: [ManagedObject] = []
+    // The deleted records that were never saved.
+    var detachedIDs: Set<ManagedObjectID> = []
     // Each round applies the rules of the records that the round before has deleted.
     while storage.hasPendingDeleteRules {
       // The lists are emptied first, because hooks called by the reads may delete further objects.
@@ -16,18 +17,18 @@ extension ManagedObjectContext {
       do {
         if storage.recordsUndo { try recordUndo(ofReferencesTo: (deleted.map(\.recordID) + records.map(\.id))) }
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
-          kept += try loadTargets(of: group, entity)
+          loadedTargets += try loadTargets(of: group, entity)
         }
-        for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.recordID) }
-        kept += try applyDeleteRules(of: records)
+        for object in deleted where try applyDeleteRules(of: object) { detachedIDs.insert(object.recordID) }
+        loadedTargets += try applyDeleteRules(of: records)
       } catch {
         storage.pendingDeletes = deleted + storage.pendingDeletes
         storage.pendingRecordDeletes = records + storage.pendingRecordDeletes
         throw error
       }
     }
-    withExtendedLifetime(kept) {}
-    try forgetNeverSaved(forgotten)
+    withExtendedLifetime(loadedTargets) {}
+    try forgetNeverSaved(detachedIDs)
   }
 
   /// Marks an object for deletion, after its hook.
@@ -109,11 +110,12 @@ extension ManagedObjectContext {
         }
       }
     }
-    guard let record = object.pending, record.base == nil, isUnknownBelow(object.recordID) else { return false }
+    guard let record = object.pending, record.base == nil, isUnchangedInParents(object.recordID) else { return false }
     detachDeleted(object)
     return true
   }
 
+  /// The targets and members of a deleted object that are not deleted themselves.
   private final func targets(
     of relationship: RelationshipDescription, from object: ManagedObject
   ) throws -> [ManagedObject] {

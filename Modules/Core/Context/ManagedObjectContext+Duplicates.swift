@@ -35,7 +35,8 @@ extension ManagedObjectContext {
       let finder = DuplicateFinder(keySlots: key.map(\.slot))
       try compare(FetchRequest<ManagedObject>(entityName: entityName), with: finder)
       let merger = DuplicateMerger(context: self, model: model)
-      var kept: [ManagedObjectID: ManagedObject] = [:]
+      // The kept records by the identifiers of their duplicates.
+      var keptRecords: [ManagedObjectID: ManagedObject] = [:]
       for group in finder.groups {
         let objects = try existingObjects(with: group)
         let duplicates = group.compactMap { objects[$0] }
@@ -45,22 +46,24 @@ extension ManagedObjectContext {
           throw CoherenceError(
             .invalidMergeKey, "The record to keep of '\(entityName)' must be one of the records with the same key.")
         }
-        for other in duplicates where other !== choice {
-          try merger.moveRelationships(of: other, to: choice)
-          kept[other.objectID] = choice
+        for duplicate in duplicates where duplicate !== choice {
+          try merger.moveRelationships(of: duplicate, to: choice)
+          keptRecords[duplicate.objectID] = choice
         }
       }
-      try merger.redirectReferences(kept)
-      for id in kept.keys.sorted(by: ManagedObjectID.precedes) { delete(object(with: id)) }
-      return kept.count
+      try merger.redirectReferences(keptRecords)
+      for id in keptRecords.keys.sorted(by: ManagedObjectID.precedes) { delete(object(with: id)) }
+      return keptRecords.count
     }
   }
 }
 
-/// Finds records with equal keys, without making objects of them.
+/// Finds records with equal keys. Skips every row after its key, so that no values are read and no objects made.
 private final class DuplicateFinder: RowExpectation {
   let keySlots: [Int]
-  private var first: [[AttributeValue]: ManagedObjectID] = [:]
+  /// The first record of each key.
+  private var firstIDs: [[AttributeValue]: ManagedObjectID] = [:]
+  /// All records of each key with more than one record, the first one included.
   private var duplicates: [[AttributeValue]: [ManagedObjectID]] = [:]
 
   init(keySlots: [Int]) { self.keySlots = keySlots }
@@ -75,10 +78,10 @@ private final class DuplicateFinder: RowExpectation {
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     if key.contains(where: \.isNull) { return .skip }
-    if let other = first[key] {
-      duplicates[key, default: [other]].append(id)
+    if let firstID = firstIDs[key] {
+      duplicates[key, default: [firstID]].append(id)
     } else {
-      first[key] = id
+      firstIDs[key] = id
     }
     return .skip
   }
@@ -95,54 +98,62 @@ private struct DuplicateMerger {
 
   // MARK: The records' own relationships
 
-  func moveRelationships(of other: ManagedObject, to kept: ManagedObject) throws {
-    for relationship in other.entity.relationships
+  /// Gives the kept record the members of a duplicate, and the duplicate's to-one targets where the kept record has
+  /// none.
+  func moveRelationships(of duplicate: ManagedObject, to kept: ManagedObject) throws {
+    for relationship in duplicate.entity.relationships
     where kept.entity.relationship(named: relationship.name) === relationship {
       if relationship.isToMany {
-        try moveMembers(relationship.name, of: other, to: kept)
+        try moveMembers(relationship.name, of: duplicate, to: kept)
       } else {
-        try moveTarget(relationship, of: other, to: kept)
+        try moveTarget(relationship, of: duplicate, to: kept)
       }
     }
   }
 
-  private func moveMembers(_ name: String, of other: ManagedObject, to kept: ManagedObject) throws {
-    let members = try other.objects(for: name)
+  private func moveMembers(_ name: String, of duplicate: ManagedObject, to kept: ManagedObject) throws {
+    let members = try duplicate.objects(for: name)
     guard !members.isEmpty else { return }
-    let known = try kept.objects(for: name)
-    let present = Set(known.map(\.objectID)).union([kept.objectID, other.objectID])
-    let fresh = members.filter { !present.contains($0.objectID) }
+    let keptMembers = try kept.objects(for: name)
+    let excludedIDs = Set(keptMembers.map(\.objectID)).union([kept.objectID, duplicate.objectID])
+    let newMembers = members.filter { !excludedIDs.contains($0.objectID) }
     // The duplicate's members are removed first, so that its delete rules do not apply to them.
-    try other.setObjects([], for: name)
-    if !fresh.isEmpty { try kept.setObjects(known.filter { $0 !== other } + fresh, for: name) }
+    try duplicate.setObjects([], for: name)
+    if !newMembers.isEmpty {
+      try kept.setObjects(keptMembers.filter { $0 !== duplicate } + newMembers, for: name)
+    }
   }
 
   private func moveTarget(
-    _ relationship: RelationshipDescription, of other: ManagedObject, to kept: ManagedObject
+    _ relationship: RelationshipDescription, of duplicate: ManagedObject, to kept: ManagedObject
   ) throws {
-    guard let target = try other.object(for: relationship.name) else { return }
+    guard let target = try duplicate.object(for: relationship.name) else { return }
     let isFree = try kept.object(for: relationship.name) == nil
-    // The target of a duplicate whose place is taken is deleted with the duplicate.
+    // The kept record has a target already: a cascade deletes the duplicate's target with the duplicate.
     if !isFree, relationship.deleteRule == .cascade { return }
-    try other.setObject(nil, for: relationship.name)
-    if isFree, target !== kept, target !== other { try kept.setObject(target, for: relationship.name) }
+    try duplicate.setObject(nil, for: relationship.name)
+    if isFree, target !== kept, target !== duplicate { try kept.setObject(target, for: relationship.name) }
   }
 
   // MARK: References without an inverse
 
   /// Redirects references to duplicates to the kept records, for relationships without an inverse.
-  func redirectReferences(_ kept: [ManagedObjectID: ManagedObject]) throws {
-    guard let root = kept.first?.key.entity else { return }
+  ///
+  /// - Parameter keptRecords: The kept records by the identifiers of their duplicates.
+  func redirectReferences(_ keptRecords: [ManagedObjectID: ManagedObject]) throws {
+    guard let root = keptRecords.first?.key.entity else { return }
     for entity in model.entities {
       for relationship in entity.relationships
       where relationship.entity === entity && relationship.inverse == nil && relationship.destination.root === root {
-        try redirect(relationship, kept)
+        try redirect(relationship, keptRecords)
       }
     }
   }
 
-  private func redirect(_ relationship: RelationshipDescription, _ kept: [ManagedObjectID: ManagedObject]) throws {
-    let ids = kept.keys.sorted(by: ManagedObjectID.precedes)
+  private func redirect(
+    _ relationship: RelationshipDescription, _ keptRecords: [ManagedObjectID: ManagedObject]
+  ) throws {
+    let ids = keptRecords.keys.sorted(by: ManagedObjectID.precedes)
     for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
       let chunk = ids[start..<min(start + Self.chunkSize, ids.count)].map(AttributeValue.reference)
       let path = PropertyPath(names: [relationship.name])
@@ -150,20 +161,20 @@ private struct DuplicateMerger {
       request.predicate =
         relationship.isToMany
         ? .quantified(.any, path, .membership(.path(.own), in: chunk)) : .membership(.path(path), in: chunk)
-      for owner in try context.fetch(request) { try redirect(relationship, of: owner, kept) }
+      for owner in try context.fetch(request) { try redirect(relationship, of: owner, keptRecords) }
     }
   }
 
   private func redirect(
-    _ relationship: RelationshipDescription, of owner: ManagedObject, _ kept: [ManagedObjectID: ManagedObject]
+    _ relationship: RelationshipDescription, of owner: ManagedObject, _ keptRecords: [ManagedObjectID: ManagedObject]
   ) throws {
     guard relationship.isToMany else {
       let target = try owner.object(for: relationship.name)
-      if let other = target.flatMap({ kept[$0.objectID] }) { try owner.setObject(other, for: relationship.name) }
+      if let kept = target.flatMap({ keptRecords[$0.objectID] }) { try owner.setObject(kept, for: relationship.name) }
       return
     }
     var seen: Set<ManagedObjectID> = []
-    let members = try owner.objects(for: relationship.name).map { kept[$0.objectID] ?? $0 }
+    let members = try owner.objects(for: relationship.name).map { keptRecords[$0.objectID] ?? $0 }
     try owner.setObjects(members.filter { seen.insert($0.objectID).inserted }, for: relationship.name)
   }
 }

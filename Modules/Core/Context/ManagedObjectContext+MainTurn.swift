@@ -1,14 +1,14 @@
 // The units of work of a main-queue context; see ``MainTurn``.
 
 extension ManagedObjectContext {
-  /// Begins an outermost block of a main-queue context: as a part of the open unit, or with another one.
+  /// Begins an outermost block of a main-queue context. The block belongs to the open unit, or begins a new unit.
   @inline(__always) final func continueMainTurn() {
     if !turn.hasProcessedInbox || !turn.isCurrent(lease) { beginMainBlock() }
   }
 
   @inline(never) private final func beginMainBlock() {
-    // Loads on access to objects began the unit. Without saves of others its state is recent enough for any operation:
-    // the end of the turn was scheduled before.
+    // Loads on access to objects began the unit. While no save of another context waits, the unit's state is recent
+    // enough for any operation. The end of the turn is scheduled already.
     if turn.isLasting, turn.isCurrent(lease), inbox.isEmpty, storage.missing.isEmpty {
       turn.hasProcessedInbox = true
       if let turnObserver { turnObserver.turnBegan(in: self) }
@@ -23,23 +23,23 @@ extension ManagedObjectContext {
   }
 
   /// Notifies observers of the edits that the ended turn made after its last operation. The live results then process
-  /// these edits together with the turn's earlier changes. After the block, the results would deliver the same records
-  /// a second time, because they know no version of unsaved values.
+  /// these edits together with the turn's earlier changes. If the edits were posted only after the block, the results
+  /// would deliver the same records a second time, because unsaved values have no version to compare.
   private final func postLastEdits() {
     guard !storage.unpostedChanges.isEmpty else { return }
     postChanges()
     sendTouched()
   }
 
-  /// Begins a unit with the saves of others.
+  /// Begins a unit with the saves of other contexts.
   ///
-  /// The end of the turn is scheduled first: a job that was queued after a save then runs after the end of a turn that
-  /// does not know the save.
+  /// The end of the turn is queued before the inbox is read. A save that the inbox lacks is therefore later than the
+  /// queued end, and a job queued after that save runs when the turn has ended, so that the job sees the save.
   @inline(never) final func openMainUnit() {
     openUnit()
     processInbox()
     turn.hasProcessedInbox = true
-    // The inbox ends the lease too.
+    // The processing of the inbox has ended the lease.
     lease.beginUnit()
   }
 
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
   }
 
   /// Begins a load on access to an object. The load does not process the inbox: a unit that it begins has not seen the
-  /// saves of others.
+  /// saves of other contexts.
   @inline(__always) final func beginMainLoad() {
     if !turn.isCurrent(lease) { openUnit() }
   }

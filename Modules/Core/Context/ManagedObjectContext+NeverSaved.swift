@@ -5,18 +5,18 @@ extension ManagedObjectContext {
   /// Removes never saved, deleted records from the unsaved lists and references whose owners no delete rule finds.
   ///
   /// - Throws: Errors of loading an owner.
-  final func forgetNeverSaved(_ gone: Set<ManagedObjectID>) throws {
-    guard !gone.isEmpty, let model = persistentStoreCoordinator?.managedObjectModel,
-      model.mayKeepDeleted(Set(gone.map { ObjectIdentifier($0.entity.root) }))
+  final func forgetNeverSaved(_ deletedIDs: Set<ManagedObjectID>) throws {
+    guard !deletedIDs.isEmpty, let model = persistentStoreCoordinator?.managedObjectModel,
+      model.mayKeepDeleted(Set(deletedIDs.map { ObjectIdentifier($0.entity.root) }))
     else { return }
-    forgetMembers(gone)
-    try clearReferences(to: gone)
+    forgetMembers(deletedIDs)
+    try clearReferences(to: deletedIDs)
   }
 
-  private final func clearReferences(to gone: Set<ManagedObjectID>) throws {
+  private final func clearReferences(to deletedIDs: Set<ManagedObjectID>) throws {
     for record in storage.records where record.kind != .deleted && record.entity.hasReferences {
       for slot in record.entity.referenceSlots {
-        guard case .reference(let target) = record[slot], gone.contains(target) else { continue }
+        guard case .reference(let target) = record[slot], deletedIDs.contains(target) else { continue }
         try record.object?.write(.null, at: slot)
       }
     }

@@ -40,11 +40,11 @@ extension ManagedObjectContext {
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
-      storage.registry.insert(fresh: object)
+      storage.registry.insert(new: object)
       storage.track(record)
       if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
       if let uninsertedGraph = record.uninsertedGraph {
-        for companion in uninsertedGraph.removeAll() { insert(companion) }
+        for related in uninsertedGraph.removeAll() { insert(related) }
       }
       object.flags.insert(.awake)
       let assigned = record.changed
@@ -58,9 +58,9 @@ extension ManagedObjectContext {
   /// is no member. An inserted object then leaves the context. A failure to load the record is reported like the
   /// failure of an accessor, see ``reportedErrors``. Does nothing for a deleted object and for a missing record.
   ///
-  /// Reads the record of a fault. The delete rules read the members of the object's relationships, for all objects
-  /// deleted since the rules were applied last together. A cascade makes objects of the deleted records only if their
-  /// class may override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
+  /// Reads the record of a fault. The delete rules read the members of the object's relationships, with common reads
+  /// for all objects deleted since the last application of the rules. A cascade makes objects of the deleted records
+  /// only if their class may override a deletion hook, see ``DeletionHooks``, or if changes are recorded for undo.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -239,8 +239,8 @@ extension ManagedObjectContext {
           object.groupIndex = UInt32(truncatingIfNeeded: index + offset)
         }
         guard object.pending == nil, !asFaults || object.row != nil else { return }
-        guard let known = object.row else { return object.fill(with: row) }
-        if making.contains(.keepsRows) || known.version >= row.version { return }
+        guard let currentRow = object.row else { return object.fill(with: row) }
+        if making.contains(.keepsRows) || currentRow.version >= row.version { return }
         object.row = row
       })
     if storage.hasBareDeletes { objects.visit(from: start, connectToBareDelete) }

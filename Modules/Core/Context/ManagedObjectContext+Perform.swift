@@ -199,9 +199,10 @@ extension ManagedObjectContext {
     return try inOneState(body)
   }
 
+  /// Runs a block on the main queue, and waits for it.
   private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {
     // The block does not escape, because this thread waits for its end. The hop's condition passes the result from
-    // thread to thread.
+    // thread to thread. A rethrowing function cannot throw the error of a `Result`; its closure argument `fail` can.
     func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
       let wait = MainDemand.begin()
       let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in

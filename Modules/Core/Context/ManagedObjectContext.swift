@@ -228,7 +228,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// The entity of the context's model for a class.
   final func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
     let type = ObjectIdentifier(objectClass)
-    if let known = settings.withLock({ $0.lastClass?.type == type ? $0.lastClass?.entity : nil }) { return known }
+    if let entity = settings.withLock({ $0.lastClass?.type == type ? $0.lastClass?.entity : nil }) { return entity }
     let model = try model()
     let entity = try model.entity(for: objectClass)
     settings.withLock { settings in
@@ -256,6 +256,9 @@ open class ManagedObjectContext: @unchecked Sendable {
     (storage.reports.count, storage.reports.latest)
   }
 
+  /// Adds the failure of an accessor to the reports, and logs the failure once.
+  ///
+  /// - Parameter losesChange: Whether the accessor was an assignment whose value is lost.
   final func report(_ error: any Error, for object: ManagedObject, losesChange: Bool) {
     let report = AccessorReports.Report(objectID: object.recordID, error: error, losesChange: losesChange)
     switch storage.reports.add(report) {

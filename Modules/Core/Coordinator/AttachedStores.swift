@@ -24,6 +24,7 @@ package struct StoreIdentity: Sendable, Hashable {
 /// The stores attached in this process, with their coordinators. A store may be erased only if no other coordinator
 /// uses it. Stores that other processes have open are not known.
 final class AttachedStores: Sendable {
+  /// One store in one coordinator.
   private struct Attachment {
     let identity: StoreIdentity
     let coordinator: ObjectIdentifier
@@ -71,8 +72,8 @@ final class AttachedStores: Sendable {
     let coordinator = ObjectIdentifier(coordinator)
     return state.withLock { state in
       let identities = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.identity))
-      let others = state.attachments.values.filter { $0.coordinator != coordinator }
-      return others.filter { identities.contains($0.identity) }.map(\.saves)
+      let elsewhere = state.attachments.values.filter { $0.coordinator != coordinator }
+      return elsewhere.filter { identities.contains($0.identity) }.map(\.saves)
     }
   }
 
@@ -81,8 +82,8 @@ final class AttachedStores: Sendable {
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores attached.
   func reserve(_ identities: [StoreIdentity], for coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let isFree = state.withLock { state in
-      let others = state.attachments.values.filter { $0.coordinator != ObjectIdentifier(coordinator) }
-      guard !others.contains(where: { identities.contains($0.identity) }) else { return false }
+      let elsewhere = state.attachments.values.filter { $0.coordinator != ObjectIdentifier(coordinator) }
+      guard !elsewhere.contains(where: { identities.contains($0.identity) }) else { return false }
       for identity in identities { state.reserved[identity, default: 0] += 1 }
       return true
     }
@@ -93,6 +94,7 @@ final class AttachedStores: Sendable {
         + "detach it there first.")
   }
 
+  /// Ends an exclusive use of stores.
   func release(_ identities: [StoreIdentity]) {
     state.withLock { state in
       for identity in identities {

@@ -12,16 +12,17 @@ final class CachedStore {
   }
   /// The value of ``RowCache/stepCount`` after the step to the state.
   var step = 0
-  /// The number of running saves of the coordinator.
+  /// The number of running saves into the store by contexts of the coordinator.
   var saves = 0
-  var young = RowGeneration()
-  var old = RowGeneration()
+  /// The rows cached since the last change of generations, and the rows cached before; see ``RowCache``.
+  var newerRows = RowGeneration()
+  var olderRows = RowGeneration()
 
   init(_ store: any StateMarking) { self.store = store }
 
   deinit { if mark != nil { RowCache.noteInUse(-1) } }
 
-  var count: Int { young.count + old.count }
+  var count: Int { newerRows.count + olderRows.count }
 }
 
 /// The rows of one generation by identifier. The cache's lock guards them.
@@ -46,10 +47,10 @@ final class RowGeneration {
 
   /// Appends the rows of keys to `rows`, and returns the keys without a row.
   func find(_ keys: some Sequence<Int64>, in space: IDSpace, into rows: inout [Row]) -> [Int64] {
-    guard count > 0, let known = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
+    guard count > 0, let words = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
     var missing: [Int64] = []
     for key in keys {
-      if let row = Self.row(known.pointee[key]) { rows.append(row) } else { missing.append(key) }
+      if let row = Self.row(words.pointee[key]) { rows.append(row) } else { missing.append(key) }
     }
     return missing
   }

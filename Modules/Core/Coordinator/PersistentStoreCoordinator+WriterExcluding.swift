@@ -3,9 +3,9 @@ extension PersistentStoreCoordinator {
   /// are not protected.
   func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
     // All callers exclude writers in the same order of stores, so that two callers never wait for each other.
-    let able = stores.compactMap { $0 as? any WriterExcluding }
+    let excludingStores = stores.compactMap { $0 as? any WriterExcluding }
       .sorted { $0.identifier.rawValue < $1.identifier.rawValue }
-    return try excludingWriters(of: able[...], body)
+    return try excludingWriters(of: excludingStores[...], body)
   }
 
   private func excludingWriters<T>(

@@ -14,7 +14,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// passwords.
   public let logger: Logger
   private let registry: StoreRegistry?
-  private let attached = Locked<[any PersistentStore]>([])
+  private let attachedStores = Locked<[any PersistentStore]>([])
   /// The saves of the coordinator's contexts.
   let saves = SaveCount()
   /// The streams of changes by entity.
@@ -57,14 +57,14 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   deinit {
-    for store in attached.withLock({ $0 }) {
+    for store in attachedStores.withLock({ $0 }) {
       store.close()
       AttachedStores.all.remove(store)
     }
   }
 
   /// The attached stores, in order of attachment.
-  public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
+  public var persistentStores: [any PersistentStore] { attachedStores.withLock { $0 } }
 
   /// The attached store with an identifier; `nil` for none. Compares the identifiers of all attached stores.
   public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
@@ -88,6 +88,7 @@ public final class PersistentStoreCoordinator: Sendable {
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
   ) throws -> any PersistentStore {
     try checkOptions(options)
+    // A migration would wait for the open transactions of the main queue's turn, in any coordinator with the store.
     MainTurns.endUnits()
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
@@ -103,7 +104,7 @@ public final class PersistentStoreCoordinator: Sendable {
       store.close()
       throw error
     }
-    let isNew = attached.withLock { stores in
+    let isNew = attachedStores.withLock { stores in
       guard !stores.contains(where: { $0.identifier == store.identifier }) else { return false }
       stores.append(store)
       return true
@@ -164,7 +165,7 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached.
   public func remove(_ store: any PersistentStore) throws {
-    let isAttached = attached.withLock { stores in
+    let isAttached = attachedStores.withLock { stores in
       let count = stores.count
       stores.removeAll { $0 === store }
       return stores.count < count

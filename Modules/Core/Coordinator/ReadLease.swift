@@ -9,15 +9,17 @@ struct ReadLease {
     let reader: any StoreReader
     /// The reader, if the store can take its connection back between two reads and let it continue in a later state.
     let yielding: (any YieldingReader)?
+    /// The number of the reader's state at its last read. A change shows that the reader continues in a later state.
     var stateNumber = 0
+    /// Keeps the reader in its state during an operation.
     let hold: StateHold
     /// The number of the row caches' steps at the time when the reader was made.
     let cacheStep: Int
-    var kept = KeptRows.unasked
+    var cachedRows = CachedRows.unasked
   }
 
-  /// The rows of a store in the row cache of the coordinator.
-  private enum KeptRows {
+  /// The rows of a store in the row cache of the coordinator. The cache is asked at the first load of a row.
+  private enum CachedRows {
     case unasked
     case absent
     case present(CachedStore)
@@ -28,12 +30,13 @@ struct ReadLease {
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of nested operations that need one state of each store.
   private var operations = 0
-  /// The number of nested ``ManagedObjectContext/withSnapshot(_:)`` calls. While it is positive, only a save ends the
-  /// readers.
+  /// The number of nested ``ManagedObjectContext/withSnapshot(_:)`` calls, and one more for a pinned snapshot. While it
+  /// is positive, only a save ends the readers.
   var pins = 0
   /// A number that rises when a state ends.
   private(set) var number = 0
-  /// Whether a reader was made since ``noteSettled()``. Its state may have saves that the context has not merged.
+  /// Whether a reader was made since ``noteNewReaderHandled()``. Its state may have saves that the context has not
+  /// merged.
   private(set) var hasNewReader = false
   /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
@@ -69,14 +72,14 @@ struct ReadLease {
   ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
     let index = try index(for: store)
     let reader = readers[index].reader
-    if case .unasked = readers[index].kept {
-      if let cached = cache.part(for: store) {
-        readers[index].kept = .present(cached)
+    if case .unasked = readers[index].cachedRows {
+      if let cached = cache.cachedStore(for: store) {
+        readers[index].cachedRows = .present(cached)
       } else {
-        readers[index].kept = .absent
+        readers[index].cachedRows = .absent
       }
     }
-    guard case .present(let cached) = readers[index].kept else { return (reader, nil) }
+    guard case .present(let cached) = readers[index].cachedRows else { return (reader, nil) }
     return (reader, LeasedRows(cache: cache, cached: cached, reader: reader, readerStep: readers[index].cacheStep))
   }
 
@@ -136,7 +139,7 @@ struct ReadLease {
   mutating func restartLasting() { endForSave() }
 
   /// Notes that the context has compared its objects with the saves before the states of the readers.
-  mutating func noteSettled() { hasNewReader = false }
+  mutating func noteNewReaderHandled() { hasNewReader = false }
 
   /// Begins a unit of work: resets ``hasEnded``.
   mutating func beginUnit() { hasEnded = false }
@@ -218,6 +221,9 @@ struct ReadLease {
   /// Whether a read of the pinned snapshot runs, or a block with a snapshot inside of it.
   var isPinInUse: Bool { operations > 0 || pins > 1 }
 
+  /// Records the time of a read of the pinned snapshot.
+  ///
+  /// - Throws: The reason why the snapshot cannot be read, or has no state of the store.
   private mutating func notePinnedRead(of store: any PersistentStore) throws {
     pin?.lastRead = .now
     if let failure = pin?.failure { throw failure.error }

@@ -1,4 +1,5 @@
-/// A fixed-size table of fingerprints of the records read singly, 128 KB in use.
+/// A fixed-size table of fingerprints of the records read singly, 128 KB in use. The row cache takes such a record from
+/// its second read on only, so that records read once displace no other rows.
 ///
 /// A fingerprint replaces an earlier one at the same index. Of two records with equal fingerprints, which is rare, the
 /// second counts as read before.

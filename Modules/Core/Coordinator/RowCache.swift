@@ -3,8 +3,8 @@ import Synchronization
 /// The rows that a coordinator caches for later units of work, see ``RowCachePolicy``.
 ///
 /// All cached rows of a store belong to one state of the store, identified by a mark. Only a reader with an equal mark
-/// receives cached rows. Rows are kept in two generations: when the young generation reaches half of the limit, or half
-/// of the expiry passed, the old generation is evicted and the young one takes its place.
+/// receives cached rows. Rows are kept in two generations: when the newer generation reaches half of the limit, or half
+/// of the expiry passed, the older generation is evicted and the newer one takes its place.
 final class RowCache: Sendable {
   private let content = Locked(Content())
 
@@ -17,10 +17,11 @@ final class RowCache: Sendable {
   static var stepCount: Int { steps.load(ordering: .acquiring) }
 
   /// The number of stores with a known state, over all caches of the process.
-  private static let partsInUse = Atomic<Int>(0)
+  private static let storesInUse = Atomic<Int>(0)
   /// Whether any cache of this process may have rows.
-  @inline(__always) static var isAnyInUse: Bool { partsInUse.load(ordering: .relaxed) > 0 }
-  static func noteInUse(_ change: Int) { partsInUse.add(change, ordering: .relaxed) }
+  @inline(__always) static var isAnyInUse: Bool { storesInUse.load(ordering: .relaxed) > 0 }
+  /// Counts a store whose state has become known, or, with -1, unknown.
+  static func noteInUse(_ change: Int) { storesInUse.add(change, ordering: .relaxed) }
 
   /// Rows to release outside the lock, because this reference may be their last.
   fileprivate struct Released {
@@ -33,12 +34,12 @@ final class RowCache: Sendable {
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
     var stores: [CachedStore] = []
     var statistics = RowCacheStatistics()
-    /// The numbers of rows of the two generations.
-    var young = 0
-    var old = 0
+    /// The numbers of rows of the two generations, over all stores.
+    var newerCount = 0
+    var olderCount = 0
     /// The time when the first row of each generation was added.
-    var youngSince: ContinuousClock.Instant?
-    var oldSince: ContinuousClock.Instant?
+    var newerSince: ContinuousClock.Instant?
+    var olderSince: ContinuousClock.Instant?
     var released = Released()
     var prints = ReadPrints()
   }
@@ -70,7 +71,7 @@ final class RowCache: Sendable {
   var statistics: RowCacheStatistics {
     content.withLock { content in
       var result = content.statistics
-      result.rows = content.young + content.old
+      result.rows = content.newerCount + content.olderCount
       return result
     }
   }
@@ -93,9 +94,9 @@ final class RowCache: Sendable {
     }
   }
 
-  /// The part of the cache for a store; `nil` if no row of the store may be cached. Evicts expired rows. Called once
-  /// for each reader that loads a row.
-  func part(for store: any PersistentStore) -> CachedStore? {
+  /// The cached rows of a store; `nil` if no row of the store may be cached. Evicts expired rows. Called once for each
+  /// reader that loads a row.
+  func cachedStore(for store: any PersistentStore) -> CachedStore? {
     change { content in
       guard !content.stores.isEmpty, content.policy.isOn,
         let cached = content.stores.first(where: { $0.store === store })
@@ -110,7 +111,7 @@ final class RowCache: Sendable {
   /// The cached row of a record, with the mark of its state.
   func candidate(_ id: ManagedObjectID, in cached: CachedStore) -> (row: Row, mark: StateMark)? {
     content.withLock { content in
-      guard let mark = cached.mark, let row = cached.young.row(id) ?? cached.old.row(id) else {
+      guard let mark = cached.mark, let row = cached.newerRows.row(id) ?? cached.olderRows.row(id) else {
         content.statistics.misses += 1
         return nil
       }
@@ -132,15 +133,16 @@ final class RowCache: Sendable {
   func candidates(_ keys: [Int64], in space: IDSpace, of cached: CachedStore) -> Candidates? {
     var found: Candidates?
     for start in stride(from: 0, to: keys.count, by: Self.rowsAtOnce) {
-      let part = keys[start..<min(start + Self.rowsAtOnce, keys.count)]
+      let batch = keys[start..<min(start + Self.rowsAtOnce, keys.count)]
       let isOfOneState = content.withLock { content in
         guard let mark = cached.mark, cached.count > 0, found.map({ $0.mark == mark }) != false else { return false }
         var candidates = found ?? Candidates(mark: mark)
+        // A second reference to the lists would make each batch copy them.
         found = nil
-        let younger = cached.young.find(part, in: space, into: &candidates.rows)
-        let missing = cached.old.find(younger, in: space, into: &candidates.rows)
+        let missingInNewer = cached.newerRows.find(batch, in: space, into: &candidates.rows)
+        let missing = cached.olderRows.find(missingInNewer, in: space, into: &candidates.rows)
         candidates.missing += missing
-        content.statistics.hits += part.count - missing.count
+        content.statistics.hits += batch.count - missing.count
         content.statistics.misses += missing.count
         found = candidates
         return true
@@ -196,23 +198,23 @@ final class RowCache: Sendable {
   ///   - mark: The mark of the state that the reader sees.
   ///   - readerStep: The value of ``stepCount`` when the reader was made.
   func enter(_ rows: some Collection<Row>, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
-    var rest = rows[...]
+    var remaining = rows[...]
     var entered = 0
-    while !rest.isEmpty {
-      let part = rest.prefix(Self.rowsAtOnce)
-      let count = part.count
-      rest = rest.dropFirst(count)
-      let goesOn = change { content in
+    while !remaining.isEmpty {
+      let batch = remaining.prefix(Self.rowsAtOnce)
+      let count = batch.count
+      remaining = remaining.dropFirst(count)
+      let mayContinue = change { content in
         guard cached.isAttached, content.policy.isOn,
           content.advance(mark, in: cached, readerStep: readerStep)
         else { return false }
         // One read may fill at most half of the cache, so that it does not displace all other rows.
         let room = content.policy.half - entered
         guard room > 0 else { return false }
-        for row in part.prefix(room) { content.enter(row, in: cached) }
+        for row in batch.prefix(room) { content.enter(row, in: cached) }
         return true
       }
-      guard goesOn else { return }
+      guard mayContinue else { return }
       entered += count
     }
   }
@@ -223,8 +225,8 @@ final class RowCache: Sendable {
   /// reader moves the cache to another state, because that state would most likely be the one that this save makes.
   func beginSave(in store: any PersistentStore) -> CachedStore? {
     content.withLock { content in
-      guard content.young + content.old > 0, let cached = content.stores.first(where: { $0.store === store }),
-        cached.count > 0
+      guard content.newerCount + content.olderCount > 0,
+        let cached = content.stores.first(where: { $0.store === store }), cached.count > 0
       else { return nil }
       cached.saves += 1
       return cached
@@ -272,12 +274,12 @@ extension RowCache.Content {
   }
 
   fileprivate mutating func enter(_ row: Row, in cached: CachedStore) {
-    guard !cached.young.has(row.id), !cached.old.has(row.id) else { return }
-    if young >= policy.half { ageGenerations() }
-    if youngSince == nil { youngSince = now() }
-    cached.young.enter(row)
-    young += 1
-    if young + old > policy.limit { evictOld() }
+    guard !cached.newerRows.has(row.id), !cached.olderRows.has(row.id) else { return }
+    if newerCount >= policy.half { ageGenerations() }
+    if newerSince == nil { newerSince = now() }
+    cached.newerRows.enter(row)
+    newerCount += 1
+    if newerCount + olderCount > policy.limit { evictOlderRows() }
   }
 
   /// Applies the steps of a save to the cached rows. Records without a cached row are left out.
@@ -299,16 +301,16 @@ extension RowCache.Content {
   }
 
   private mutating func replace(_ row: Row, in cached: CachedStore) {
-    if let former = cached.young.replace(row) ?? cached.old.replace(row) { released.rows.append(former) }
+    if let former = cached.newerRows.replace(row) ?? cached.olderRows.replace(row) { released.rows.append(former) }
   }
 
   private mutating func drop(_ id: ManagedObjectID, in cached: CachedStore) {
-    if let row = cached.young.remove(id) {
-      young -= 1
+    if let row = cached.newerRows.remove(id) {
+      newerCount -= 1
       released.rows.append(row)
       statistics.invalidations += 1
-    } else if let row = cached.old.remove(id) {
-      old -= 1
+    } else if let row = cached.olderRows.remove(id) {
+      olderCount -= 1
       released.rows.append(row)
       statistics.invalidations += 1
     }
@@ -318,51 +320,52 @@ extension RowCache.Content {
   fileprivate mutating func dropRows(of cached: CachedStore) {
     cached.mark = nil
     guard cached.count > 0 else { return }
-    young -= cached.young.count
-    old -= cached.old.count
+    newerCount -= cached.newerRows.count
+    olderCount -= cached.olderRows.count
     statistics.invalidations += cached.count
-    released.generations += [cached.young, cached.old]
-    cached.young = RowGeneration()
-    cached.old = RowGeneration()
-    if young == 0 { youngSince = nil }
-    if old == 0 { oldSince = nil }
+    released.generations += [cached.newerRows, cached.olderRows]
+    cached.newerRows = RowGeneration()
+    cached.olderRows = RowGeneration()
+    if newerCount == 0 { newerSince = nil }
+    if olderCount == 0 { olderSince = nil }
   }
 
   // MARK: Limit and expiry
 
+  /// Evicts rows until the number of rows is within the limit of the policy.
   fileprivate mutating func enforceLimit() {
-    if !policy.isOn || young + old > policy.limit { evictOld() }
-    if !policy.isOn || young > policy.limit {
+    if !policy.isOn || newerCount + olderCount > policy.limit { evictOlderRows() }
+    if !policy.isOn || newerCount > policy.limit {
       ageGenerations()
-      evictOld()
+      evictOlderRows()
     }
   }
 
   fileprivate mutating func evictExpired() {
-    guard youngSince != nil || oldSince != nil else { return }
+    guard newerSince != nil || olderSince != nil else { return }
     let present = self.now()
-    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { ageGenerations() }
-    if let since = oldSince, (present - since).inSeconds >= policy.expiry { evictOld() }
+    if let since = newerSince, (present - since).inSeconds >= policy.expiry / 2 { ageGenerations() }
+    if let since = olderSince, (present - since).inSeconds >= policy.expiry { evictOlderRows() }
   }
 
-  /// Evicts the old generation and makes the young generation the old one.
+  /// Evicts the older generation and makes the newer generation the older one.
   private mutating func ageGenerations() {
-    evictOld()
-    for cached in stores { swap(&cached.young, &cached.old) }
-    (young, old) = (0, young)
-    (youngSince, oldSince) = (nil, youngSince)
+    evictOlderRows()
+    for cached in stores { swap(&cached.newerRows, &cached.olderRows) }
+    (newerCount, olderCount) = (0, newerCount)
+    (newerSince, olderSince) = (nil, newerSince)
   }
 
-  /// Evicts the old generation.
-  private mutating func evictOld() {
-    oldSince = nil
-    guard old > 0 else { return }
-    for cached in stores where cached.old.count > 0 {
-      released.generations.append(cached.old)
-      cached.old = RowGeneration()
+  /// Evicts the older generation.
+  private mutating func evictOlderRows() {
+    olderSince = nil
+    guard olderCount > 0 else { return }
+    for cached in stores where cached.olderRows.count > 0 {
+      released.generations.append(cached.olderRows)
+      cached.olderRows = RowGeneration()
     }
-    statistics.evictions += old
-    old = 0
+    statistics.evictions += olderCount
+    olderCount = 0
   }
 }
 

@@ -19,8 +19,8 @@ extension PersistentStoreCoordinator {
   /// Counts a save or a batch request, on the thread that made it.
   final func countSave() {
     saves.rise()
-    // Between a turn and its end, the thread may do other work. A save counted then makes an operation begin another
-    // unit without need, which is only slower.
+    // The thread of a turn may do other work before the block that ends the turn runs. A save counted then makes an
+    // operation begin another unit without need, which is only slower.
     guard Confinement.isOnMain || MainTurns.isOnCallingThread else { return }
     saves.riseOfMain()
     for count in AttachedStores.all.saveCounts(beside: self) { count.riseOfMain() }

@@ -2,6 +2,7 @@ import Synchronization
 
 /// The streams of signals of a coordinator. Each stream listens to all attached stores.
 final class SignalStreams: Sendable {
+  /// One stream, with its listenings.
   private struct Entry {
     let channel: String
     let continuation: AsyncStream<Void>.Continuation
@@ -11,6 +12,7 @@ final class SignalStreams: Sendable {
   }
   private struct State {
     var entries: [Int: Entry] = [:]
+    /// The number of the stream made last.
     var lastNumber = 0
   }
   private let state = Mutex(State())

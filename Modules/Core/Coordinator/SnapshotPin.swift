@@ -46,6 +46,8 @@ final class SnapshotPin {
 
   func fail(_ reason: Failure) { failure = failure ?? reason }
 
+  /// Checks that a store can keep a snapshot.
+  ///
   /// - Throws: ``ErrorCode/unsupported`` for a store whose saves would wait for the end of the snapshot.
   static func checkCapabilities(of store: any PersistentStore) throws(CoherenceError) {
     guard !store.capabilities.contains(.concurrentReads) else { return }
@@ -55,6 +57,7 @@ final class SnapshotPin {
         + "pinned; read with `withSnapshot` in one block.")
   }
 
+  /// The error of a read of a store that was detached and attached again under the pinned snapshot.
   static var attachedAgain: CoherenceError {
     CoherenceError(
       .storeDetached,

@@ -29,12 +29,13 @@ struct CheckedRequest: Sendable {
             + "'\(sectionKeyPath)' first.")
       }
     }
-    var names = false
+    // The replacement visits every identifier of the predicate; its result is not needed.
+    var hasTemporaryIDs = false
     _ = predicate?.predicate.replacingReferences { id in
-      if id.isTemporaryID { names = true }
+      if id.isTemporaryID { hasTemporaryIDs = true }
       return id
     }
-    namesTemporaryIDs = names
+    namesTemporaryIDs = hasTemporaryIDs
     hasSections = sectionKeyPath != nil
     range = FetchRange(offset: request.fetchOffset, limit: request.fetchLimit)
     isRange = request.fetchOffset > 0 || request.fetchLimit != nil

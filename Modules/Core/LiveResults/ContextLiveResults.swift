@@ -2,9 +2,10 @@
 final class ContextLiveResults: TurnObserver {
   let inbox: LiveInbox
   private var results: [LiveResult] = []
+  /// The work of the results so far, and the records that entered results in the running update.
   private(set) var work = LiveWork()
   /// The tasks that receive signals of other processes; empty if no result follows other processes.
-  private var signals: [Task<Void, Never>] = []
+  private var signalTasks: [Task<Void, Never>] = []
 
   private init(_ context: ManagedObjectContext, _ handle: ContextHandle) {
     inbox = LiveInbox(handle, context.storage.confinement)
@@ -17,17 +18,17 @@ final class ContextLiveResults: TurnObserver {
   }
 
   deinit {
-    for signal in signals { signal.cancel() }
+    for task in signalTasks { task.cancel() }
     for result in results { result.sink?.end(nil) }
   }
 
   /// Returns the live results of a context, made on the first call. Called inside the context.
   static func of(_ context: ManagedObjectContext) -> ContextLiveResults? {
-    if let known = context.turnObserver as? ContextLiveResults { return known }
+    if let results = context.turnObserver as? ContextLiveResults { return results }
     guard let handle = context.storage.handle else { return nil }
-    let made = ContextLiveResults(context, handle)
-    context.turnObserver = made
-    return made
+    let results = ContextLiveResults(context, handle)
+    context.turnObserver = results
+    return results
   }
 
   /// Runs a request, delivers its result, and keeps the result up to date as long as the sink exists.
@@ -61,19 +62,20 @@ final class ContextLiveResults: TurnObserver {
     shareInterests()
     guard results.isEmpty else { return }
     context.persistentStoreCoordinator?.storeEventHub.remove(inbox)
-    for signal in signals { signal.cancel() }
-    signals = []
+    for task in signalTasks { task.cancel() }
+    signalTasks = []
   }
 
   /// Runs the requests of all results again after each signal of a channel of the stores.
   func follow(_ stream: AsyncStream<Void>) {
-    guard signals.isEmpty else { return }
-    signals.append(
+    guard signalTasks.isEmpty else { return }
+    signalTasks.append(
       Task { [inbox] in for await _ in stream { inbox.receive(.everything) } })
   }
 
   private func shareInterests() { inbox.setInterests(results.map(\.interest)) }
 
+  /// Removes the results whose sinks were released.
   private func dropReleased(in context: ManagedObjectContext) {
     if results.contains(where: { $0.sink == nil }) { remove(in: context) { $0.sink == nil } }
   }
@@ -113,7 +115,7 @@ final class ContextLiveResults: TurnObserver {
 
   private func process(_ taken: LiveInbox.Content, of context: ManagedObjectContext) {
     var content = taken
-    content.isUncertain = !signals.isEmpty
+    content.isUncertain = !signalTasks.isEmpty
     try? context.applyPendingDeleteRules()
     for result in results {
       do {

@@ -30,14 +30,17 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// The number of calls of ``performFetch()``.
   private var fetchCount = 0
+  /// The last delivered state; `nil` before ``performFetch()``.
   private var state: ResultState?
   /// The live result of the last fetch, and the number of its changes that ``state`` includes.
   private var live: (result: LiveResult, changeCount: Int)?
   /// All objects; `nil` before they are asked for, and always for a request with a batch size.
   private var objects: [Result]?
+  /// The context's number of resets when ``objects`` were made. A reset detaches the objects.
   private var resetCount = 0
   /// The objects of ``state`` by pages, made on first use.
   private var pages: ObjectPages?
+  /// The objects that the pages returned last. They stay retained when a change of the result replaces ``pages``.
   private var recent = RecentObjects(limit: 0)
   /// The entities of the records.
   private var entities: [EntityDescription] = []
@@ -89,7 +92,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// a look-up for each record, and ``fetchedList`` is the better choice.
   public var fetchedObjects: [Result] {
     managedObjectContext.operating {
-      if let known = retainedObjects { return known }
+      if let retained = retainedObjects { return retained }
       let made = makeObjects()
       guard fetchRequest.fetchBatchSize == 0 else { return made }
       objects = made
@@ -131,7 +134,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// - Precondition: The result has the index.
   public func object(at index: Int) -> Result {
     managedObjectContext.operating {
-      if let known = retainedObjects, known.count == state?.count { return known[index] }
+      if let retained = retainedObjects, retained.count == state?.count { return retained[index] }
       return fetchedList[index]
     }
   }
@@ -238,5 +241,5 @@ extension FetchedResultsController: ResultSink {
   }
 }
 
-/// Thrown for a record whose object does not have the controller's class.
+/// Thrown for a record without an object of the controller's class.
 private struct MissingObject: Error {}

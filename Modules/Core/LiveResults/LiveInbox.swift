@@ -22,6 +22,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var isUncertain = false
     /// The detached stores.
     var detached: Set<StoreIdentifier> = []
+    /// The number of listed changes.
     fileprivate var count = 0
 
     var isEmpty: Bool { changes.isEmpty && touched.isEmpty && !isEverything && !isPostponed && detached.isEmpty }
@@ -30,15 +31,15 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     fileprivate(set) var isFromStores = false
 
     /// Adds changes that waited, in front of these.
-    fileprivate mutating func add(earlier other: Content) {
-      changes = other.changes + changes
-      touched = other.touched + touched
-      isEverything = isEverything || other.isEverything
-      hasLostTouched = hasLostTouched || other.hasLostTouched
-      isPostponed = isPostponed || other.isPostponed
-      isFromStores = isFromStores || other.isFromStores
-      detached.formUnion(other.detached)
-      count += other.count
+    fileprivate mutating func add(earlier: Content) {
+      changes = earlier.changes + changes
+      touched = earlier.touched + touched
+      isEverything = isEverything || earlier.isEverything
+      hasLostTouched = hasLostTouched || earlier.hasLostTouched
+      isPostponed = isPostponed || earlier.isPostponed
+      isFromStores = isFromStores || earlier.isFromStores
+      detached.formUnion(earlier.detached)
+      count += earlier.count
     }
 
     /// Drops the list.
@@ -111,6 +112,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   /// Sets the changes that the results follow. Other changes wait.
   func follow(_ followed: Followed) {
     state.withLock { state in
+      // A pinned snapshot that moves continues to follow own changes only. Its new state has the changes that wait, so
+      // that the results must process them now.
       guard state.followed != followed || followed == .ownChanges else { return }
       state.followed = followed
       if followed == .none { return state.wait() }
@@ -135,7 +138,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   ///   - add: Returns whether changes were added.
   private func post(isOwn: Bool, _ add: ([ResultInterest], inout Content) -> Bool) {
     let isInside = confinement.isEntered || confinement.isOfThread
-    let isFirst = state.withLock { state in
+    let needsTurn = state.withLock { state in
       guard state.follows(isOwn: isOwn) else {
         if add(state.interests, &state.waiting), state.waiting.count > Self.bound { state.waiting.collapse() }
         return false
@@ -144,7 +147,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       if state.content.count > Self.bound { state.content.collapse() }
       return !isInside && state.requestTurn()
     }
-    if isFirst { submitTurn() }
+    if needsTurn { submitTurn() }
   }
 
   /// Removes and returns the changes.

@@ -20,21 +20,22 @@ final class LiveResult {
   private var plan: FetchPlan?
   private var order = ResultOrder(keys: nil)
   private var entries = SortedEntries(order: ResultOrder(keys: nil))
-  private var members: [ManagedObjectID: ResultEntry] = [:]
+  private var entriesByID: [ManagedObjectID: ResultEntry] = [:]
   /// The number of changes of the entries.
   private(set) var changeCount = 0
   private var sections: SectionCounts?
-  /// The last entry of a read that reached its limit. Matching records behind this entry have no entries. `nil` when
-  /// all matching records have entries.
-  private var bound: ResultEntry?
-  private var lastStamp: UInt64 = 0
+  /// The last entry after a read that reached its limit, or after a removal of spare entries: matching records behind
+  /// this entry have no entries. `nil` when all matching records have entries.
+  private var lastCoveredEntry: ResultEntry?
+  /// The revision given last; see ``ResultEntry/revision``.
+  private var lastRevision: UInt64 = 0
   /// Whether a failed update has left changes out, so that the next update runs the request again.
   private var isBehind = false
-  /// The changes that the sink has not received.
+  /// The changed entries, and the new identifiers by former identifier, that the sink has not received.
   private var touched = TouchedEntries()
   private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
-  /// The stamps of the visible entries at the last delivery; `nil` for a request without a range.
-  private var shown: [UInt64]?
+  /// The revisions of the visible entries at the last delivery; `nil` for a request without a range.
+  private var deliveredRevisions: [UInt64]?
 
   init(_ checked: CheckedRequest, for sink: any ResultSink) {
     request = checked.request
@@ -51,7 +52,7 @@ final class LiveResult {
 
   /// The number of records up to the end of the range, and of spare records behind it, which refill the range without a
   /// read.
-  private var keptCount: (wanted: Int, spare: Int)? {
+  private var rangeCounts: (wanted: Int, spare: Int)? {
     guard let limit = range.limit else { return nil }
     let (wanted, isBeyond) = limit.addingReportingOverflow(range.offset)
     return isBeyond ? nil : (wanted, max(32, min(limit, 1_000)))
@@ -61,9 +62,9 @@ final class LiveResult {
   func publish(in context: ManagedObjectContext, isFirst: Bool = false) {
     let state = ResultState(entries, range: range, isRange: isRange, sections: sections)
     if isRange {
-      let visible = state.visibleEntries.map(\.stamp)
-      guard isFirst || visible != shown || !renamed.isEmpty else { return touched = TouchedEntries() }
-      shown = visible
+      let visible = state.visibleEntries.map(\.revision)
+      guard isFirst || visible != deliveredRevisions || !renamed.isEmpty else { return touched = TouchedEntries() }
+      deliveredRevisions = visible
     } else if !isFirst, touched.isEmpty {
       return
     }
@@ -80,8 +81,8 @@ final class LiveResult {
   func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = []) throws {
     work.runs += 1
     var request = request
-    request.fetchLimit = keptCount.map { $0.wanted + $0.spare }
-    let fresh = try context.reading(request) { plan in
+    request.fetchLimit = rangeCounts.map { $0.wanted + $0.spare }
+    let newEntries = try context.reading(request) { plan in
       self.plan = plan
       order = ResultOrder(keys: plan.order)
       let entries =
@@ -92,16 +93,16 @@ final class LiveResult {
       return entries
     }
     changeCount += 1
-    var former = members
-    members = Dictionary(minimumCapacity: fresh.count)
-    for entry in fresh {
+    var former = entriesByID
+    entriesByID = Dictionary(minimumCapacity: newEntries.count)
+    for entry in newEntries {
       let old = former.removeValue(forKey: entry.id)
-      if old?.stamp != entry.stamp { touched.add(entry.id, from: old, to: entry) }
-      members[entry.id] = entry
+      if old?.revision != entry.revision { touched.add(entry.id, from: old, to: entry) }
+      entriesByID[entry.id] = entry
     }
     for old in former.values { touched.add(old.id, from: old, to: nil) }
-    entries = SortedEntries(fresh, order: order)
-    bound = fresh.count == request.fetchLimit ? entries.last : nil
+    entries = SortedEntries(newEntries, order: order)
+    lastCoveredEntry = newEntries.count == request.fetchLimit ? entries.last : nil
     sections = hasSections ? SectionCounts(isRange ? [] : entries.entries(in: 0..<entries.count), order: order) : nil
   }
 
@@ -112,19 +113,20 @@ final class LiveResult {
     _ changed: Set<ManagedObjectID>?
   ) throws -> [ResultEntry] {
     var entries: [ResultEntry] = []
-    var waiting: [RecordState] = []
+    var bufferedRecords: [RecordState] = []
     let isStreamed = plan.order?.dependencies.relationships.isEmpty != false
     var sink = BatchSink { [self] records in
       if request.includesPendingChanges { for record in records { context.renewObject(of: record) } }
-      if isStreamed { entries += try makeEntries(records, in: source, changed) } else { waiting += records }
+      if isStreamed { entries += try makeEntries(records, in: source, changed) } else { bufferedRecords += records }
     }
     try FetchExecution(plan, in: context).run(into: &sink)
-    return isStreamed ? entries : try makeEntries(waiting, in: source, changed)
+    return isStreamed ? entries : try makeEntries(bufferedRecords, in: source, changed)
   }
 
   /// The entry of a record; `nil` for a record outside of the result and its spare records.
-  func entry(of id: ManagedObjectID) -> ResultEntry? { members[id] }
+  func entry(of id: ManagedObjectID) -> ResultEntry? { entriesByID[id] }
 
+  /// Makes the entries of records. A record that has not changed keeps its entry, and so its revision.
   private func makeEntries(
     _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?
   ) throws -> [ResultEntry] {
@@ -134,18 +136,18 @@ final class LiveResult {
     return try records.map { record in
       let values = try order.keys?.sortValues(of: record, in: source) ?? []
       let version = record.version
-      if let known = members[record.id], known.version == version, changed?.contains(record.id) == false,
-        known.values == values
+      if let former = entriesByID[record.id], former.version == version, changed?.contains(record.id) == false,
+        former.values == values
       {
-        return known
+        return former
       }
-      return ResultEntry(values: values, id: record.id, version: version, stamp: nextStamp())
+      return ResultEntry(values: values, id: record.id, version: version, revision: nextRevision())
     }
   }
 
-  private func nextStamp() -> UInt64 {
-    lastStamp += 1
-    return lastStamp
+  private func nextRevision() -> UInt64 {
+    lastRevision += 1
+    return lastRevision
   }
 
   // MARK: Changes
@@ -176,15 +178,16 @@ final class LiveResult {
     try lookUp(&due, in: context)
     guard !due.runsAgain else { return try run(in: context, &work, changed: changed) }
     try evaluate(due, in: context, &work)
-    for id in due.refreshed where due.known[id] == nil { restamp(id) }
-    try keepRange(in: context, &work)
+    for id in due.refreshed where due.states[id] == nil { renewRevision(id) }
+    try adjustSpareEntries(in: context, &work)
   }
 
+  /// Has the entries of records with new identifiers made again under these identifiers.
   private func rename(_ names: [ManagedObjectID: ManagedObjectID], _ due: inout DueRecords) {
-    for (former, id) in names where members[former] != nil {
+    for (former, id) in names where entriesByID[former] != nil {
       renamed[former] = id
-      due.known[former] = .gone
-      if due.known[id] == nil { due.known[id] = .unread }
+      due.states[former] = .gone
+      if due.states[id] == nil { due.states[id] = .unread }
     }
   }
 
@@ -207,12 +210,12 @@ final class LiveResult {
       collect(related: record, &due)
     }
     for (owner, relationships) in changes.relinked {
-      if members[owner] != nil { due.refreshed.append(owner) }
+      if entriesByID[owner] != nil { due.refreshed.append(owner) }
       guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
       // A change of a fetched record's own links concerns this record. From the owner of other links, no way leads back
       // to the fetched records.
       if interest.isDirect(relationships) {
-        if due.known[owner] == nil { due.known[owner] = .unread }
+        if due.states[owner] == nil { due.states[owner] = .unread }
       } else {
         due.runsAgain = true
       }
@@ -222,12 +225,13 @@ final class LiveResult {
   /// Whether the object of a listed record has older values than the store. Objects are outdated in a context that does
   /// not follow the writer.
   private func showsFormerRow(of record: StoreChanges.Record, in context: ManagedObjectContext) -> Bool {
-    guard request.includesPendingChanges, members[record.id] != nil,
-      let object = context.storage.registry.object(for: record.id), object.pending == nil, let known = object.row
+    guard request.includesPendingChanges, entriesByID[record.id] != nil,
+      let object = context.storage.registry.object(for: record.id), object.pending == nil, let shownRow = object.row
     else { return false }
-    return record.row.map { known.version < $0.version } ?? true
+    return record.row.map { shownRow.version < $0.version } ?? true
   }
 
+  /// Collects the fetched records that read a changed record at the end of a path, or as their member.
   private func collect(related record: StoreChanges.Record, _ due: inout DueRecords) {
     let dependencies = interest.dependencies
     let root = record.entity.root
@@ -243,21 +247,21 @@ final class LiveResult {
       }
       for row in [record.base, record.row].compactMap(\.self) where members.ownerSlot < row.count {
         guard case .reference(let owner) = row[members.ownerSlot] else { continue }
-        if due.known[owner] == nil { due.known[owner] = .unread }
+        if due.states[owner] == nil { due.states[owner] = .unread }
       }
     }
-    if dependencies.others.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
+    if dependencies.rerunConditions.contains(where: { $0.mayBeChanged(by: record) }) { due.runsAgain = true }
   }
 
   /// Collects the records to evaluate after a change of a record's unsaved state.
   private func collect(touched id: ManagedObjectID, _ due: inout DueRecords) {
     let root = id.entity.root
-    if root === interest.root, interest.only == nil || interest.only == id, due.known[id] == nil {
-      due.known[id] = .unread
+    if root === interest.root, interest.only == nil || interest.only == id, due.states[id] == nil {
+      due.states[id] = .unread
     }
     let dependencies = interest.dependencies
     if dependencies.members.contains(where: { $0.root === root })
-      || dependencies.others.contains(where: { $0.root === root })
+      || dependencies.rerunConditions.contains(where: { $0.root === root })
     {
       // The former owner of an unsaved record is not known.
       due.runsAgain = true
@@ -272,6 +276,7 @@ final class LiveResult {
     guard !due.runsAgain, !due.targets.isEmpty, let plan else { return }
     for (index, targets) in due.targets {
       let steps = interest.dependencies.paths[index].steps
+      // A store does not know the unsaved references of records in the middle of a path.
       let isHidden = steps.count > 1 && steps.dropFirst().contains { due.unsaved.contains($0.entity.root) }
       guard targets.count <= Self.lookUpLimit, !isHidden else { return due.runsAgain = true }
       let references = targets.filter { !$0.isTemporaryID }.map { AttributeValue.reference($0) }
@@ -282,21 +287,21 @@ final class LiveResult {
         entity: interest.entity, includesSubentities: interest.includesSubentities, predicate: prepared.predicate)
       for store in plan.stores {
         try context.forEachRow(query, prepared: prepared, in: store) { rows in
-          for row in rows where due.known[row.id]?.isRow != true { due.known[row.id] = .row(row) }
+          for row in rows where due.states[row.id]?.isRow != true { due.states[row.id] = .row(row) }
         }
       }
     }
     // The paths of unsaved records may lead to the changed records too, or no longer.
     if request.includesPendingChanges {
-      for id in context.unsavedIDs(of: interest.root) where due.known[id] == nil { due.known[id] = .unread }
+      for id in context.unsavedIDs(of: interest.root) where due.states[id] == nil { due.states[id] = .unread }
     }
   }
 
   // MARK: Evaluating
 
   private func evaluate(_ due: DueRecords, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
-    guard !due.known.isEmpty else { return }
-    let states = try context.states(of: due.known, includingUnsaved: request.includesPendingChanges)
+    guard !due.states.isEmpty else { return }
+    let states = try context.states(of: due.states, includingUnsaved: request.includesPendingChanges)
     let dependsOnUnsaved = due.unsaved.areRead(
       by: plan?.predicate, sortKeys: request.sortKeys, of: interest.entity)
     let (stored, present) = (StoredRecords(context: context), ContextRecords(context: context))
@@ -311,10 +316,10 @@ final class LiveResult {
       } else {
         values = nil
       }
-      let entry = values.map { ResultEntry(values: $0, id: id, version: state?.version ?? 0, stamp: nextStamp()) }
-      let isNew = members[id] == nil
+      let entry = values.map { ResultEntry(values: $0, id: id, version: state?.version ?? 0, revision: nextRevision()) }
+      let isNew = entriesByID[id] == nil
       put(entry, for: id)
-      if isNew, members[id] != nil, let state { work.entered.append(state) }
+      if isNew, entriesByID[id] != nil, let state { work.entered.append(state) }
     }
   }
 
@@ -330,13 +335,13 @@ final class LiveResult {
 
   /// Sets the entry of a record; `nil` removes the entry.
   private func put(_ entry: ResultEntry?, for id: ManagedObjectID) {
-    let old = members[id]
+    let old = entriesByID[id]
     var entry = entry
-    if let bound, let new = entry, order.precedes(bound, new) { entry = nil }
+    if let lastCoveredEntry, let new = entry, order.precedes(lastCoveredEntry, new) { entry = nil }
     guard old != nil || entry != nil else { return }
     changeCount += 1
     touched.add(id, from: old, to: entry)
-    members[id] = entry
+    entriesByID[id] = entry
     if let old, let entry, old.values == entry.values { return entries.replace(entry) }
     if let old {
       entries.remove(old)
@@ -348,31 +353,32 @@ final class LiveResult {
     }
   }
 
-  /// Gives an entry a new stamp after a change of values that the request does not read.
-  private func restamp(_ id: ManagedObjectID) {
-    guard var entry = members[id] else { return }
-    entry.stamp = nextStamp()
+  /// Gives an entry a new revision after a change of values that the request does not read.
+  private func renewRevision(_ id: ManagedObjectID) {
+    guard var entry = entriesByID[id] else { return }
+    entry.revision = nextRevision()
     put(entry, for: id)
   }
 
   /// Runs the request again if the range is short of entries, or removes surplus spare entries.
-  private func keepRange(in context: ManagedObjectContext, _ work: inout LiveWork) throws {
-    guard let keptCount else { return }
-    if bound != nil, entries.count < keptCount.wanted { return try run(in: context, &work) }
-    guard entries.count > keptCount.wanted + 2 * keptCount.spare else { return }
+  private func adjustSpareEntries(in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+    guard let rangeCounts else { return }
+    if lastCoveredEntry != nil, entries.count < rangeCounts.wanted { return try run(in: context, &work) }
+    guard entries.count > rangeCounts.wanted + 2 * rangeCounts.spare else { return }
     changeCount += 1
-    for entry in entries.removeLast(keeping: keptCount.wanted + keptCount.spare) {
-      members[entry.id] = nil
+    for entry in entries.removeLast(keeping: rangeCounts.wanted + rangeCounts.spare) {
+      entriesByID[entry.id] = nil
       touched.add(entry.id, from: entry, to: nil)
     }
-    bound = entries.last
+    lastCoveredEntry = entries.last
   }
 }
 
 /// The records that an update has to evaluate.
 private struct DueRecords {
   let unsaved: UnsavedHierarchies
-  var known: [ManagedObjectID: KnownState] = [:]
+  /// The records to evaluate, with as much of their states as the changes contain.
+  var states: [ManagedObjectID: KnownState] = [:]
   /// The records with changes of properties that neither the predicate nor the order reads.
   var refreshed: [ManagedObjectID] = []
   /// The changed records at the ends of paths, by the index of the path.
@@ -384,11 +390,11 @@ private struct DueRecords {
 
   mutating func add(_ record: StoreChanges.Record, isUncertain: Bool) {
     if isUncertain {
-      known[record.id] = .unread
+      states[record.id] = .unread
     } else if record.kind == .deleted {
-      known[record.id] = .gone
+      states[record.id] = .gone
     } else {
-      known[record.id] = record.row.map { .row($0) } ?? .unread
+      states[record.id] = record.row.map { .row($0) } ?? .unread
     }
   }
 }

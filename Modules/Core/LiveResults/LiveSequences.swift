@@ -67,6 +67,7 @@ final class LiveReader: Sendable {
     subscription = ResultSubscription(source.handle)
   }
 
+  /// Waits for an undelivered state; `nil` after the end, and in a cancelled task. The first call begins the result.
   func next() async throws -> ResultDifferenceSource? {
     let begins = isBegun.withLock { isBegun in
       defer { isBegun = true }

@@ -26,8 +26,9 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
   private let registrar = ObservationRegistrar()
   /// The properties read so far, with the values known to their readers.
   private var reads: [AnyKeyPath: any ReadValue<Object>] = [:]
+  /// Whether deliveries count. The first state, which the initializer receives, is no change.
   private var isFollowing = false
-  private var isGone = false
+  private var isRecordDeleted = false
   private var failure: (any Error)?
 
   /// - Throws: As ``ManagedObjectContext/observed(_:)``.
@@ -42,7 +43,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
   /// Whether the record was deleted. Tracked like the properties.
   public var isDeleted: Bool {
     registrar.access(self, keyPath: \.isDeleted)
-    return isGone
+    return isRecordDeleted
   }
 
   /// The error that ended the observation: the error of a failed read, or ``ErrorCode/storeDetached``; `nil` before the
@@ -66,14 +67,15 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     }
   }
 
+  /// Returns the value of a property, and registers the reader for the property's next change.
   private func tracked<Value>(_ keyPath: KeyPath<Object, Value>) -> Value {
     registrar.access(self, keyPath: \.[read: keyPath])
     let value = object[keyPath: keyPath]
-    guard var known = reads[keyPath] as? ReadProperty<Object, Value> else {
+    guard var read = reads[keyPath] as? ReadProperty<Object, Value> else {
       reads[keyPath] = ReadProperty(keyPath, value)
       return value
     }
-    if known.note(value) { reads[keyPath] = known }
+    if read.note(value) { reads[keyPath] = read }
     return value
   }
 
@@ -83,13 +85,13 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
 
 extension ObservedObject: ResultSink {
   func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
-    guard isFollowing, !isGone else { return }
+    guard isFollowing, !isRecordDeleted else { return }
     if delivery.state.visibleEntries.isEmpty {
-      registrar.withMutation(of: self, keyPath: \.isDeleted) { isGone = true }
+      registrar.withMutation(of: self, keyPath: \.isDeleted) { isRecordDeleted = true }
     }
     for (keyPath, read) in reads {
       var read = read
-      guard read.isOutdated(by: object) else { continue }
+      guard read.update(from: object) else { continue }
       registrar.withMutation(of: self, keyPath: \.[read: keyPath]) { reads[keyPath] = read }
     }
   }
@@ -105,7 +107,7 @@ private protocol ReadValue<Object> {
   associatedtype Object: ManagedObject
 
   /// Stores the present value of the property, and returns whether a reader knows another value.
-  mutating func isOutdated(by object: Object) -> Bool
+  mutating func update(from object: Object) -> Bool
 }
 
 private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
@@ -126,15 +128,15 @@ private struct ReadProperty<Object: ManagedObject, Value>: ReadValue {
     return true
   }
 
-  mutating func isOutdated(by object: Object) -> Bool {
+  mutating func update(from object: Object) -> Bool {
     let present = object[keyPath: keyPath]
     defer { (value, isMixed) = (present, false) }
     return isMixed || differs(from: present)
   }
 
   private func differs(from other: Value) -> Bool {
-    guard let known = value as? any Equatable else { return true }
-    return !known.equals(other)
+    guard let equatable = value as? any Equatable else { return true }
+    return !equatable.equals(other)
   }
 }
 

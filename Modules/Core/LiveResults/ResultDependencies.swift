@@ -1,7 +1,7 @@
 /// The properties that determine which records a request finds, and in which order.
 ///
-/// A change of another property cannot change the result. After a change of such a property, the dependencies determine
-/// the records to evaluate again.
+/// A change of any other property cannot change the result. After a change of a property of the dependencies, they
+/// determine the fetched records to evaluate again.
 struct ResultDependencies: Sendable {
   /// The slots of the fetched records.
   private(set) var own = SlotSet()
@@ -10,14 +10,15 @@ struct ResultDependencies: Sendable {
   /// The slots of members of the fetched records' to-many relationships. The rows of these members refer to their
   /// owner.
   private(set) var members: [Members] = []
-  /// The slots of other related records, by the roots of their hierarchies. The request is run again after their
-  /// changes.
-  private(set) var others: [Others] = []
+  /// The slots of all other related records, by the roots of their hierarchies. The dependent fetched records are not
+  /// known after a change of such a slot, so that the request is run again.
+  private(set) var rerunConditions: [RerunCondition] = []
   /// The to-many relationships with links in a table.
   private(set) var links: Set<RelationshipDescription> = []
   /// The relationships with links in a table that do not begin at the fetched records.
   private(set) var farLinks: Set<RelationshipDescription> = []
 
+  /// A path of to-one relationships from the fetched records, and the slots that the request reads at its end.
   struct Path: Sendable {
     /// The relationships from the fetched record to the record with the slots.
     let steps: [RelationshipDescription]
@@ -25,6 +26,7 @@ struct ResultDependencies: Sendable {
     var slots = SlotSet()
   }
 
+  /// A to-many relationship of the fetched records, and the slots that the request reads in its members.
   struct Members: Sendable {
     let relationship: RelationshipDescription
     /// The slot of the owner in the rows of members.
@@ -33,7 +35,8 @@ struct ResultDependencies: Sendable {
     var slots = SlotSet()
   }
 
-  struct Others: Sendable {
+  /// The slots of a hierarchy after whose change the request is run again.
+  struct RerunCondition: Sendable {
     let root: EntityDescription
     var slots = SlotSet()
     /// Whether an inserted record may become a member of a list.
@@ -44,11 +47,15 @@ struct ResultDependencies: Sendable {
     }
   }
 
-  /// The position of a record from which a path begins.
+  /// The way from the fetched record to a record from which a path begins.
   private enum Position {
+    /// The fetched record itself.
     case own
+    /// The end of a path of to-one relationships.
     case path([RelationshipDescription])
+    /// A member of the fetched record.
     case member(RelationshipDescription)
+    /// Any other record, with the root of its hierarchy.
     case other(EntityDescription)
   }
 
@@ -144,11 +151,11 @@ struct ResultDependencies: Sendable {
       links.insert(relationship)
       if case .own = position {} else { farLinks.insert(relationship) }
       // An inserted record becomes a member only by a link, so that inserts need no attention.
-      addOther(nil, root)
+      addRerunCondition(nil, root)
       return .other(root)
     }
     guard case .own = position else {
-      addOther(slot, root, countsInserts: true)
+      addRerunCondition(slot, root, countsInserts: true)
       return .other(root)
     }
     if !members.contains(where: { $0.relationship == relationship }) {
@@ -158,6 +165,7 @@ struct ResultDependencies: Sendable {
     return .member(relationship)
   }
 
+  /// Adds a slot that the request reads in a record; `nil` for a property without a slot.
   private mutating func note(_ slot: Int?, at position: Position) {
     guard let slot else { return }
     switch position {
@@ -171,22 +179,22 @@ struct ResultDependencies: Sendable {
       for index in members.indices where members[index].relationship == relationship {
         members[index].slots.insert(slot)
       }
-    case .other(let root): addOther(slot, root)
+    case .other(let root): addRerunCondition(slot, root)
     }
   }
 
-  private mutating func addOther(_ slot: Int?, _ root: EntityDescription, countsInserts: Bool = false) {
-    let index = others.firstIndex { $0.root === root } ?? others.count
-    if index == others.count { others.append(Others(root: root)) }
-    if countsInserts { others[index].countsInserts = true }
-    if let slot { others[index].slots.insert(slot) }
+  private mutating func addRerunCondition(_ slot: Int?, _ root: EntityDescription, countsInserts: Bool = false) {
+    let index = rerunConditions.firstIndex { $0.root === root } ?? rerunConditions.count
+    if index == rerunConditions.count { rerunConditions.append(RerunCondition(root: root)) }
+    if countsInserts { rerunConditions[index].countsInserts = true }
+    if let slot { rerunConditions[index].slots.insert(slot) }
   }
 
   // MARK: Questions
 
   /// The roots of the hierarchies of related records whose changes may change the result.
   var roots: Set<ObjectIdentifier> {
-    let all = paths.map(\.root) + members.map(\.root) + others.map(\.root) + links.map(\.entity.root)
+    let all = paths.map(\.root) + members.map(\.root) + rerunConditions.map(\.root) + links.map(\.entity.root)
     return Set(all.map { ObjectIdentifier($0) })
   }
 
@@ -195,12 +203,13 @@ struct ResultDependencies: Sendable {
     let root = record.entity.root
     return paths.contains { $0.root === root && $0.slots.mayBeChanged(by: record) }
       || members.contains { $0.root === root && $0.slots.mayBeChanged(by: record, orMembership: true) }
-      || others.contains { $0.mayBeChanged(by: record) }
+      || rerunConditions.contains { $0.mayBeChanged(by: record) }
   }
 
   /// Whether unsaved changes of related records of a hierarchy can change the result.
   func concern(_ root: EntityDescription) -> Bool {
-    paths.contains { $0.root === root } || members.contains { $0.root === root } || others.contains { $0.root === root }
+    paths.contains { $0.root === root } || members.contains { $0.root === root }
+      || rerunConditions.contains { $0.root === root }
   }
 }
 

@@ -37,7 +37,7 @@ struct ResultDifference: Sendable {
     self.former = former
     self.current = current
     let isRange = former.isRange || current.isRange
-    let touched = (isRange ? TouchedEntries(comparing: former, current) : touched).joining(renamed)
+    let touched = (isRange ? TouchedEntries(comparing: former, current) : touched).combiningRenamed(renamed)
     var deleted: [(id: ManagedObjectID, from: Int)] = []
     var inserted: [(id: ManagedObjectID, to: Int)] = []
     var common: [Common] = []
@@ -47,7 +47,7 @@ struct ResultDifference: Sendable {
       switch (old, from, new, to) {
       case (let old?, let from?, let new?, let to?):
         if old.id != new.id { self.renamed[old.id] = new.id }
-        if old.stamp != new.stamp || old.id != new.id { common.append(Common(id: new.id, from: from, to: to)) }
+        if old.revision != new.revision || old.id != new.id { common.append(Common(id: new.id, from: from, to: to)) }
       case (let old?, let from?, _, nil): deleted.append((old.id, from))
       case (_, nil, let new?, let to?): inserted.append((new.id, to))
       default: continue
@@ -88,6 +88,7 @@ struct ResultDifference: Sendable {
 
   /// The members of a longest ascending subsequence of different numbers.
   private static func longestAscending(_ numbers: [Int]) -> Set<Int> {
+    // For each length, the index of the smallest number that ends an ascending subsequence of this length.
     var tails: [Int] = []
     var previous = [Int](repeating: -1, count: numbers.count)
     for (index, number) in numbers.enumerated() {
@@ -137,7 +138,7 @@ struct TouchedEntries: Sendable {
         entries[entry.id] = (nil, entry)
         continue
       }
-      entries[entry.id] = old.stamp == entry.stamp ? nil : (old, entry)
+      entries[entry.id] = old.revision == entry.revision ? nil : (old, entry)
     }
   }
 
@@ -150,8 +151,8 @@ struct TouchedEntries: Sendable {
 
   /// Adds a later change of a record's entry.
   mutating func add(_ id: ManagedObjectID, from old: ResultEntry?, to new: ResultEntry?) {
-    if let known = entries[id] {
-      entries[id] = (known.old, new)
+    if let earlier = entries[id] {
+      entries[id] = (earlier.old, new)
     } else {
       entries[id] = (old, new)
     }
@@ -162,12 +163,12 @@ struct TouchedEntries: Sendable {
     for (id, pair) in later.entries { add(id, from: pair.old, to: pair.new) }
   }
 
-  /// Joins the removal of a temporary identifier and the insert of the same record's permanent identifier into one
+  /// Combines the removal of a temporary identifier and the insert of the same record's permanent identifier into one
   /// change.
   ///
   /// If several former records became one record, the record that was inserted first becomes it, and the others are
   /// removals.
-  fileprivate func joining(_ renamed: [ManagedObjectID: ManagedObjectID]) -> TouchedEntries {
+  fileprivate func combiningRenamed(_ renamed: [ManagedObjectID: ManagedObjectID]) -> TouchedEntries {
     guard !renamed.isEmpty else { return self }
     var result = self
     for (former, id) in renamed {

@@ -5,8 +5,8 @@ struct ResultEntry: Sendable {
   let id: ManagedObjectID
   /// The version of the record's row; zero for an unsaved record.
   var version: Int64
-  /// A number that differs between two different states of the record in the result.
-  var stamp: UInt64
+  /// A number that changes with each state of the record in the result, also without a change of the version.
+  var revision: UInt64
 }
 
 /// The total order of a live result: by the sort keys, then saved records by key, then unsaved records in order of

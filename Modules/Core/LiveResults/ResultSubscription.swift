@@ -5,7 +5,7 @@ final class ResultSubscription: ResultSink, Sendable {
   private struct State {
     /// The last delivered state; `nil` before the first delivery.
     var delivered: ResultState?
-    /// The state to deliver; `nil` when the reader has the newest state.
+    /// The newest state, if the reader does not have it yet.
     var waiting: ResultState?
     /// The changes from the delivered state to the waiting state; `nil` for too many changes to list, so that the
     /// states are compared.
@@ -35,8 +35,9 @@ final class ResultSubscription: ResultSink, Sendable {
       // The new identifier matters only for records of the delivered state: the reader does not know the temporary
       // identifiers of later records.
       for (former, id) in delivery.renamed where state.touched?.isFormer(former) == true { state.renamed[former] = id }
-      let known = (state.delivered?.entries.count ?? 0) + delivery.state.entries.count
-      if let count = state.touched?.count, count > known + LiveInbox.bound { state.touched = nil }
+      // A comparison of both states is cheaper than a longer list of changes, and takes no memory.
+      let entryCount = (state.delivered?.entries.count ?? 0) + delivery.state.entries.count
+      if let count = state.touched?.count, count > entryCount + LiveInbox.bound { state.touched = nil }
       return state.waiter.take()
     }
     waiter?.resume()
@@ -85,6 +86,7 @@ final class ResultSubscription: ResultSink, Sendable {
           defer { state.waiter = continuation }
           return state.waiter
         }
+        // Each continuation must be resumed, also if two tasks share the reader against the rules.
         former?.resume()
       }
     } onCancel: {

@@ -32,16 +32,16 @@ public protocol AttributeTransformer<Value>: Sendable {
 /// ```
 /// May be used on any thread.
 public enum AttributeTransformers {
-  private static let registered = Mutex<[String: any AttributeTransformer]>([:])
+  private static let transformers = Mutex<[String: any AttributeTransformer]>([:])
 
   /// Registers a transformer. A later transformer of the same name replaces an earlier one.
   public static func register(_ transformer: any AttributeTransformer, named name: String) {
-    registered.withLock { $0[name] = transformer }
+    transformers.withLock { $0[name] = transformer }
   }
 
   /// Returns the registered transformer with a name; `nil` for an unregistered name.
   public static func transformer(named name: String) -> (any AttributeTransformer)? {
-    registered.withLock { $0[name] }
+    transformers.withLock { $0[name] }
   }
 
   /// Returns the registered transformer of an attribute's values.

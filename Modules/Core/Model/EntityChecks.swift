@@ -19,7 +19,7 @@ final class EntityChecks: Sendable {
   /// Slots of the properties under uniqueness constraints.
   let unique: [Int]
   /// Whether the class of the entity's objects has rules for single properties.
-  let asksForProperties: Bool
+  let hasPropertyRules: Bool
   /// Whether the delete of a record needs an object, because the class of the entity's objects may override a hook.
   let hasDeletionHooks: Bool
   /// To-one relationships whose inverse has bounds on its number of members.
@@ -32,7 +32,7 @@ final class EntityChecks: Sendable {
 
   /// The derived attributes whose values depend on the record alone.
   let derived: [DerivedSlot]
-  /// The derived attributes whose values depend on other records, with the values of a record without any.
+  /// The derived attributes whose values depend on other records, with their values for a record without related ones.
   let related: [(slot: Int, initial: AttributeValue)]
   /// Whether saves compute values of the records.
   var isDerived: Bool { !derived.isEmpty || !related.isEmpty }
@@ -53,7 +53,7 @@ final class EntityChecks: Sendable {
       if case .attribute(let attribute) = entity.slots[index] { !attribute.validation.isEmpty } else { false }
     }
     relationships = entity.relationships.filter(\.isBounded)
-    asksForProperties = entity.objectClass is any PropertyValidating.Type
+    hasPropertyRules = entity.objectClass is any PropertyValidating.Type
     hasDeletionHooks = !DeletionHooks.hooks(of: entity.objectClass).isEmpty
     boundedOwners = entity.relationships.compactMap { relationship in
       guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.isBounded else { return nil }

@@ -26,15 +26,15 @@ struct InverseInference {
 
   private mutating func assignNamed() {
     let namers = Self.namers(in: entities)
-    for open in openRelationships() {
-      let candidates = namers[open.side, default: []].filter { $0.entity == open.destination }
+    for unpaired in unpairedRelationships() {
+      let candidates = namers[unpaired.side, default: []].filter { $0.entity == unpaired.destination }
       guard let first = candidates.first else { continue }
       if candidates.count > 1 {
         let names = candidates.map(\.path).joined(separator: " and ")
         problems.append(
-          "\(names) name the same inverse, \(open.side.path); a relationship can be the inverse of only one.")
+          "\(names) name the same inverse, \(unpaired.side.path); a relationship can be the inverse of only one.")
       }
-      assign(first.name, to: open)
+      assign(first.name, to: unpaired)
     }
   }
 
@@ -54,7 +54,7 @@ struct InverseInference {
   // MARK: Relationships without an inverse so far
 
   /// A relationship that leaves its inverse to the model and has none yet.
-  private struct OpenRelationship {
+  private struct UnpairedRelationship {
     let side: Side
     let destination: String
     let isToMany: Bool
@@ -72,31 +72,31 @@ struct InverseInference {
     let to: String
   }
 
-  private func openRelationships() -> [OpenRelationship] {
+  private func unpairedRelationships() -> [UnpairedRelationship] {
     entities.enumerated().flatMap { index, entity in
       entity.properties.enumerated().compactMap { propertyIndex, property in
         guard let relationship = property as? Relationship, relationship.infersInverse, relationship.inverse == nil
         else { return nil }
-        return OpenRelationship(
+        return UnpairedRelationship(
           side: Side(entity: entity.name, name: relationship.name), destination: relationship.destination,
           isToMany: relationship.isToMany, entity: index, property: propertyIndex)
       }
     }
   }
 
-  private mutating func assign(_ inverse: String, to open: OpenRelationship) {
-    guard var relationship = entities[open.entity].properties[open.property] as? Relationship else { return }
+  private mutating func assign(_ inverse: String, to unpaired: UnpairedRelationship) {
+    guard var relationship = entities[unpaired.entity].properties[unpaired.property] as? Relationship else { return }
     relationship.inverse = inverse
-    entities[open.entity].properties[open.property] = relationship
+    entities[unpaired.entity].properties[unpaired.property] = relationship
   }
 
   // MARK: Inverses that neither side names
 
   private mutating func assignPairs() {
-    let open = openRelationships()
-    let byEnds = Dictionary(grouping: open) { Ends(from: $0.side.entity, to: $0.destination) }
-    for relationship in open {
-      let leadingBack = byEnds[Ends(from: relationship.destination, to: relationship.side.entity), default: []]
+    let unpaired = unpairedRelationships()
+    let unpairedByEnds = Dictionary(grouping: unpaired) { Ends(from: $0.side.entity, to: $0.destination) }
+    for relationship in unpaired {
+      let leadingBack = unpairedByEnds[Ends(from: relationship.destination, to: relationship.side.entity), default: []]
       // Of two references of an entity to itself, neither need be the inverse of the other: a mother and a father.
       let candidates =
         relationship.isReflexive ? leadingBack.filter { $0.isToMany != relationship.isToMany } : leadingBack

@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 /// May be used on any thread.
 public enum ManagedObjectClasses {
-  private static let registered = Mutex<[String: [ManagedObject.Type]]>([:])
+  private static let classesByName = Mutex<[String: [ManagedObject.Type]]>([:])
 
   /// Registers classes under their names, with and without the names of their modules. A repeated registration has no
   /// effect.
@@ -18,10 +18,10 @@ public enum ManagedObjectClasses {
 
   /// Registers the classes of an array; see the function for single classes.
   public static func register(_ classes: [ManagedObject.Type]) {
-    registered.withLock { known in
+    classesByName.withLock { registered in
       for objectClass in classes {
-        for name in names(of: objectClass) where known[name]?.contains(where: { $0 == objectClass }) != true {
-          known[name, default: []].append(objectClass)
+        for name in names(of: objectClass) where registered[name]?.contains(where: { $0 == objectClass }) != true {
+          registered[name, default: []].append(objectClass)
         }
       }
     }
@@ -30,7 +30,7 @@ public enum ManagedObjectClasses {
   /// Returns the registered classes with a name: `Track` or `Music.Track`. Classes of several modules may share the
   /// short name.
   public static func classes(named name: String) -> [ManagedObject.Type] {
-    registered.withLock { $0[name] ?? [] }
+    classesByName.withLock { $0[name] ?? [] }
   }
 
   /// The names under which a class is found: its own name, its full name with the module, and the full name without the

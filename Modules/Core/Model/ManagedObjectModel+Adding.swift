@@ -20,6 +20,7 @@ extension ManagedObjectModel {
     let names = missing.map(\.name)
     return try ManagedObjectModel(
       notes: notes, name: name, entities: declarations + missing,
-      configurations: members.mapValues { $0.map(\.name) + names }, versionIdentifiers: versionIdentifiers)
+      configurations: entitiesByConfiguration.mapValues { $0.map(\.name) + names },
+      versionIdentifiers: versionIdentifiers)
   }
 }

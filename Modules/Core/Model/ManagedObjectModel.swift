@@ -13,14 +13,14 @@ public final class ManagedObjectModel: Sendable {
   /// The entities by name.
   public let entitiesByName: [String: EntityDescription]
   /// The names of the configurations, sorted.
-  public var configurations: [String] { members.keys.sorted() }
+  public var configurations: [String] { entitiesByConfiguration.keys.sorted() }
   /// The version names that the application gave to the model. They do not affect compatibility.
   public let versionIdentifiers: Set<String>
   /// Sentences about valid, but probably mistaken declarations: relationships without an inverse. A model from a file
   /// also has a sentence for each part of the file that the model leaves out.
   public let warnings: [String]
   /// The entities of each configuration.
-  let members: [String: [EntityDescription]]
+  let entitiesByConfiguration: [String: [EntityDescription]]
   /// Whether any entity has a derived attribute. Saves with a model without derived attributes skip their computation.
   let hasDerivedAttributes: Bool
   /// The derived attributes that depend on other records, by the changes that affect them.
@@ -79,7 +79,7 @@ public final class ManagedObjectModel: Sendable {
     self.derivations = DerivationIndex(linked)
     self.versionIdentifiers = versionIdentifiers
     self.entitiesByClass = Dictionary(grouping: linked) { ObjectIdentifier($0.objectClass) }
-    self.members = configurations.mapValues { names in
+    self.entitiesByConfiguration = configurations.mapValues { names in
       let chosen = Set(names.flatMap { byName[$0]!.hierarchy.map(\.name) })
       return linked.filter { chosen.contains($0.name) }
     }
@@ -96,7 +96,7 @@ public final class ManagedObjectModel: Sendable {
   /// The entities of a configuration. Returns all entities for the name `nil`, and `nil` for an unknown name.
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
-    return members[name]
+    return entitiesByConfiguration[name]
   }
 
   /// The entity with a name.
@@ -135,15 +135,19 @@ extension ManagedObjectModel: Hashable {
   public static func == (left: ManagedObjectModel, right: ManagedObjectModel) -> Bool {
     left === right
       || (left.versionHashes == right.versionHashes
-        && left.members.mapValues { Set($0.map(\.name)) } == right.members.mapValues { Set($0.map(\.name)) })
+        && left.entityNamesByConfiguration == right.entityNamesByConfiguration)
   }
   public func hash(into hasher: inout Hasher) { hasher.combine(Set(entitiesByName.keys)) }
+
+  private var entityNamesByConfiguration: [String: Set<String>] {
+    entitiesByConfiguration.mapValues { Set($0.map(\.name)) }
+  }
 }
 
 // MARK: - Models by name
 
 extension ManagedObjectModel {
-  private static let registered = Mutex<[String: ManagedObjectModel]>([:])
+  private static let registeredModels = Mutex<[String: ManagedObjectModel]>([:])
 
   /// Registers the model under its name, so that a container can be made from the name alone. A later model of the same
   /// name replaces an earlier one. May be called on any thread.
@@ -154,7 +158,7 @@ extension ManagedObjectModel {
       throw CoherenceError(
         .invalidModel, "A model without a name cannot be registered; pass a name to its initialiser.")
     }
-    Self.registered.withLock { $0[name] = self }
+    Self.registeredModels.withLock { $0[name] = self }
   }
 
   /// The registered model with a name, or the model of the file with that name.
@@ -164,16 +168,16 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names; errors of reading the file.
   public static func named(_ name: String) throws -> ManagedObjectModel {
-    if let model = registered.withLock({ $0[name] }) { return model }
+    if let model = registeredModels.withLock({ $0[name] }) { return model }
     if let found = try LinkedModelFiles.locator?.model(named: name) {
-      return registered.withLock { known in
+      return registeredModels.withLock { models in
         // During the read, another thread may have registered a model, and a name has a single model.
-        let model = known[name] ?? found
-        known[name] = model
+        let model = models[name] ?? found
+        models[name] = model
         return model
       }
     }
-    let names = registered.withLock { $0.keys.sorted().joined(separator: ", ") }
+    let names = registeredModels.withLock { $0.keys.sorted().joined(separator: ", ") }
     throw CoherenceError(
       .modelNotFound,
       "No model '\(name)' is registered (registered: \(names.isEmpty ? "none" : names)), \(LinkedModelFiles.absence). "

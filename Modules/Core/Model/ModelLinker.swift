@@ -3,6 +3,7 @@ import Synchronization
 /// Builds descriptions that refer to each other from validated declarations.
 struct ModelLinker {
   private let declarations: [Entity]
+  /// The last ``EntityDescription/token`` given to an entity of this process.
   private static let lastToken = Atomic<UInt32>(0)
 
   /// - Parameter declarations: Declarations in which ``ModelValidation`` found no problem.
@@ -83,6 +84,7 @@ struct ModelLinker {
     entity.propertiesByName = Dictionary(uniqueKeysWithValues: entity.properties.map { ($0.name, $0) })
   }
 
+  /// Connects relationships with their destinations and inverses, and makes the link tables.
   private func linkRelationships(_ entities: [EntityDescription], _ byName: [String: EntityDescription]) {
     let own = entities.flatMap { entity in entity.relationships.filter { $0.entity === entity } }
     for relationship in own {

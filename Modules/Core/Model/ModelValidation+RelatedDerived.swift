@@ -43,10 +43,10 @@ extension ModelValidation {
     _ attribute: Attribute, _ derivation: Derivation, _ route: Route, _ related: String, _ path: String
   ) -> [String] {
     if case .count = derivation {
-      return route.rest.isEmpty
+      return route.remainder.isEmpty
         ? [] : ["\(path) counts the members of '\(related)', which names more than a relationship; name it alone."]
     }
-    guard let source = attributes(route.end).first(where: { $0.name == route.rest }) else {
+    guard let source = attributes(route.end).first(where: { $0.name == route.remainder }) else {
       return [
         "\(path) is derived from '\(related)', which ends at no attribute of '\(route.end.name)'; name one there."
       ]
@@ -85,7 +85,7 @@ extension ModelValidation {
 private struct Route {
   var relationships: [Relationship] = []
   var end: Entity
-  var rest: String
+  var remainder: String
 
   /// - Returns: `nil` for a path that does not begin with a relationship, and for a path to an entity that the model
   ///   does not have.
@@ -100,7 +100,7 @@ private struct Route {
       end = destination
       names = names.dropFirst()
     }
-    rest = names.joined(separator: ".")
+    remainder = names.joined(separator: ".")
     if relationships.isEmpty { return nil }
   }
 }

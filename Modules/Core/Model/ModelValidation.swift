@@ -218,11 +218,11 @@ struct ModelValidation {
   }
 
   private func constraintProblems(_ entity: Entity) -> [String] {
-    let known = Set(names(entity))
+    let declared = Set(names(entity))
     return (entity.uniqueness + entity.indexes).flatMap { list -> [String] in
       guard !list.isEmpty else { return ["A constraint or index of '\(entity.name)' names no property."] }
       return list.compactMap { name in
-        if !known.contains(name) { return "A constraint or index of '\(entity.name)' names the unknown '\(name)'." }
+        if !declared.contains(name) { return "A constraint or index of '\(entity.name)' names the unknown '\(name)'." }
         let relationship = allProperties(entity).first { $0.name == name } as? Relationship
         return relationship?.isToMany == true
           ? "A constraint or index of '\(entity.name)' names the to-many relationship '\(name)'." : nil

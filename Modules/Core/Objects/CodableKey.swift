@@ -15,7 +15,8 @@ public final class CodableKey<Value: Codable & SendableMetatype>: PropertyKey, @
   /// Makes a key of any type.
   ///
   /// - Parameter makeDefault: The value that the accessor returns when the attribute has no value, and when its text
-  ///   cannot be decoded. Evaluated each time, on the thread of the access.
+  ///   cannot be decoded. For a missing value of a type that is not optional, a default in the model precedes it.
+  ///   Evaluated each time, on the thread of the access.
   public init(_ name: String, default makeDefault: @autoclosure @escaping @Sendable () -> Value) {
     self.makeDefault = makeDefault
     acceptsNull = Value.self is any ExpressibleByNilLiteral.Type
@@ -33,7 +34,7 @@ public final class CodableKey<Value: Codable & SendableMetatype>: PropertyKey, @
     self.init(name, default: [:])
   }
 
-  /// The value of the accessor for an attribute without a value.
+  /// The value of the accessor for an attribute with neither a value nor a default in the model.
   var defaultValue: Value { makeDefault() }
 
   override func location(in entity: EntityDescription) -> Location? {

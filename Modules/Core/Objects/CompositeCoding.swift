@@ -3,6 +3,7 @@ import Foundation
 /// Converts a `Codable` structure to the parts of a composite and back, through a JSON object with the parts' names as
 /// keys.
 enum CompositeCoding {
+  /// Returns the value of the parts in slots; `nil` when all parts are missing.
   static func decode<V: Decodable>(_ type: V.Type, from object: ManagedObject, slots: Range<Int>) throws -> V? {
     let parts = try slots.map { try object.loadedValue(at: $0) }
     guard parts.contains(where: { !$0.isNull }) else { return nil }
@@ -21,17 +22,19 @@ enum CompositeCoding {
     }
   }
 
+  /// Sets the parts in slots to those of a value. A missing value clears all parts. A value with a part that does not fit
+  /// changes nothing.
   static func encode<V: Encodable>(_ value: V?, into object: ManagedObject, slots: Range<Int>) throws {
     var json: [String: Any] = [:]
     if let value {
       let data = try JSONEncoder().encode(value)
       json = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
     }
-    for slot in slots {
-      guard case .attribute(let attribute) = object.entity.slots[slot] else { continue }
-      let element = json[partName(slot, of: object)]
-      try object.setAttributeValue(try attributeValue(element, for: attribute), for: attribute.name)
+    let values = try slots.map { slot -> AttributeValue in
+      guard case .attribute(let attribute) = object.entity.slots[slot] else { return .null }
+      return try attributeValue(json[partName(slot, of: object)], for: attribute)
     }
+    try object.setValues(values, at: Array(slots))
   }
 
   private static func partName(_ slot: Int, of object: ManagedObject) -> String {
@@ -53,12 +56,19 @@ enum CompositeCoding {
     }
   }
 
+  /// The value of a number; `nil` for a fraction, and for a number beyond 64 bits.
+  private static func integer(_ number: NSNumber) -> Int64? {
+    // JSON numbers with a fraction or an exponent, and those beyond 64 bits, are doubles.
+    if ["d", "f"].contains(String(cString: number.objCType)) { return Int64(exactly: number.doubleValue) }
+    return NSNumber(value: number.int64Value) == number ? number.int64Value : nil
+  }
+
   private static func attributeValue(_ element: Any?, for attribute: AttributeDescription) throws -> AttributeValue {
     guard let element, !(element is NSNull) else { return .null }
     let value: AttributeValue? =
       switch attribute.type.storage {
       case .bool: (element as? Bool).map(AttributeValue.bool)
-      case .int16, .int32, .int64: (element as? NSNumber).map { .int($0.int64Value) }
+      case .int16, .int32, .int64: (element as? NSNumber).flatMap(integer).map(AttributeValue.int)
       case .float, .double: (element as? NSNumber).map { .double($0.doubleValue) }
       case .decimal: (element as? NSNumber).map { .decimal($0.decimalValue) }
       case .string: (element as? String).map(AttributeValue.string)

@@ -2,7 +2,7 @@
 /// ``CompositeValue/init(reading:)``.
 public struct CompositeReader {
   private let row: Row?
-  /// The slot of the next part in the row, or the index of its default.
+  /// The index of the next part and of its default: the slot in the row, or the index in the array.
   private var next: Int
   private let values: [AttributeValue]
   private let defaults: [AttributeValue]

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension DeclaredEntity {
-  /// The name of the property for a key path of the class.
+  /// The name of the property for a key path of the class, for a read or a write of the property's value.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a key path without a name.
   static func storedName(of keyPath: AnyKeyPath) throws(CoherenceError) -> String {
@@ -9,15 +9,16 @@ extension DeclaredEntity {
     throw CoherenceError(.unknownProperty, nameless)
   }
 
+  /// The sentence of the error for a key path without a name.
   private static var nameless: String {
     "A key path of '\(self)' is not a stored property with a name; use a stored property, or add the key path to "
       + "'\(self).propertyNames'."
   }
 
-  /// The name of the property for a key path of the class.
+  /// The name of the property for a key path of the class, for a path in an expression.
   ///
-  /// For a key path without a name, the result is a placeholder that is no property's name. The check of the expression
-  /// for an entity then reports the key path.
+  /// Expressions are made without `throws`. For a key path without a name, the result is a placeholder that is no
+  /// property's name. The check of the expression for an entity then reports the key path.
   package static func propertyName(of keyPath: AnyKeyPath) -> String {
     KeyPathNames.of(self)[keyPath] ?? PropertyPath.nameless(nameless)
   }
@@ -30,13 +31,15 @@ private struct KeyPathNames: @unchecked Sendable {
 
   subscript(keyPath: AnyKeyPath) -> String? { names[keyPath] }
 
-  private static let known = Mutex<[ObjectIdentifier: KeyPathNames]>([:])
+  /// The names of each class that was asked for them.
+  private static let cache = Mutex<[ObjectIdentifier: KeyPathNames]>([:])
 
+  /// The names of the key paths of a class.
   static func of(_ type: any DeclaredEntity.Type) -> KeyPathNames {
     let key = ObjectIdentifier(type)
-    if let names = known.withLock({ $0[key] }) { return names }
+    if let names = cache.withLock({ $0[key] }) { return names }
     let names = KeyPathNames(names: type.propertyNames)
-    known.withLock { $0[key] = names }
+    cache.withLock { $0[key] = names }
     return names
   }
 }

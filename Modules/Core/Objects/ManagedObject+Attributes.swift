@@ -14,6 +14,8 @@ extension ManagedObject {
     set { writeAccessible(newValue.attributeValue, of: key) }
   }
 
+  /// The value of an accessor for a missing value of a required type, and for a value that the accessor's type cannot
+  /// represent: the default of the attribute, or else of the type.
   @inlinable @inline(never) final func fallback<Value>(for key: AttributeKey<Value>) -> Value {
     checkType(Value.attributeType, of: key)
     return Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
@@ -42,9 +44,10 @@ extension ManagedObject {
     return slowValue(of: key, at: slot)
   }
 
+  /// As ``accessibleValue(of:)``, for a fault, an object with unsaved changes, and an unsuitable key.
   @inline(never) private final func slowValue(of key: PropertyKey, at slot: Int) -> AttributeValue {
     guard slot >= 0 else {
-      unknown(key.name)
+      reportUnsuitableKey(key.name)
       return .null
     }
     do {
@@ -55,12 +58,16 @@ extension ManagedObject {
     }
   }
 
+  /// The default value of an attribute in the model; null for none.
   @usableFromInline final func declaredDefault(of key: PropertyKey) -> AttributeValue {
     let slot = key.slot(in: entity)
     return slot >= 0 ? entity.defaultValues[slot] : .null
   }
 
   /// Writes an attribute for a non-throwing accessor.
+  ///
+  /// The fast path serves repeated changes of one record: the next notification lists the record already (both `round`s
+  /// are equal), no undo is recorded, and the slot accepts the value without a conversion.
   @usableFromInline final func writeAccessible(_ value: consuming AttributeValue, of key: PropertyKey) {
     check()
     let slot = key.slot(in: self)
@@ -74,9 +81,10 @@ extension ManagedObject {
     storage._withUnsafeGuaranteedRef { $0.unlockPending() }
   }
 
+  /// Writes an attribute after the checks that the fast path of ``writeAccessible(_:of:)`` spares.
   @inline(never) private final func writeChecked(_ value: AttributeValue, of key: PropertyKey, at slot: Int) {
     guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else {
-      return unknown(key.name, losesChange: true)
+      return reportUnsuitableKey(key.name, losesChange: true)
     }
     do {
       try write(try checkedValue(value, of: attribute), at: slot)
@@ -106,7 +114,9 @@ extension ManagedObject {
     return error
   }
 
-  final func unknown(_ name: String, losesChange: Bool = false) {
+  /// Reports that an accessor's key names no property of the entity, or a property of another kind than the key's. The
+  /// object becomes unavailable.
+  final func reportUnsuitableKey(_ name: String, losesChange: Bool = false) {
     do {
       let property = try entity.property(named: name)
       let error = CoherenceError(
@@ -169,6 +179,7 @@ extension ManagedObject {
     try write(try checkedValue(value, of: attribute), at: attribute.slot)
   }
 
+  /// Sets a to-one relationship to a value in its stored form: null, or the identifier of the target.
   private final func setReference(_ value: AttributeValue, for relationship: RelationshipDescription) throws {
     switch value {
     case .null: try setTarget(nil, of: relationship)
@@ -188,6 +199,9 @@ extension ManagedObject {
     }
   }
 
+  /// The slot of an attribute or a to-one relationship.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``, and ``ErrorCode/wrongType`` for a to-many relationship.
   final func slot(named name: String) throws -> Int {
     switch try entity.property(named: name) {
     case let attribute as AttributeDescription: return attribute.slot

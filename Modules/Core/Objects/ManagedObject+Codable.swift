@@ -27,7 +27,8 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a codable attribute without a stored value: the model's default, or else the key's.
+  /// The value of a codable attribute without a stored value. For an optional type, the key's default. For any other
+  /// type, the model's default, or else the key's.
   private final func missingValue<Value>(of key: CodableKey<Value>) -> Value {
     guard !key.acceptsNull, case .string(let text) = declaredDefault(of: key),
       let value = try? JSONText.decode(Value.self, from: .string(text))
@@ -45,7 +46,7 @@ extension ManagedObject {
   /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
   public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {
     if let slots = entity.composites[name] {
-      if let type = V.self as? any CompositeValue.Type { return try presentComposite(type, for: name) as? V }
+      if let type = V.self as? any CompositeValue.Type { return try optionalComposite(type, for: name) as? V }
       return try CompositeCoding.decode(V.self, from: self, slots: slots)
     }
     guard let text: String = try value(for: name, as: String?.self) else { return nil }
@@ -59,7 +60,8 @@ extension ManagedObject {
   /// Encodes a value into a `codable` attribute or a composite. `nil` clears the attribute, or all parts. A
   /// ``CompositeValue`` is written without JSON.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` when the value cannot be encoded; as ``setValue(_:for:)`` otherwise.
+  /// - Throws: ``ErrorCode/wrongType`` when the value cannot be encoded, or a part of it does not fit the composite; as
+  ///   ``setValue(_:for:)`` otherwise. A call that throws leaves the object unchanged.
   public final func setCodable<V: Codable>(_ value: V?, for name: String) throws {
     if let slots = entity.composites[name] {
       if let type = V.self as? any CompositeValue.Type { return try setComposite(value, as: type, for: name) }
@@ -73,10 +75,14 @@ extension ManagedObject {
     }
   }
 
-  private final func presentComposite<Value: CompositeValue>(_ type: Value.Type, for name: String) throws -> Value? {
+  // The type of a composite is known at run time only. The next two functions give it a name as a generic parameter.
+
+  /// The value of a composite of a type; `nil` for a missing value.
+  private final func optionalComposite<Value: CompositeValue>(_ type: Value.Type, for name: String) throws -> Value? {
     try composite(for: name, as: Value?.self)
   }
 
+  /// Sets a composite to a value of a type; `nil` clears all parts.
   private final func setComposite<Value: CompositeValue>(_ value: Any?, as type: Value.Type, for name: String) throws {
     try setComposite(value as? Value, for: name)
   }

@@ -28,6 +28,7 @@ extension ManagedObject {
     }
   }
 
+  /// The value of a composite of a fault, or of one whose parts the model declares in another order than the type.
   @inline(never) private final func slowComposite<Value>(of key: CompositeKey<Value>) -> Value {
     do {
       return try composite(for: key.name)
@@ -83,7 +84,7 @@ extension ManagedObject {
   }
 
   /// Sets several attributes, after all values are checked.
-  private final func setValues(_ values: [AttributeValue], at slots: [Int]) throws {
+  final func setValues(_ values: [AttributeValue], at slots: [Int]) throws {
     var checked: [(slot: Int, value: AttributeValue)] = []
     for (slot, value) in zip(slots, values) {
       guard case .attribute(let attribute) = entity.slots[slot] else { continue }

@@ -1,6 +1,7 @@
 // Finds the relationships of an object, by key and by name.
 
 extension ManagedObject {
+  /// The relationship with a name, to-one or to-many.
   final func relationship(named name: String) throws -> RelationshipDescription {
     guard let relationship = try entity.property(named: name) as? RelationshipDescription else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is an attribute; use `value(for:)`.")
@@ -23,6 +24,7 @@ extension ManagedObject {
     return index >= 0 ? entity.relationships[index] : try toMany(named: key.name)
   }
 
+  /// The to-many relationship with a name.
   final func toMany(named name: String) throws -> RelationshipDescription {
     let relationship = try relationship(named: name)
     guard relationship.isToMany else {

@@ -28,6 +28,7 @@ extension ManagedObject {
     }
   }
 
+  /// The target of a to-one relationship that the unit of work has not read yet, for the accessor.
   @inline(never) private final func slowTarget<Target>(of key: ToOneKey<Target>) -> Target? {
     do {
       return try target(of: try toOne(key)) as? Target
@@ -60,13 +61,14 @@ extension ManagedObject {
 // MARK: - To one
 
 extension ManagedObject {
+  /// The target of a to-one relationship. For a target marked for deletion, the pending delete rules are applied first.
   final func target(of relationship: RelationshipDescription) throws -> ManagedObject? {
     check()
     guard let slot = relationship.slot else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
     guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
-    guard let context = managedObjectContext else { return try unattached(id) }
+    guard let context = managedObjectContext else { return try uninsertedObject(id) }
     if let storage, storage.hasPendingDeleteRules, storage.record(for: id)?.kind == .deleted {
       try context.applyPendingDeleteRules()
       // Without a rule that clears it, the reference stays.
@@ -77,7 +79,7 @@ extension ManagedObject {
 
   /// The object of a target or member of a relationship.
   final func member(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> ManagedObject {
-    guard let storage, let context = managedObjectContext else { return try unattached(id) }
+    guard let storage, let context = managedObjectContext else { return try uninsertedObject(id) }
     if let object = storage.registry.object(for: id) { return object }
     return try context.fault(for: id, of: relationship.destination)
   }
@@ -96,7 +98,7 @@ extension ManagedObject {
   }
 
   /// A related object of the same uninserted graph.
-  private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
+  private final func uninsertedObject(_ id: ManagedObjectID) throws -> ManagedObject {
     guard let object = pending?.uninsertedGraph?.object(for: id) else { throw deletedError() }
     return object
   }
@@ -115,11 +117,12 @@ extension ManagedObject {
     if case .reference(let id) = old, let former = try? member(id, of: relationship) {
       try former.removeRelated(self, of: inverse)
     }
+    // In a one-to-one relationship, the new target leaves the object that has led to it.
     if let object, let inverseSlot = inverse.slot,
-      case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != recordID,
-      let rival = try? object.member(rivalID, of: inverse)
+      case .reference(let formerID) = try object.loadedValue(at: inverseSlot), formerID != recordID,
+      let formerOwner = try? object.member(formerID, of: inverse)
     {
-      try rival.removeRelated(object, of: relationship)
+      try formerOwner.removeRelated(object, of: relationship)
     }
     try write(new, at: slot)
     try clearPosition(after: slot)
@@ -195,13 +198,13 @@ extension ManagedObject {
     if flags.contains(.detached) { throw deletedError() }
     try removeDeletedMembers(of: relationship)
     let ids = try changedMemberIDs(of: relationship)
-    guard let storage, storage.mayListOthers(relationship) else { return ids }
+    // The list may have records that other writers have added, and that this context has deleted or moved.
+    guard let storage, storage.mayListNonmembers(relationship) else { return ids }
     return ids.filter { !storage.isLeftOut(storage.record(for: $0), of: relationship, owner: recordID) }
   }
 
   /// Applies the pending delete rules if a deleted record is a member. A list that is not loaded may have each deleted
-  /// record of the members' hierarchy as a member.
-  /// The rules of other deletes still wait, so that they are applied together.
+  /// record of the members' hierarchy as a member. The rules of other deletes wait until they are applied together.
   final func removeDeletedMembers(of relationship: RelationshipDescription) throws {
     guard let storage, storage.hasPendingDeleteRules, relationship.inverse != nil, let context = managedObjectContext
     else { return }
@@ -229,7 +232,7 @@ extension ManagedObject {
     return ids
   }
 
-  /// The version of the state below the object's own changes; `nil` for a fault.
+  /// The version of the row on which the object's unsaved changes are based, or of its row; `nil` for a fault.
   final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
 
   /// The loaded list of members from the store or the parent; `nil` if the list is not loaded or is out of date.
@@ -257,6 +260,8 @@ extension ManagedObject {
     return setMemberList(ids, of: relationship, version: version, generation: current)
   }
 
+  /// Sets the loaded list of members from the store or the parent.
+  ///
   /// - Parameters:
   ///   - version: The version of the owner's row at the read of the list; `nil` for the present version.
   ///   - generation: The generation of the relationship's lists at the read; `nil` for the present generation.
@@ -347,6 +352,8 @@ extension ManagedObject {
     if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
 
+  /// Makes objects the members of a to-many relationship, and sets and clears the inverses. An ordered relationship
+  /// gets the order of the objects.
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
     check()
     for object in objects { try checkCanRelate(object, to: relationship) }
@@ -362,8 +369,8 @@ extension ManagedObject {
     if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.recordID)) }
   }
 
-  /// Sets the order of the members of an ordered relationship. Repeated identifiers count once, at their first
-  /// position.
+  /// Sets the order of the members of an ordered relationship, which the caller has made the members. Repeated
+  /// identifiers count once, at their first position.
   final func reorderMembers(of relationship: RelationshipDescription, _ order: [ManagedObjectID]) throws {
     var seen: Set<ManagedObjectID> = []
     let order = order.filter { seen.insert($0).inserted }

@@ -1,12 +1,14 @@
-// Edits of members that revert an earlier unsaved edit. Another writer may have saved the same edit in between.
+// Edits of members that revert an earlier unsaved edit. Another writer may have saved the same edit in between: the
+// context removes a member, another writer saves the same removal, and the context adds the member again. The two edits
+// of the context are then no return to the stored state but an addition.
 
 extension ManagedObject {
-  /// Whether the state below this context has a member whose unsaved edit a second edit reverts. The pair of edits is no
-  /// change only if that state is as it was before the first.
+  /// Whether the list of the store or the parent has the member of an edit, if the edit reverts an earlier unsaved edit
+  /// of the same member. The pair of edits is no change only if the list is as it was before the first edit.
   ///
-  /// Reads the list if another save may have changed it, and the list is not loaded.
+  /// Reads the list if it is not loaded, and another save may have changed it.
   ///
-  /// - Returns: `nil` for an edit that reverts no other, and if no other save has changed such lists.
+  /// - Returns: `nil` for an edit that reverts no other edit, and if no other save has changed such lists.
   final func isStoredMember(revertedBy edit: MemberEdit, of relationship: RelationshipDescription) throws -> Bool? {
     guard let pending, pending.base != nil, let changes = pending.members[relationship] else { return nil }
     switch edit {
@@ -46,8 +48,8 @@ extension ManagedObject {
     return (member, inverse)
   }
 
-  /// For the members whose unsaved edits the changes of a child revert: whether the state below this context has them.
-  /// As ``isStoredMember(revertedBy:of:)``.
+  /// For the members whose unsaved edits the changes of a child revert: whether the list of the store or the parent has
+  /// them. As ``isStoredMember(revertedBy:of:)``.
   final func storedMembers(
     revertedBy changes: MemberChanges, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: Bool] {
@@ -57,6 +59,8 @@ extension ManagedObject {
     return stored
   }
 
+  /// Whether the list of the store or the parent has a member; `nil` if the member's object or its row is not loaded,
+  /// and if no other save has changed lists of the relationship.
   private final func isStoredMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool? {
     if case .inverseColumn(let inverse, _) = relationship.storage {
       guard let slot = inverse.slot, let member = storage?.registry.object(for: id) else { return nil }

@@ -77,6 +77,7 @@ extension ManagedObject {
     return try AttributeTransformers.transformer(of: attribute)
   }
 
+  /// The error for a transformer whose values are of another type than the caller's.
   private final func otherValues(_ name: String, _ type: Any.Type) -> CoherenceError {
     CoherenceError(
       .wrongType,

@@ -57,6 +57,7 @@ extension ManagedObject {
     try context.fire(self)
   }
 
+  /// The error for an object whose record was deleted or does not exist.
   final func deletedError() -> CoherenceError {
     var error =
       flags.contains(.detached) || pending?.kind == .deleted

@@ -20,6 +20,7 @@ extension ManagedObject {
     referencedObject(of: key, as: Target.self)
   }
 
+  /// The loaded object of a weak reference of any key, for the accessors. Reports failures.
   private final func referencedObject<Target: ManagedObject>(of key: PropertyKey, as type: Target.Type) -> Target? {
     do {
       guard let (object, id) = try referenced(by: try weakReference(named: key.name)) else { return nil }
@@ -43,6 +44,7 @@ extension ManagedObject {
     }
   }
 
+  /// Reports a dangling reference. The object stays available.
   private final func report(vanished id: StoredObjectID, of name: String) {
     let cause = CoherenceError(.objectNotFound, "The record of '\(id.entityName)' does not exist.")
     let report = CoherenceError(
@@ -76,6 +78,9 @@ extension ManagedObject {
     try setAttributeValue(.string(try object.permanentStoredID().description), for: name)
   }
 
+  /// The attribute of a weak reference with a name.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for another property.
   private final func weakReference(named name: String) throws -> AttributeDescription {
     guard let attribute = try entity.property(named: name) as? AttributeDescription,
       case .weakReference = attribute.type

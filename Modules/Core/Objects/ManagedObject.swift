@@ -9,7 +9,8 @@ import Synchronization
 /// after a misuse, in release builds too. The ``objectID`` may be passed to any thread. An object without a context
 /// belongs to the thread that made it.
 ///
-/// Subclasses add accessors, not state: see ``AttributeKey``.
+/// Subclasses declare the properties of the record as accessors: see ``AttributeKey``. Stored variables of a subclass
+/// are not saved, and live as long as the object.
 open class ManagedObject {
   /// The record's entity.
   public final var entity: EntityDescription { unmanagedEntity.takeUnretainedValue() }
@@ -22,13 +23,17 @@ open class ManagedObject {
   final var groupNumber: UInt32
   // Safety of `@exclusivity(unchecked)`: every access checks the confinement; the runtime's own check of overlapping
   // access would cost as much again.
+  /// As ``objectID``, without the check of the confinement.
   @exclusivity(unchecked) final var recordID: ManagedObjectID
-  /// Set once, before the object is shared, so that any thread may read it.
+  /// The state of the context that its objects use; `nil` for an object that never had a context. Set once, before the
+  /// object is shared, so that any thread may read it.
   @exclusivity(unchecked) final var storage: ContextStorage?
+  /// The values that the context has read from the store or a parent; `nil` for a fault, and for a new record.
   @exclusivity(unchecked) final var row: Row?
+  /// The unsaved values; `nil` without unsaved changes. If it exists, values are read from it and not from `row`.
   @exclusivity(unchecked) final var pending: PendingRecord?
   final var caches: ObjectCaches?
-  /// Written by the owner only, read by any thread.
+  /// Written inside the context only, and read by any thread.
   private final let flagBits = Atomic<UInt8>(0)
   /// The object's index in its fetch group.
   final var groupIndex: UInt32
@@ -101,6 +106,7 @@ open class ManagedObject {
     if let storage {
       if !flags.contains(.detached) { storage.registry.remove(self, id: recordID) }
     } else if let pending {
+      // Related objects may still lead to the record.
       pending.uninsertedGraph?.replaceObject(by: pending)
     }
   }
@@ -152,7 +158,8 @@ open class ManagedObject {
 
   /// Called in the context before an inserted object is saved, after the model's own rules were checked.
   ///
-  /// Called once in each save. The override may change objects; the model's rules are checked again then.
+  /// Called once in each save, and again after the validation hook of another object has changed the object. The
+  /// override may change objects; the model's rules are checked again then.
   ///
   /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed``, which has the text of the error beside all
   ///   other failures of the save.

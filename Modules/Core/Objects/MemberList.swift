@@ -3,11 +3,13 @@ final class MemberList {
   let ids: [ManagedObjectID]
   /// The generation of the relationship at the load of the list: see ``ContextStorage/generations``.
   let generation: Int
-  /// The version of the owner's row at the load of the list.
+  /// The version of the owner's row to which the list belongs: the version at the load, raised by each save that did
+  /// not change the list.
   var version: Int64?
   /// The members with the context's own changes applied. Made on demand, and dropped with each change.
   var effective: [ManagedObjectID]?
-  /// The stored positions of an ordered one-to-many relationship's members; `nil` where only the members' rows have them.
+  /// The numbers that the store orders by: the stored positions of an ordered one-to-many relationship's members; `nil`
+  /// where only the members' rows have them.
   var positions: [ManagedObjectID: Int64?]?
   /// The positions of all members that the running save writes, assigned by that save; ``positions`` gets them when its
   /// changes are published. `nil` until a save that changes the order has assigned them.

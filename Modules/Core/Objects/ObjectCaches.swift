@@ -28,7 +28,8 @@ final class DecodedValue<Value>: AnyDecodedValue {
 }
 
 extension ManagedObject {
-  /// The loaded lists of members by relationship; `nil` for none. Setting `nil` drops the decoded values too.
+  /// The loaded lists of members by relationship; `nil` for none. Setting `nil` drops the other caches of the object
+  /// too.
   final var collections: [RelationshipDescription: MemberList]? {
     get { caches?.lists }
     _modify {
@@ -49,8 +50,8 @@ extension ManagedObject {
 
   /// The decoded value of a text of a `codable` attribute: the last decoded value as long as the text stays the same.
   final func decodedValue<Value: Decodable>(_ text: String, at slot: Int) throws -> Value {
-    if let known = caches?.decoded[slot] as? DecodedValue<Value>, known.text.hasSameBytes(as: text) {
-      return known.value
+    if let last = caches?.decoded[slot] as? DecodedValue<Value>, last.text.hasSameBytes(as: text) {
+      return last.value
     }
     let value = try JSONText.decode(Value.self, from: .string(text))
     if caches == nil { caches = ObjectCaches() }

@@ -68,8 +68,8 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Removes all members and clears their inverses.
   public func removeAll() { replace(with: []) }
 
-  /// Moves a member to another position. A save writes the moved member; the other members keep their rows and links,
-  /// unless the members near the position have used up the numbers between them.
+  /// Moves a member to another position. A save writes the moved member. The other members keep their rows and links,
+  /// unless no number is left between the stored positions of the members near the new position.
   ///
   /// Reads the order of a list that is not loaded, but makes no objects of the members. Takes time in proportion to the
   /// length of the list.
@@ -85,6 +85,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Makes these objects the members, in this order.
   public func replace(with objects: [Element]) { members.replace(with: objects) }
 
+  /// Moves a member to an index, or to the nearest index of the list.
   private func move(_ id: ManagedObjectID, to index: Int, in relationship: RelationshipDescription) throws {
     var order = try members.owner.memberOrder(of: relationship)
     order.removeAll { $0 == id }

@@ -71,8 +71,10 @@ public class PropertyKey: @unchecked Sendable {
   //   same index in each of these entities. Descriptions never change.
   // A word is loaded and stored as a whole, and is complete in itself. So relaxed loads and stores suffice: a thread
   // that loads an old word, or overwrites the word of another thread, costs a lookup and never sees a wrong index.
+
   /// The name of the property in the model.
   public final let name: String
+  /// The word of the cache for the last hierarchy looked up; zero for none.
   private final let first = Atomic<UInt64>(0)
   /// The former word of `first`, for programs that use the same keys with two models.
   private final let second = Atomic<UInt64>(0)
@@ -87,15 +89,15 @@ public class PropertyKey: @unchecked Sendable {
 
   /// The property's index in an entity; negative when the entity has no such property.
   @inline(__always) final func slot(in entity: EntityDescription) -> Int {
-    knownIndex(entity.token) ?? findIndex(in: entity)
+    cachedIndex(entity.token) ?? findIndex(in: entity)
   }
 
   /// The property's index in the entity of an object; negative when the entity has no such property.
   @inline(__always) final func slot(in object: ManagedObject) -> Int {
-    knownIndex(object.entityToken) ?? findIndex(in: object.entity)
+    cachedIndex(object.entityToken) ?? findIndex(in: object.entity)
   }
 
-  @inline(__always) private final func knownIndex(_ token: UInt32) -> Int? {
+  @inline(__always) private final func cachedIndex(_ token: UInt32) -> Int? {
     Self.index(in: first.load(ordering: .relaxed), token) ?? Self.index(in: second.load(ordering: .relaxed), token)
   }
 
@@ -107,6 +109,7 @@ public class PropertyKey: @unchecked Sendable {
     return distance < count ? Int(word & 0xFFFF) : nil
   }
 
+  /// Looks the property up by its name, and caches the index.
   @inline(never) private final func findIndex(in entity: EntityDescription) -> Int {
     guard let location = location(in: entity) else { return -1 }
     if let word = location.word {

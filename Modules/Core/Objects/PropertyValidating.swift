@@ -1,7 +1,8 @@
 /// A class of objects with coded validation rules for single properties.
 ///
 /// A save calls the rule once for each value to save: for each attribute and to-one relationship of an inserted object,
-/// and for each changed property of a changed object. A failure has the name of its property. A class without the
+/// and for each changed property of a changed object. A save calls the rules again for an object that the validation hook
+/// of another object has changed. A failure has the name of its property. A class without the
 /// conformance costs nothing.
 ///
 /// ```swift

@@ -5,6 +5,10 @@ struct RelatedObjects<Element: ManagedObject> {
   let key: PropertyKey
   var name: String { key.name }
 
+  /// Runs an operation on the relationship. After an error, the owner becomes unavailable, the context reports the
+  /// error, and the result is the fallback.
+  ///
+  /// - Parameter changing: Whether the operation changes the members, so that an error loses a change.
   func attempt<T>(_ fallback: T, changing: Bool = false, _ body: (RelationshipDescription) throws -> T) -> T {
     do {
       return try body(try owner.toMany(key))

@@ -4,43 +4,50 @@
 /// retain each other, because their reference cycles would never be freed. When an object is released, its record stays
 /// here. When a relationship leads to the record later, a new object is made from it.
 final class UninsertedGraph {
-  private enum Member {
+  /// An object of the graph, or the record of a released object.
+  private enum Node {
     case object(WeakObject)
     case record(PendingRecord)
   }
   private struct WeakObject { weak var object: ManagedObject? }
-  private var members: [ManagedObjectID: Member] = [:]
+  private var nodes: [ManagedObjectID: Node] = [:]
 
   /// Joins the graphs of two objects without a context, which become related.
   static func connect(_ first: ManagedObject, _ second: ManagedObject) {
-    let group = first.pending?.uninsertedGraph ?? UninsertedGraph(first)
-    let other = second.pending?.uninsertedGraph ?? UninsertedGraph(second)
-    guard group !== other else { return }
-    if group.members.count < other.members.count { other.merge(group) } else { group.merge(other) }
+    let firstGraph = first.pending?.uninsertedGraph ?? UninsertedGraph(first)
+    let secondGraph = second.pending?.uninsertedGraph ?? UninsertedGraph(second)
+    guard firstGraph !== secondGraph else { return }
+    if firstGraph.nodes.count < secondGraph.nodes.count {
+      secondGraph.merge(firstGraph)
+    } else {
+      firstGraph.merge(secondGraph)
+    }
   }
 
   private init(_ object: ManagedObject) {
-    members[object.recordID] = .object(WeakObject(object: object))
+    nodes[object.recordID] = .object(WeakObject(object: object))
     object.pending?.uninsertedGraph = self
   }
 
+  /// Moves the nodes of another graph into this one.
   private func merge(_ other: UninsertedGraph) {
-    for (id, member) in other.members {
-      if case .object(let reference) = member { reference.object?.pending?.uninsertedGraph = self }
-      members[id] = member
+    for (id, node) in other.nodes {
+      if case .object(let reference) = node { reference.object?.pending?.uninsertedGraph = self }
+      nodes[id] = node
     }
-    other.members = [:]
+    other.nodes = [:]
   }
 
   /// The object with an identifier; `nil` for an object of another graph.
   func object(for id: ManagedObjectID) -> ManagedObject? {
-    switch members[id] {
+    switch nodes[id] {
     case .object(let reference): return reference.object
     case .record(let record): return makeObject(record)
     case nil: return nil
     }
   }
 
+  /// Makes an object from the record of a released object.
   private func makeObject(_ record: PendingRecord) -> ManagedObject {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
@@ -48,20 +55,20 @@ final class UninsertedGraph {
     // The released object's flag is unknown: a user may know the identifier.
     object.flags.insert(.temporaryIDExposed)
     record.uninsertedGraph = self
-    members[record.id] = .object(WeakObject(object: object))
+    nodes[record.id] = .object(WeakObject(object: object))
     return object
   }
 
   /// Keeps the record of a released object. The record releases the graph, so that the two do not retain each other.
   func replaceObject(by record: PendingRecord) {
-    members[record.id] = .record(record)
+    nodes[record.id] = .record(record)
     record.uninsertedGraph = nil
   }
 
   /// Removes and returns all objects, for a context to insert.
   func removeAll() -> [ManagedObject] {
-    let objects = members.keys.sorted(by: ManagedObjectID.precedes).compactMap { object(for: $0) }
-    members = [:]
+    let objects = nodes.keys.sorted(by: ManagedObjectID.precedes).compactMap { object(for: $0) }
+    nodes = [:]
     for object in objects { object.pending?.uninsertedGraph = nil }
     return objects
   }

@@ -40,7 +40,7 @@ struct CallTrace: Sendable {
       return symbols.first?.name
     }
 
-    /// Whether a mangled name is of a module of the framework, of the standard library, or of the Swift runtime.
+    /// Whether a mangled name is of one of ``modules``, of the standard library, or of the Swift runtime.
     static func isOfFramework(_ name: String) -> Bool {
       guard name.hasPrefix("$s") else { return name.hasPrefix("swift_") }
       guard let module = moduleName(name.dropFirst(2)) else { return true }
@@ -65,8 +65,10 @@ struct CallTrace: Sendable {
       return (String(rest.prefix(length)), rest.dropFirst(length))
     }
 
+    /// The modules of the framework that read objects, whose calls ``location`` skips.
     private static let modules: Set = [
       "CoherenceCore", "CoherenceStrategies", "CoherenceReconciliation", "CoherenceActions", "CoherenceMapping",
+      "CoherenceOutbox", "CoherencePersistedActions", "CoherenceRefresh",
     ]
   #else
     init?() { return nil }

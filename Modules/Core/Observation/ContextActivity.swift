@@ -20,5 +20,6 @@ package enum ContextActivity: Sendable, Hashable {
 
 /// Receives the activities of a context and their durations, in the context.
 package protocol ContextActivityObserver: AnyObject, Sendable {
+  /// Called after an activity has ended.
   func contextDid(_ activity: ContextActivity, in duration: Duration)
 }

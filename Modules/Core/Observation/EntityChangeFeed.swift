@@ -54,10 +54,12 @@ final class EntityChangeQueue: Sendable {
     var changes: [EntityChanges] = []
     /// The number of listed records.
     var count = 0
+    /// The readers that wait for changes, by number. A stream may be read by several tasks.
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastWaiter = 0
     var isFinished = false
 
+    /// Merges changes into the changes of their entity, and drops the list of an entity that exceeds the bound.
     mutating func add(_ fresh: EntityChanges) {
       let known = changes.firstIndex { $0.entity === fresh.entity }
       let index = known ?? changes.count
@@ -74,6 +76,7 @@ final class EntityChangeQueue: Sendable {
 
   init(_ entity: EntityDescription?) { self.entity = entity }
 
+  /// Adds the changes of a save that concern the entity of the stream.
   func post(_ changes: [EntityChanges]) {
     let concerned = entity.map { entity in changes.filter { $0.concerns(entity) } } ?? changes
     guard !concerned.isEmpty else { return }
@@ -103,6 +106,7 @@ final class EntityChangeQueue: Sendable {
     return nil
   }
 
+  /// Waits until changes come, the stream is finished, or the task is cancelled.
   private func wait() async {
     let number = state.withLock { state in
       state.lastWaiter += 1
@@ -123,6 +127,7 @@ final class EntityChangeQueue: Sendable {
     }
   }
 
+  /// Resumes all readers that wait.
   private func wake() {
     let waiters = state.withLock { state in
       let waiters = state.waiters

@@ -33,6 +33,7 @@ extension EntityChanges {
   /// The greatest number of listed records. Beyond it, ``collapse()`` drops the lists.
   static let bound = 10_000
 
+  /// Adds records with a change later than the changes added before.
   mutating func add(_ ids: some Collection<ManagedObjectID>, as kind: EntityChangeKind, includesSubentities: Bool) {
     if includesSubentities { self.includesSubentities = true }
     guard !isEverything else { return }

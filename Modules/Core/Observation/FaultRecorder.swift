@@ -16,6 +16,7 @@ final class FaultRecorder: Sendable {
 
   private let counts = Mutex<[(unit: Unit, counts: FaultCounts)]>([])
 
+  /// Counts a fault in a unit of work.
   func note(_ subject: FaultSubject, in unit: Unit) {
     counts.withLock { counts in
       if let index = counts.lastIndex(where: { $0.unit == unit }) {

@@ -12,25 +12,27 @@ final class FetchObservers: Sendable {
   private struct Entry { weak var observer: (any FetchObserver)? }
 
   private let entries = Mutex<[Entry]>([])
-  private let areAny = Atomic<Bool>(false)
+  private let hasObservers = Atomic<Bool>(false)
 
+  /// Adds an observer without retaining it. Adding it twice does nothing.
   func add(_ observer: any FetchObserver) {
     entries.withLock { entries in
       entries.removeAll { $0.observer == nil || $0.observer === observer }
       entries.append(Entry(observer: observer))
-      areAny.store(true, ordering: .releasing)
+      hasObservers.store(true, ordering: .releasing)
     }
   }
 
   func remove(_ observer: any FetchObserver) {
     entries.withLock { entries in
       entries.removeAll { $0.observer == nil || $0.observer === observer }
-      areAny.store(!entries.isEmpty, ordering: .releasing)
+      hasObservers.store(!entries.isEmpty, ordering: .releasing)
     }
   }
 
+  /// Notifies the observers of a fetch of an entity.
   func notify(of entity: EntityDescription) {
-    guard areAny.load(ordering: .acquiring) else { return }
+    guard hasObservers.load(ordering: .acquiring) else { return }
     for entry in entries.withLock({ $0 }) { entry.observer?.willFetch(entity) }
   }
 }

@@ -106,12 +106,13 @@ public struct StackOutcome: Sendable {
 
 // MARK: - Being observed
 
-/// Whether any stack of the process ever had an observer. Stacks without one check this flag, which costs a nanosecond.
+/// Records whether any stack of the process ever had an observer. Each operation checks the flag, which costs a
+/// nanosecond, before it looks for the observer of its stack.
 enum StackObservers {
-  private static let areAny = Atomic<Bool>(false)
+  private static let haveExisted = Atomic<Bool>(false)
 
-  @inline(__always) static var exist: Bool { areAny.load(ordering: .relaxed) }
-  static func add() { areAny.store(true, ordering: .relaxed) }
+  @inline(__always) static var exist: Bool { haveExisted.load(ordering: .relaxed) }
+  static func add() { haveExisted.store(true, ordering: .relaxed) }
 }
 
 extension StackObservation {

@@ -49,6 +49,7 @@ struct StoreChanges: Sendable {
 
 /// An event of the stores that concerns live results.
 enum StoreEvent: Sendable {
+  /// A save or a batch request changed records.
   case changed(StoreChanges)
   /// Any record may have changed: another process or coordinator wrote, or a store was attached.
   case everything

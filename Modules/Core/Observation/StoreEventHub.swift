@@ -16,8 +16,9 @@ final class StoreEventHub: Sendable {
   }
 
   /// A running save.
-  struct Turn {
+  struct RunningSave {
     fileprivate let number: Int
+    /// Whether no other save ran when this save began.
     fileprivate let wasAlone: Bool
   }
 
@@ -53,33 +54,34 @@ final class StoreEventHub: Sendable {
     }
   }
 
-  /// Records that a save begins to write. The caller ends the turn with ``end(_:_:)``, also after a failure.
-  func begin() -> Turn {
+  /// Records that a save begins to write. The caller ends it with ``end(_:_:)``, also after a failure.
+  func begin() -> RunningSave {
     runningCount.add(1, ordering: .acquiringAndReleasing)
     return state.withLock { state in
       state.running += 1
       state.begun += 1
-      return Turn(number: state.begun, wasAlone: state.running == 1)
+      return RunningSave(number: state.begun, wasAlone: state.running == 1)
     }
   }
 
-  /// Ends a save's turn, and delivers its changes.
+  /// Ends a running save, and delivers its changes.
   ///
   /// A save that begins before the delivery ends is marked as overlapped, and is delivered later.
   ///
   /// - Parameter changes: The changes; `nil` for unknown changes, because no receiver existed at the beginning of the
   ///   save, or because the outcome of the save is unknown.
-  func end(_ turn: Turn, _ changes: StoreChanges?) {
+  func end(_ save: RunningSave, _ changes: StoreChanges?) {
     var changes = changes
     changes?.noteRoots()
-    delivery.withLock { _ in deliver(turn, changes) }
+    delivery.withLock { _ in deliver(save, changes) }
   }
 
-  private func deliver(_ turn: Turn, _ changes: StoreChanges?) {
+  /// Delivers the changes of a save. The caller has locked `delivery`.
+  private func deliver(_ save: RunningSave, _ changes: StoreChanges?) {
     let (receivers, isOverlapped) = state.withLock { state in
       let receivers = state.entries.compactMap(\.receiver)
       if receivers.isEmpty { hasReceivers.store(false, ordering: .releasing) }
-      return (receivers, !turn.wasAlone || turn.number != state.begun)
+      return (receivers, !save.wasAlone || save.number != state.begun)
     }
     if var changes {
       changes.isOverlapped = isOverlapped

@@ -5,9 +5,12 @@
   case test(Test)
   case comparison(Operand, Comparison, Operand)
   case between(Operand, Operand, Operand)
+  /// A conjunction.
   case every([Condition])
+  /// A disjunction.
   case some([Condition])
   case not(Condition)
+  /// A condition on the members of a to-many relationship.
   case members(Members, Condition)
 
   /// A comparison with constants. A class, so that an evaluation retains only one reference.
@@ -27,13 +30,14 @@
     @usableFromInline let path: RecordPath
     @usableFromInline let relationship: RelationshipDescription
     /// The entity with the relationship; `nil` if every record has the relationship.
-    @usableFromInline let required: EntityDescription?
-    /// Whether the condition reads values of the records around the member.
+    @usableFromInline let declaringEntity: EntityDescription?
+    /// Whether the condition reads values of the records around the member; see ``OuterRecords``.
     @usableFromInline let readsOuterRecords: Bool
   }
 }
 
-/// The records around a member, from the innermost to the outermost.
+/// The records around a member: the records that the enclosing conditions are about, from the innermost to the
+/// outermost.
 @usableFromInline final class OuterRecords<Record> {
   @usableFromInline let record: Record
   @usableFromInline let outer: OuterRecords?
@@ -43,11 +47,14 @@
     self.outer = outer
   }
 
-  /// The record some conditions outwards; 1 is the innermost.
+  /// The record of the enclosing condition at a level; 1 is the innermost.
   @inlinable func record(at level: Int) -> Record? { level == 1 ? record : outer?.record(at: level - 1) }
 }
 
 extension Condition {
+  /// Whether a record satisfies the condition.
+  ///
+  /// - Parameter outer: The records around the record, if the condition is on a member.
   @inlinable
   func holds<S: RecordSource>(
     for record: S.Record, within outer: OuterRecords<S.Record>? = nil, in source: S
@@ -79,12 +86,13 @@ extension Condition {
 }
 
 extension Condition.Members {
+  /// Whether the members of a record satisfy a condition as the quantifier demands.
   @inlinable
   func hold<S: RecordSource>(
     _ condition: Condition, for record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
   ) throws -> Bool {
     guard let owner = try path.follow(from: record, within: outer, in: source) else { return quantifier != .any }
-    if let required, !source.entity(of: owner).isKind(of: required) { return quantifier != .any }
+    if let declaringEntity, !source.entity(of: owner).isKind(of: declaringEntity) { return quantifier != .any }
     // The evaluation ends at the first deciding member: a satisfying member for `any` and `none`, a violating member
     // for `all`.
     let deciding = quantifier != .all

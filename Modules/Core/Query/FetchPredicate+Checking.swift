@@ -58,7 +58,8 @@ extension FetchPredicate {
   }
 }
 
-/// Checks that the operands of comparisons can be compared by their operator.
+/// Checks the parts of a predicate and returns them in resolved form: the operands of a comparison must be comparable
+/// by its operator.
 struct PredicateChecker {
   let entity: EntityDescription
   /// The entities of the records around a condition on members, from the outermost to the innermost.
@@ -87,6 +88,7 @@ struct PredicateChecker {
     self.columns = columns
   }
 
+  /// Checks a comparison and returns it in resolved form.
   func comparison(
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
   ) throws(CoherenceError) -> FetchPredicate {
@@ -95,16 +97,16 @@ struct PredicateChecker {
     let (left, right) = (try resolved(left), try resolved(right))
     let leftKind = try kind(of: left)
     let rightKind = try kind(of: right)
-    try compare(left, leftKind, right, rightKind)
+    try checkAreComparable(left, leftKind, right, rightKind)
     for (expression, kind) in [(left, leftKind), (right, rightKind)] {
-      try check(comparison, options, on: kind, of: expression)
+      try checkOperator(comparison, options, on: kind, of: expression)
     }
     return FetchPredicate.comparison(
       left.converted(to: rightKind), comparison, right.converted(to: leftKind), options
     ).countingNoFurther
   }
 
-  /// Resolves `relationship CONTAINS object` to a condition on the members.
+  /// Resolves `relationship CONTAINS object` to a condition on the members; `nil` for another comparison.
   private func membership(_ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression)
     throws(CoherenceError) -> FetchPredicate?
   {
@@ -114,28 +116,31 @@ struct PredicateChecker {
     return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).resolved(by: self)
   }
 
+  /// Checks the membership in a list of constants and returns it in resolved form.
   func membership(_ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions)
     throws(CoherenceError) -> FetchPredicate
   {
     let expression = try resolved(expression)
     let kind = try kind(of: expression)
-    try check(.equal, options, on: kind, of: expression)
-    for value in values { try compare(expression, kind, .value(value), try self.kind(of: .value(value))) }
+    try checkOperator(.equal, options, on: kind, of: expression)
+    for value in values { try checkAreComparable(expression, kind, .value(value), try self.kind(of: .value(value))) }
     return .membership(expression, in: values.map { kind?.operand(from: $0) ?? $0 }, options)
   }
 
+  /// Checks a range and returns it in resolved form.
   func between(_ expression: FetchExpression, _ lower: FetchExpression, _ upper: FetchExpression)
     throws(CoherenceError) -> FetchPredicate
   {
     let (expression, lower, upper) = (try resolved(expression), try resolved(lower), try resolved(upper))
     let kind = try kind(of: expression)
-    try check(.less, [], on: kind, of: expression)
-    for bound in [lower, upper] { try compare(expression, kind, bound, try self.kind(of: bound)) }
+    try checkOperator(.less, [], on: kind, of: expression)
+    for bound in [lower, upper] { try checkAreComparable(expression, kind, bound, try self.kind(of: bound)) }
     return .between(expression, lower.converted(to: kind), upper.converted(to: kind))
   }
 
   // MARK: Kinds
 
+  /// Resolves a path from its record.
   func resolve(_ path: PropertyPath) throws(CoherenceError) -> ResolvedPath {
     try path.checkNames()
     return try ResolvedPath(path, from: try start(of: path))
@@ -191,7 +196,8 @@ struct PredicateChecker {
     }
   }
 
-  private func compare(
+  /// - Throws: ``ErrorCode/invalidPredicate`` for operands whose values cannot be compared.
+  private func checkAreComparable(
     _ left: FetchExpression, _ leftKind: OperandKind?, _ right: FetchExpression, _ rightKind: OperandKind?
   ) throws(CoherenceError) {
     guard let leftKind, let rightKind else { return }
@@ -212,13 +218,14 @@ struct PredicateChecker {
     return "'\(columns.columns[index].label)' (\(kind))"
   }
 
-  private func check(
+  /// - Throws: ``ErrorCode/invalidPredicate`` for an operator or an option that the kind of the operand does not have.
+  private func checkOperator(
     _ comparison: ComparisonOperator, _ options: StringOptions, on kind: OperandKind?, of expression: FetchExpression
   ) throws(CoherenceError) {
     guard let kind else { return }
     if comparison.isOfText || !options.isEmpty, kind != .text {
-      let what = comparison.isOfText ? comparison.keyword : "An option for case or diacritics"
-      throw CoherenceError(.invalidPredicate, "\(what) compares texts; \(label(expression, kind)) is not text.")
+      let feature = comparison.isOfText ? comparison.keyword : "An option for case or diacritics"
+      throw CoherenceError(.invalidPredicate, "\(feature) compares texts; \(label(expression, kind)) is not text.")
     }
     if comparison.isOfOrder, case .reference = kind {
       throw CoherenceError(
@@ -256,6 +263,7 @@ extension FetchExpression {
 }
 
 extension ComparisonOperator {
+  /// Whether the operator compares texts only.
   var isOfText: Bool {
     switch self {
     case .beginsWith, .endsWith, .contains, .like, .matches: true
@@ -263,6 +271,7 @@ extension ComparisonOperator {
     }
   }
 
+  /// Whether the operator compares by an order.
   var isOfOrder: Bool {
     switch self {
     case .less, .lessOrEqual, .greater, .greaterOrEqual: true

@@ -21,22 +21,26 @@ extension FetchPredicate: CustomStringConvertible {
   ///     for a record whose names have no variable.
   fileprivate func text(showsValues: Bool, of subjects: [String?]) -> String {
     var text = ""
-    // An explicit list in place of recursion, because predicates may be nested deeply.
-    var rest = [DescriptionPart.predicate(self, of: subjects)]
-    while let part = rest.popLast() {
+    // An explicit stack in place of recursion, because predicates may be nested deeply.
+    var stack = [DescriptionPart.predicate(self, of: subjects)]
+    while let part = stack.popLast() {
       switch part {
       case .text(let words): text += words
-      case .predicate(let predicate, let subjects): rest += predicate.parts(showsValues, of: subjects).reversed()
+      case .predicate(let predicate, let subjects): stack += predicate.parts(showsValues, of: subjects).reversed()
       }
     }
     return text
   }
 
+  /// A part of the text that is not complete yet.
   private enum DescriptionPart {
+    /// Words of the text.
     case text(String)
+    /// A predicate that still has to become words, with its subjects.
     case predicate(FetchPredicate, of: [String?])
   }
 
+  /// The words of the predicate, and its own parts in their order.
   private func parts(_ showsValues: Bool, of subjects: [String?]) -> [DescriptionPart] {
     func text(_ expression: FetchExpression) -> String { expression.formatText(showsValues, of: subjects) }
     return switch self {
@@ -82,6 +86,7 @@ extension FetchPredicate: CustomStringConvertible {
     }
   }
 
+  /// The parts of a conjunction or a disjunction, with parentheses where needed.
   private static func joined(
     _ predicates: [FetchPredicate], by separator: String, of subjects: [String?]
   ) -> [DescriptionPart] {
@@ -101,6 +106,7 @@ extension FetchExpression: CustomStringConvertible {
   /// The expression as format text, with its constants.
   public var description: String { formatText(true, of: [nil]) }
 
+  /// The expression as format text. The parameters are those of ``FetchPredicate/text(showsValues:of:)``.
   fileprivate func formatText(_ showsValues: Bool, of subjects: [String?]) -> String {
     switch self {
     case .value(let value): return value.formatText(showsValues)
@@ -136,6 +142,7 @@ extension FetchExpression: CustomStringConvertible {
 }
 
 extension StringOptions {
+  /// The options after an operator, such as `[cd]`; empty without options.
   fileprivate var suffix: String {
     let letters = (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
     return letters.isEmpty ? "" : "[\(letters)]"
@@ -153,11 +160,13 @@ extension PropertyPath {
     return ([Self.variableText(subject)] + names).joined(separator: ".")
   }
 
+  /// A variable with a name, in backticks where needed.
   fileprivate static func variableText(_ name: String) -> String {
     let text = formatText(name)
     return "$" + (text.first == "@" ? name.quoted("`") : text)
   }
 
+  /// A name in format text, in backticks unless it is a plain name or a function.
   private static func formatText(_ name: String) -> String {
     let isPlain =
       name.unicodeScalars.first?.beginsName == true && name.unicodeScalars.allSatisfy(\.continuesName)
@@ -167,6 +176,7 @@ extension PropertyPath {
 }
 
 extension String {
+  /// The text in quotation marks, with a backslash before each mark inside.
   fileprivate func quoted(_ quote: Unicode.Scalar) -> String {
     var text = String.UnicodeScalarView([quote])
     for scalar in unicodeScalars {

@@ -2,17 +2,17 @@ extension FetchPredicate {
   /// Whether two predicates have the same parts in the same order. Two conditions of the same meaning may differ: `a
   /// AND b` and `b AND a` do. Does not recurse, so that predicates of any depth can be compared.
   public static func == (left: FetchPredicate, right: FetchPredicate) -> Bool {
-    var rest = [(left, right)]
-    while let (left, right) = rest.popLast() {
+    var stack = [(left, right)]
+    while let (left, right) = stack.popLast() {
       switch (left, right) {
-      case (.and(let parts), .and(let others)), (.or(let parts), .or(let others)):
-        guard parts.count == others.count else { return false }
-        rest.append(contentsOf: zip(parts, others))
+      case (.and(let parts), .and(let otherParts)), (.or(let parts), .or(let otherParts)):
+        guard parts.count == otherParts.count else { return false }
+        stack.append(contentsOf: zip(parts, otherParts))
       case (.not(let part), .not(let other)):
-        rest.append((part, other))
+        stack.append((part, other))
       case (.quantified(let quantifier, let path, let part), .quantified(let otherQuantifier, let otherPath, let other)):
         guard quantifier == otherQuantifier, path == otherPath else { return false }
-        rest.append((part, other))
+        stack.append((part, other))
       default:
         guard left.isSimple(equalTo: right) else { return false }
       }
@@ -39,8 +39,8 @@ extension FetchPredicate {
 
   /// Hashes the parts in their order, without recursion.
   public func hash(into hasher: inout Hasher) {
-    var rest = [self]
-    while let predicate = rest.popLast() { rest += predicate.hashed(into: &hasher) }
+    var stack = [self]
+    while let predicate = stack.popLast() { stack += predicate.hashed(into: &hasher) }
   }
 
   /// Hashes the predicate without its parts.

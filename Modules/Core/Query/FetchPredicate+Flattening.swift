@@ -1,6 +1,6 @@
 extension FetchPredicate {
-  /// The greatest depth of nested conditions. The evaluator and every other traversal of a predicate recurse for each
-  /// level.
+  /// The greatest depth of nested conditions, because the evaluator and most other traversals of a predicate recurse
+  /// for each level.
   package static let greatestDepth = 200
 
   /// Returns the condition with as few levels as possible: nested conjunctions in one list, nested disjunctions in one
@@ -48,13 +48,13 @@ extension FetchPredicate {
     _ parts: [FetchPredicate], isConjunction: Bool, _ depth: Int
   ) throws(CoherenceError) -> [FetchPredicate] {
     var result: [FetchPredicate] = []
-    var rest = [parts[...]]
-    while var slice = rest.popLast() {
+    var stack = [parts[...]]
+    while var slice = stack.popLast() {
       guard let part = slice.popFirst() else { continue }
-      rest.append(slice)
+      stack.append(slice)
       switch part {
-      case .and(let inner) where isConjunction: rest.append(inner[...])
-      case .or(let inner) where !isConjunction: rest.append(inner[...])
+      case .and(let inner) where isConjunction: stack.append(inner[...])
+      case .or(let inner) where !isConjunction: stack.append(inner[...])
       default: result.append(try part.flattened(depth: depth + 1))
       }
     }
@@ -111,6 +111,7 @@ extension FetchPredicate {
     var lists: [Subject: (index: Int, values: [AttributeValue])] = [:]
     var result: [FetchPredicate] = []
     for part in parts {
+      // A list replaces its first comparison if another comparison follows.
       guard case .comparison(.path(let path), .equal, .value(let value), let options) = part else {
         result.append(part)
         continue

@@ -3,6 +3,7 @@
   case constant(AttributeValue)
   /// A slot that every record of the entity has.
   case slot(Int)
+  /// The identifier of the record.
   case identity
   /// A value behind relationships, or in a slot that only some records have.
   case remote(RecordPath, RecordPath.End)
@@ -18,10 +19,11 @@
   /// The number of conditions on members between the path and the record at which it begins.
   @usableFromInline let outerLevel: Int
 
+  /// A to-one relationship of the path.
   @usableFromInline struct Step: Sendable {
     @usableFromInline let relationship: RelationshipDescription
     /// The entity with the relationship; `nil` if every record on the path has the relationship.
-    @usableFromInline let required: EntityDescription?
+    @usableFromInline let declaringEntity: EntityDescription?
   }
 
   /// The value at the end of the path. The payload names the entity with the property; `nil` if every record has the
@@ -49,7 +51,9 @@
       record = start
     }
     for step in steps {
-      if let required = step.required, !source.entity(of: record).isKind(of: required) { return nil }
+      if let declaringEntity = step.declaringEntity, !source.entity(of: record).isKind(of: declaringEntity) {
+        return nil
+      }
       guard let next = try source.target(of: step.relationship, from: record) else { return nil }
       record = next
     }
@@ -79,24 +83,27 @@ extension Operand {
 }
 
 extension RecordPath.End {
+  /// The value for the record at the end of the path; for a missing record null, or the value without members.
   @inlinable func value<S: RecordSource>(of record: S.Record?, in source: S) throws -> AttributeValue {
     switch self {
-    case .slot(let slot, let required):
-      guard let record, has(required, record, in: source) else { return .null }
+    case .slot(let slot, let declaringEntity):
+      guard let record, has(declaringEntity, record, in: source) else { return .null }
       return try source.value(slot, of: record)
     case .identity:
       return record.map { .reference(source.id(of: $0)) } ?? .null
-    case .count(let relationship, let required):
-      guard let record, has(required, record, in: source) else { return .int(0) }
+    case .count(let relationship, let declaringEntity):
+      guard let record, has(declaringEntity, record, in: source) else { return .int(0) }
       return .int(Int64(try source.memberCount(of: relationship, from: record)))
     case .aggregate(let fold):
-      guard let record, has(fold.required, record, in: source) else { return fold.valueOfNothing }
+      guard let record, has(fold.declaringEntity, record, in: source) else { return fold.valueWithoutMembers }
       return try fold.value(of: record, in: source)
     }
   }
 
-  @inlinable func has<S: RecordSource>(_ required: EntityDescription?, _ record: S.Record, in source: S) -> Bool {
-    guard let required else { return true }
-    return source.entity(of: record).isKind(of: required)
+  /// Whether a record has a property that an entity declares; `nil` for a property that every record has.
+  @inlinable func has<S: RecordSource>(_ declaringEntity: EntityDescription?, _ record: S.Record, in source: S) -> Bool
+  {
+    guard let declaringEntity else { return true }
+    return source.entity(of: record).isKind(of: declaringEntity)
   }
 }

@@ -4,8 +4,10 @@ struct PredicateCompiler {
   private let checker: PredicateChecker
   /// The level of the outermost record that the condition reads; 0 for the record itself.
   private var outermost = 0
+  /// The relationships and hierarchies that the condition reads.
   private var relationships: Set<RelationshipDescription> = []
   private var roots: Set<EntityDescription> = []
+  /// The root of the hierarchy whose records the condition is about.
   private let fetchedRoot: EntityDescription
   /// The columns to which paths refer; `nil` when paths refer to properties of the entity.
   private let columns: GroupColumns?
@@ -25,10 +27,15 @@ struct PredicateCompiler {
     self.columns = columns
   }
 
+  /// The relationships and the roots of hierarchies that the compiled conditions read, without the hierarchy of the
+  /// records themselves.
   var dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>) {
     (relationships, roots.subtracting([fetchedRoot]))
   }
 
+  /// Compiles a checked predicate.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` for a pattern that cannot be read, and for a variable without a value.
   mutating func condition(_ predicate: FetchPredicate) throws(CoherenceError) -> Condition {
     switch predicate {
     case .constant(let value):
@@ -60,6 +67,7 @@ struct PredicateCompiler {
 
   // MARK: Comparisons
 
+  /// Compiles a comparison, with a constant if one of the operands is constant.
   private mutating func comparison(
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
   ) throws(CoherenceError) -> Condition {
@@ -104,11 +112,13 @@ struct PredicateCompiler {
   /// The greatest number of constants for which a linear search is faster than a hash lookup.
   private static let fewConstants = 8
 
+  /// Compiles the membership in a list of constants.
   private static func membership(_ values: [AttributeValue], _ options: StringOptions) -> ValueTest {
     if !options.isEmpty { return .foldedIsIn(Set(values.map { $0.folded(options) }), options) }
     return values.count <= fewConstants ? .isAmong(values) : .isIn(Set(values))
   }
 
+  /// Compiles a range.
   private mutating func between(_ expression: FetchExpression, _ lower: FetchExpression, _ upper: FetchExpression)
     throws(CoherenceError) -> Condition
   {
@@ -120,6 +130,7 @@ struct PredicateCompiler {
 
   // MARK: Paths
 
+  /// Compiles an operand of a comparison.
   private mutating func operand(_ expression: FetchExpression) throws(CoherenceError) -> Operand {
     switch expression {
     case .value(let value): return .constant(value)
@@ -133,10 +144,11 @@ struct PredicateCompiler {
       let arithmetic = try checker.arithmetic(operation, left, right)
       return .calculation(Calculation(arithmetic, try operand(left), try operand(right)))
     case .subquery(let path, let condition):
-      let (way, relationship, required) = try members(at: path)
+      let (ownerPath, relationship, declaringEntity) = try members(at: path)
       let (inner, readsOuterRecords) = try memberCondition(condition, of: relationship)
-      let filtered = FilteredCount(relationship, inner, required: required, readsOuterRecords: readsOuterRecords)
-      return .filteredCount(way, filtered)
+      let filtered = FilteredCount(
+        relationship, inner, declaringEntity: declaringEntity, readsOuterRecords: readsOuterRecords)
+      return .filteredCount(ownerPath, filtered)
     }
   }
 
@@ -144,46 +156,50 @@ struct PredicateCompiler {
   ///
   /// - Parameter outerLevel: As ``PropertyPath/outerLevel``.
   mutating func operand(_ path: ResolvedPath, from outerLevel: Int = 0) -> Operand {
-    let way = recordPath(path, from: outerLevel)
+    let ownerPath = recordPath(path, from: outerLevel)
     switch path.target {
     case .identity:
-      return path.steps.isEmpty && outerLevel == 0 ? .identity : .remote(way, .identity)
+      return path.steps.isEmpty && outerLevel == 0 ? .identity : .remote(ownerPath, .identity)
     case .attribute(let attribute):
-      return operand(way, attribute.slot, required(attribute, at: path.owner))
+      return operand(ownerPath, attribute.slot, declaringEntity(attribute, at: path.owner))
     case .toOne(let relationship):
       relationships.insert(relationship)
       // A to-one relationship always has a slot.
-      return operand(way, relationship.slot ?? 0, required(relationship, at: path.owner))
+      return operand(ownerPath, relationship.slot ?? 0, declaringEntity(relationship, at: path.owner))
     case .toMany(let relationship):
-      follow(relationship)
-      return .remote(way, .count(relationship, required(relationship, at: path.owner)))
+      noteDependency(on: relationship)
+      return .remote(ownerPath, .count(relationship, declaringEntity(relationship, at: path.owner)))
     case .aggregate(let aggregate):
-      return .remote(way, end(aggregate, required(aggregate.relationship, at: path.owner)))
+      return .remote(ownerPath, end(aggregate, declaringEntity(aggregate.relationship, at: path.owner)))
     }
   }
 
-  private mutating func end(_ aggregate: MemberAggregate, _ required: EntityDescription?) -> RecordPath.End {
-    follow(aggregate.relationship)
-    guard let member = aggregate.operand else { return .count(aggregate.relationship, required) }
+  /// Compiles an aggregate of members at the end of a path.
+  private mutating func end(_ aggregate: MemberAggregate, _ declaringEntity: EntityDescription?) -> RecordPath.End {
+    noteDependency(on: aggregate.relationship)
+    guard let member = aggregate.operand else { return .count(aggregate.relationship, declaringEntity) }
     var inner = PredicateCompiler(entity: aggregate.relationship.destination)
     let operand = inner.operand(member)
     relationships.formUnion(inner.relationships)
     roots.formUnion(inner.roots)
     return .aggregate(
-      MemberFold(aggregate, operand: operand, operandStorage: member.storage ?? .int64, required: required))
+      MemberFold(
+        aggregate, operand: operand, operandStorage: member.storage ?? .int64, declaringEntity: declaringEntity))
   }
 
-  private func operand(_ way: RecordPath, _ slot: Int, _ required: EntityDescription?) -> Operand {
-    let isOwn = way.steps.isEmpty && way.outerLevel == 0 && required == nil
-    return isOwn ? .slot(slot) : .remote(way, .slot(slot, required))
+  /// Compiles the slot of a record at the end of a path. A slot of the record itself needs no path.
+  private func operand(_ ownerPath: RecordPath, _ slot: Int, _ declaringEntity: EntityDescription?) -> Operand {
+    let isOwnValue = ownerPath.steps.isEmpty && ownerPath.outerLevel == 0 && declaringEntity == nil
+    return isOwnValue ? .slot(slot) : .remote(ownerPath, .slot(slot, declaringEntity))
   }
 
+  /// Compiles the relationships of a path.
   private mutating func recordPath(_ path: ResolvedPath, from outerLevel: Int) -> RecordPath {
     outermost = max(outermost, outerLevel)
     var owner = checker.entity(at: outerLevel)
     let steps = path.steps.map { relationship in
-      let step = RecordPath.Step(relationship: relationship, required: required(relationship, at: owner))
-      follow(relationship)
+      let step = RecordPath.Step(relationship: relationship, declaringEntity: declaringEntity(relationship, at: owner))
+      noteDependency(on: relationship)
       owner = relationship.destination
       return step
     }
@@ -192,22 +208,24 @@ struct PredicateCompiler {
 
   /// The entity with the property; `nil` if every record of the owner has the property. Subentities of an entity use
   /// the same slots for different properties, so that the slot alone does not identify the property.
-  private func required(_ property: PropertyDescription, at owner: EntityDescription) -> EntityDescription? {
+  private func declaringEntity(_ property: PropertyDescription, at owner: EntityDescription) -> EntityDescription? {
     owner.isKind(of: property.entity) ? nil : property.entity
   }
 
-  private mutating func follow(_ relationship: RelationshipDescription) {
+  /// Records that the condition depends on a relationship, and on the hierarchy of its destination.
+  private mutating func noteDependency(on relationship: RelationshipDescription) {
     relationships.insert(relationship)
     roots.insert(relationship.destination.root)
   }
 
+  /// Compiles a condition on the members of a to-many relationship.
   private mutating func members(
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate
   ) throws(CoherenceError) -> Condition {
-    let (way, relationship, required) = try members(at: path)
+    let (ownerPath, relationship, declaringEntity) = try members(at: path)
     let (condition, readsOuterRecords) = try memberCondition(predicate, of: relationship)
     let members = Condition.Members(
-      quantifier: quantifier, path: way, relationship: relationship, required: required,
+      quantifier: quantifier, path: ownerPath, relationship: relationship, declaringEntity: declaringEntity,
       readsOuterRecords: readsOuterRecords)
     return .members(members, condition)
   }
@@ -225,14 +243,16 @@ struct PredicateCompiler {
           + "use ANY, ALL, NONE and SUBQUERY on to-many relationships only."
       )
     }
-    return (recordPath(resolved, from: path.outerLevel), relationship, required(relationship, at: resolved.owner))
+    return (
+      recordPath(resolved, from: path.outerLevel), relationship, declaringEntity(relationship, at: resolved.owner)
+    )
   }
 
   /// Compiles the condition on the members of a relationship.
   private mutating func memberCondition(
     _ predicate: FetchPredicate, of relationship: RelationshipDescription
   ) throws(CoherenceError) -> (Condition, readsOuterRecords: Bool) {
-    follow(relationship)
+    noteDependency(on: relationship)
     var inner = PredicateCompiler(checker.members(of: relationship))
     let condition = try inner.condition(predicate)
     relationships.formUnion(inner.relationships)

@@ -1,26 +1,31 @@
 /// The values of `%@` and `%K`, consumed in order.
 struct PredicateFormatArguments {
   private let arguments: [(any Sendable)?]
-  private var used = 0
+  private var usedCount = 0
 
   init(_ arguments: [(any Sendable)?]) { self.arguments = arguments }
 
+  /// Returns the next argument.
+  ///
+  /// - Parameter position: The position of the placeholder in the text, for the message.
   private mutating func next(_ position: Int) throws(CoherenceError) -> (any Sendable)? {
-    guard used < arguments.count else {
+    guard usedCount < arguments.count else {
       throw .unreadable(
         at: position, "there is no argument for this placeholder; \(arguments.count) were given")
     }
-    defer { used += 1 }
-    return arguments[used]
+    defer { usedCount += 1 }
+    return arguments[usedCount]
   }
 
+  /// - Throws: ``ErrorCode/invalidPredicate`` for arguments without a placeholder.
   func checkAllUsed() throws(CoherenceError) {
-    guard used == arguments.count else {
+    guard usedCount == arguments.count else {
       throw CoherenceError(
-        .invalidPredicate, "The format has placeholders for \(used) arguments; \(arguments.count) were given.")
+        .invalidPredicate, "The format has placeholders for \(usedCount) arguments; \(arguments.count) were given.")
     }
   }
 
+  /// Returns the next argument as a value.
   mutating func value(at position: Int) throws(CoherenceError) -> AttributeValue {
     guard let argument = try next(position) else { return .null }
     if let value = Self.value(argument) { return value }
@@ -30,6 +35,7 @@ struct PredicateFormatArguments {
     throw Self.unsuitable(argument, position)
   }
 
+  /// Returns the next argument as a list of values.
   mutating func list(at position: Int) throws(CoherenceError) -> [AttributeValue] {
     let argument = try next(position)
     guard let argument, Self.value(argument) == nil, let elements = argument as? any Collection else {
@@ -43,6 +49,7 @@ struct PredicateFormatArguments {
     return values
   }
 
+  /// Returns the next argument as a path.
   mutating func path(at position: Int) throws(CoherenceError) -> PropertyPath {
     switch try next(position) {
     case let name as String: return PropertyPath(name)
@@ -51,6 +58,7 @@ struct PredicateFormatArguments {
     }
   }
 
+  /// The elements of a collection of an unknown type.
   static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
 
   /// The value of an argument; `nil` for a value of a type without attributes.

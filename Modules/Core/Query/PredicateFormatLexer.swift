@@ -71,6 +71,8 @@ struct PredicateFormatLexer {
     index + distance < scalars.count ? scalars[index + distance] : nil
   }
 
+  /// Reads the next token.
+  ///
   /// - Parameter previous: The previous token. A minus after an operand is an operator, not the sign of a number.
   private mutating func next(after previous: PredicateFormatToken.Kind?) throws(CoherenceError)
     -> PredicateFormatToken.Kind
@@ -89,12 +91,14 @@ struct PredicateFormatLexer {
     }
   }
 
+  /// Returns the next scalars that satisfy a condition, and advances.
   private mutating func take(while condition: (Unicode.Scalar) -> Bool) -> String {
     let start = index
     while let scalar = current, condition(scalar) { index += 1 }
     return String(String.UnicodeScalarView(scalars[start..<index]))
   }
 
+  /// Reads a keyword or a name.
   private mutating func word() -> PredicateFormatToken.Kind {
     let word = take { $0.continuesName }
     return PredicateFormatKeyword(word: word).map { .keyword($0) } ?? .name(word)
@@ -110,6 +114,7 @@ struct PredicateFormatLexer {
     return isName ? .name(word) : .function(word)
   }
 
+  /// Reads an operator or a bracket.
   private mutating func sign() throws(CoherenceError) -> String {
     for length in [2, 1] where index + length <= scalars.count {
       let text = String(String.UnicodeScalarView(scalars[index..<index + length]))
@@ -125,6 +130,7 @@ struct PredicateFormatLexer {
     "$", "+", "-", "*", "/", ":",
   ]
 
+  /// Reads `%@`, `%K`, or a specifier such as `%ld`.
   private mutating func placeholder() throws(CoherenceError) -> PredicateFormatToken.Kind {
     let start = index
     index += 1
@@ -139,6 +145,7 @@ struct PredicateFormatLexer {
     return .value
   }
 
+  /// Reads the options of a comparison, such as `[cd]`.
   private mutating func options() throws(CoherenceError) -> StringOptions {
     let start = index
     index += 1
@@ -153,6 +160,7 @@ struct PredicateFormatLexer {
     return options
   }
 
+  /// Reads an integer, or a double with a point or an exponent.
   private mutating func number() throws(CoherenceError) -> AttributeValue {
     let start = index
     var isWhole = true
@@ -184,6 +192,7 @@ struct PredicateFormatLexer {
 // MARK: - Quoted text
 
 extension PredicateFormatLexer {
+  /// Reads a text up to its closing quote.
   private mutating func quoted() throws(CoherenceError) -> String {
     let start = index
     let quote = scalars[index]
@@ -197,6 +206,7 @@ extension PredicateFormatLexer {
     throw .unreadable(at: start + 1, "the text that begins here has no end")
   }
 
+  /// Reads the scalar after a backslash.
   private mutating func escaped() throws(CoherenceError) -> Unicode.Scalar {
     let start = index
     defer { index += 1 }

@@ -47,6 +47,7 @@ extension PredicateFormatParser {
 
   // MARK: Lists
 
+  /// Parses the list, or the path of members, after `IN`.
   private mutating func membership(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
     let options = acceptOptions()
     switch current.kind {
@@ -80,6 +81,7 @@ extension PredicateFormatParser {
     return .quantified(.any, path, .comparison(.path(.own), .equal, left.outer, options))
   }
 
+  /// Parses the bounds after `BETWEEN`.
   private mutating func range(of left: FetchExpression, isOfMember: Bool) throws(CoherenceError) -> FetchPredicate {
     let start = current
     if start.kind == .sign("$"), let name = try acceptFreeVariable() { return .list(left, .between, variable: name) }
@@ -91,6 +93,7 @@ extension PredicateFormatParser {
     return isOfMember ? .between(left, bounds[0].outer, bounds[1].outer) : .between(left, bounds[0], bounds[1])
   }
 
+  /// Parses a list of expressions in braces or parentheses.
   private mutating func list() throws(CoherenceError) -> [FetchExpression] {
     let closing = PredicateFormatToken.Kind.sign(current.kind == .sign("(") ? ")" : "}")
     guard accept(.sign("{"), .sign("(")) else { throw expected("a list in braces") }
@@ -103,6 +106,7 @@ extension PredicateFormatParser {
 
   // MARK: Operands
 
+  /// Parses an operand without arithmetic.
   mutating func operand() throws(CoherenceError) -> FetchExpression {
     switch current.kind {
     case .number(let value):
@@ -138,8 +142,8 @@ extension PredicateFormatParser {
 
   /// Parses the rest of a path, after its first names.
   ///
-  /// - Parameter subject: The record at which the path begins. A name without a variable begins at the record around all
-  ///   `SUBQUERY`.
+  /// - Parameter subject: The record at which the path begins. A name without a variable begins at the record of
+  ///   the nearest condition that is not the condition of a `SUBQUERY`.
   mutating func path(
     from first: [String], of subject: Subject = .record
   ) throws(CoherenceError) -> FetchExpression {
@@ -167,14 +171,17 @@ extension PredicateFormatParser {
     return .path(PropertyPath(names: names, outerLevel: level))
   }
 
+  /// The function with a name, without its `@`.
   private static func aggregateFunction(
     _ word: String, _ token: PredicateFormatToken
   ) throws(CoherenceError) -> AggregateFunction {
     if let function = AggregateFunction(pathOperator: "@" + word) { return function }
-    let known = AggregateFunction.allCases.map(\.pathOperator).joined(separator: ", ")
-    throw .unreadable(at: token.position, "\(token.label) is not supported in a predicate; the functions are \(known)")
+    let functions = AggregateFunction.allCases.map(\.pathOperator).joined(separator: ", ")
+    throw .unreadable(
+      at: token.position, "\(token.label) is not supported in a predicate; the functions are \(functions)")
   }
 
+  /// Parses a constant that is a keyword, or `CAST`.
   private mutating func constant(_ keyword: PredicateFormatKeyword) throws(CoherenceError) -> AttributeValue {
     switch keyword {
     case .null, .nil:
@@ -220,6 +227,7 @@ extension PredicateFormatParser {
 }
 
 extension AttributeValue {
+  /// The constant as a value of a type with a name; `nil` for an unreadable constant and an unknown name.
   fileprivate func cast(to type: String) -> AttributeValue? {
     switch (type, self) {
     case ("UUID", .string(let text)): UUID(uuidString: text).map(AttributeValue.uuid)

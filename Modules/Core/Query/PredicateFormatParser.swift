@@ -3,6 +3,7 @@ struct PredicateFormatParser {
   private let tokens: [PredicateFormatToken]
   private var index = 0
   var arguments: PredicateFormatArguments
+  /// The number of enclosing parts that ``nested(_:)`` is parsing.
   private var depth = 0
   /// The subjects of the enclosing conditions, from the outermost to the innermost.
   var subjects: [Subject] = [.record]
@@ -16,7 +17,7 @@ struct PredicateFormatParser {
     /// Names begin with the variable of a `SUBQUERY`, which stands for a member.
     case member(String)
   }
-  /// The greatest depth of parentheses, so that no text exhausts the stack.
+  /// The greatest depth of nested parts, and of operations in an operand, so that no text exhausts the stack.
   static let greatestDepth = 100
 
   init(tokens: [PredicateFormatToken], arguments: [(any Sendable)?]) {
@@ -45,16 +46,23 @@ struct PredicateFormatParser {
     return tokens[index]
   }
 
+  /// Advances if the current token is of one of the kinds.
+  ///
+  /// - Returns: Whether the token was of one of the kinds.
   mutating func accept(_ kinds: PredicateFormatToken.Kind...) -> Bool {
     guard kinds.contains(current.kind) else { return false }
     take()
     return true
   }
 
+  /// Advances past a sign.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` if the current token is not the sign.
   mutating func expect(_ sign: String) throws(CoherenceError) {
     guard accept(.sign(sign)) else { throw expected("'\(sign)'") }
   }
 
+  /// The error for the current token where the text needs another one.
   func expected(_ what: String) -> CoherenceError {
     .unreadable(at: current.position, "\(what) is expected, not \(current.label)")
   }
@@ -82,6 +90,7 @@ struct PredicateFormatParser {
     return predicate
   }
 
+  /// Parses a condition without `AND`, `OR` and `NOT` outside of parentheses.
   private mutating func primary() throws(CoherenceError) -> FetchPredicate {
     switch current.kind {
     case .sign("(") where !beginsOperand:
@@ -100,6 +109,7 @@ struct PredicateFormatParser {
     return try comparison()
   }
 
+  /// Parses a comparison with its left side.
   private mutating func comparison() throws(CoherenceError) -> FetchPredicate {
     let start = current
     let left = try expression()
@@ -176,6 +186,7 @@ struct PredicateFormatParser {
 
   // MARK: Members
 
+  /// Parses a condition on members, after `ANY`, `ALL` or `NONE`.
   private mutating func quantified(_ quantifier: FetchPredicate.Quantifier) throws(CoherenceError) -> FetchPredicate {
     take()
     let start = current

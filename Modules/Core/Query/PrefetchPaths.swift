@@ -1,6 +1,6 @@
 /// The relationships and weak references to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
 struct PrefetchPaths: Sendable {
-  /// A relationship, and the relationships of its members to load.
+  /// A relationship or a weak reference, and the paths to load from its members or targets.
   struct Step: Sendable {
     let name: String
     let next: PrefetchPaths
@@ -24,21 +24,24 @@ struct PrefetchPaths: Sendable {
     try self.init(paths[...], of: [entity])
   }
 
+  /// - Parameter entities: The possible entities of the records at which the paths begin.
   private init(_ paths: ArraySlice<[Substring]>, of entities: [EntityDescription]) throws {
-    var rests: [String: [[Substring]]] = [:]
+    // The paths after their first names, by first name.
+    var remainders: [String: [[Substring]]] = [:]
     var names: [String] = []
     for path in paths {
       guard let first = path.first.map(String.init) else { continue }
-      if rests[first] == nil { names.append(first) }
-      rests[first, default: []].append(Array(path.dropFirst()))
+      if remainders[first] == nil { names.append(first) }
+      remainders[first, default: []].append(Array(path.dropFirst()))
     }
     for name in names {
       let relationships = try Self.relationships(named: name, of: entities)
       let destinations = Array(Set(relationships.map(\.destination)))
-      steps.append(Step(name: name, next: try PrefetchPaths(rests[name, default: []][...], of: destinations)))
+      steps.append(Step(name: name, next: try PrefetchPaths(remainders[name, default: []][...], of: destinations)))
     }
   }
 
+  /// The relationships of a name in entities and their subentities; none for a weak reference.
   private static func relationships(
     named name: String, of entities: [EntityDescription]
   ) throws -> [RelationshipDescription] {

@@ -4,6 +4,7 @@
 /// store, except that records equal by all criteria are not ordered by their keys. May be used on several threads at
 /// the same time.
 public struct PreparedOrder: Sendable {
+  /// A criterion compiled for the evaluator.
   @usableFromInline struct Key: Sendable {
     @usableFromInline let operand: Operand
     @usableFromInline let isAscending: Bool

@@ -7,7 +7,8 @@ public struct PreparedPredicate: Sendable {
   /// Preparing it again changes nothing.
   public let predicate: FetchPredicate
   @usableFromInline let condition: Condition
-  /// The parts by the records that they read; `nil` unless some parts of a conjunction read the record alone.
+  /// The parts of a conjunction by the records that they read; `nil` if all parts or none read the record alone, and
+  /// for another predicate.
   let split: SplitConjunction?
 
   /// The relationships and the entity hierarchies on which the result depends, without the fetched hierarchy.

@@ -34,7 +34,8 @@ extension PropertyPath {
 }
 
 extension FetchPredicate {
-  /// Gives the paths from a record of a typed expression their levels.
+  /// Replaces the scope of the paths from a record by their levels. Called when the closure of a typed expression has
+  /// returned the condition on the record.
   func closed(over scope: QueryScopeID) -> FetchPredicate {
     // The traversal recurses. A predicate that is too deep even when it is flattened is refused by every fetch.
     guard let shallow = isDeep ? try? flattened() : self else { return self }
@@ -49,13 +50,14 @@ extension FetchPredicate {
 
   /// Whether the conditions are nested more deeply than a traversal should recurse.
   private var isDeep: Bool {
-    var rest = [(self, 0)]
-    while let (predicate, depth) = rest.popLast() {
+    // An explicit stack in place of recursion, because the depth is not limited yet.
+    var stack = [(self, 0)]
+    while let (predicate, depth) = stack.popLast() {
       guard depth <= Self.greatestDepth else { return true }
       switch predicate {
       case .constant, .comparison, .membership, .between, .list: break
-      case .and(let parts), .or(let parts): for part in parts { rest.append((part, depth + 1)) }
-      case .not(let part), .quantified(_, _, let part): rest.append((part, depth + 1))
+      case .and(let parts), .or(let parts): for part in parts { stack.append((part, depth + 1)) }
+      case .not(let part), .quantified(_, _, let part): stack.append((part, depth + 1))
       }
     }
     return false

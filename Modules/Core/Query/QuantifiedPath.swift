@@ -13,41 +13,48 @@ struct QuantifiedPath {
     self.predicate = predicate
   }
 
+  /// Returns the condition on the members of the to-many relationship, in resolved form.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/invalidPredicate`` for a path without a to-many relationship.
   func checked(by checker: PredicateChecker) throws(CoherenceError) -> FetchPredicate {
     try path.checkNames()
     let entity = try checker.start(of: path)
     if let (relationship, count) = Self.firstToMany(in: path.names, from: entity) {
-      let rest = Array(path.names[count...])
-      let condition = rest.isEmpty ? predicate : Self.nested(quantifier, rest, predicate, at: relationship.destination)
+      let memberNames = Array(path.names[count...])
+      let condition =
+        memberNames.isEmpty
+        ? predicate : Self.nested(quantifier, memberNames, predicate, at: relationship.destination)
       return .quantified(
         quantifier, path.replacingNames(path.names[..<count]),
         try condition.resolved(by: checker.members(of: relationship)))
     }
     // The to-many relationship may be in the path at the beginning of the condition.
-    guard let own = predicate.ownPath, !own.names.isEmpty, own.outerLevel == 0,
-      let (relationship, count) = Self.firstToMany(in: path.names + own.names, from: entity)
+    guard let first = predicate.firstPath, !first.names.isEmpty, first.outerLevel == 0,
+      let (relationship, count) = Self.firstToMany(in: path.names + first.names, from: entity)
     else {
       // An error for an unknown name takes precedence.
       _ = try ResolvedPath(path, from: entity)
       throw CoherenceError(
         .invalidPredicate, "'\(path)' leads to no to-many relationship; ANY, ALL and NONE are about members.")
     }
-    let names = path.names + own.names
-    let rest = predicate.replacingOwnPath(PropertyPath(names: Array(names[count...])))
+    let names = path.names + first.names
+    let condition = predicate.replacingFirstPath(PropertyPath(names: Array(names[count...])))
     return .quantified(
-      quantifier, path.replacingNames(names[..<count]), try rest.resolved(by: checker.members(of: relationship)))
+      quantifier, path.replacingNames(names[..<count]), try condition.resolved(by: checker.members(of: relationship)))
   }
 
-  /// Makes the condition on a member when the path continues after the member. The rest of the path becomes a prefix of
-  /// the condition. If the rest has another to-many relationship, the condition is on the members of that relationship.
+  /// Makes the condition on a member when the path continues after the member. The names after the member become a
+  /// prefix of the condition. If they have another to-many relationship, the condition is on the members of that
+  /// relationship.
   private static func nested(
-    _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
+    _ quantifier: FetchPredicate.Quantifier, _ names: [String], _ predicate: FetchPredicate,
+    at entity: EntityDescription
   ) -> FetchPredicate {
-    guard firstToMany(in: rest, from: entity) != nil else { return predicate.prefixed(with: rest) }
+    guard firstToMany(in: names, from: entity) != nil else { return predicate.prefixed(with: names) }
     // `NONE` over two relationships: no member has a member that satisfies the condition. A condition on members stands
     // between the inner condition and the records around both.
     let inner = predicate.mappingPaths { path, depth in path.outerLevel > depth ? path.outer() : path }
-    return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), inner)
+    return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: names), inner)
   }
 
   /// The first to-many relationship in a path, and the number of names up to the relationship.
@@ -63,8 +70,8 @@ struct QuantifiedPath {
 }
 
 extension FetchPredicate {
-  /// The path of the first operand.
-  fileprivate var ownPath: PropertyPath? {
+  /// The path of the first operand; `nil` for another condition than a comparison of a path.
+  fileprivate var firstPath: PropertyPath? {
     switch self {
     case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _),
       .list(.path(let path), _, _, _):
@@ -73,7 +80,8 @@ extension FetchPredicate {
     }
   }
 
-  fileprivate func replacingOwnPath(_ path: PropertyPath) -> FetchPredicate {
+  /// Returns the condition with another path as its first operand.
+  fileprivate func replacingFirstPath(_ path: PropertyPath) -> FetchPredicate {
     switch self {
     case .comparison(.path, let comparison, let right, let options):
       .comparison(.path(path), comparison, right, options)

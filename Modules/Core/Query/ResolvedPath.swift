@@ -55,8 +55,8 @@ public struct ResolvedPath: Sendable, Hashable {
       case let relationship as RelationshipDescription where relationship.isToMany:
         target = .toMany(relationship)
         if let next = names.first, let function = AggregateFunction(pathOperator: next) {
-          let rest = Array(names.dropFirst())
-          target = .aggregate(try MemberAggregate(function, of: relationship, rest: rest, in: path))
+          target = .aggregate(
+            try MemberAggregate(function, of: relationship, operandNames: Array(names.dropFirst()), in: path))
           return
         }
       case let relationship as RelationshipDescription:

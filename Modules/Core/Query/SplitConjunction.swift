@@ -4,19 +4,20 @@
 /// the records that it rules out.
 struct SplitConjunction: Sendable {
   /// The conjunction of the parts that read values of the record alone.
-  private let own: Condition
-  /// The conjunction of the other parts, in their order.
-  private let others: Condition
-  private let whole: Condition
+  private let ownCondition: Condition
+  /// The conjunction of the parts that read related records, in their order.
+  private let relatedCondition: Condition
+  /// The conjunction of all parts, in their order.
+  private let wholeCondition: Condition
 
   /// - Returns: `nil` unless the condition is a conjunction with parts of both kinds.
   init?(_ condition: Condition) {
     guard case .every(let parts) = condition else { return nil }
-    let own = parts.filter(\.readsRecordAlone)
-    guard !own.isEmpty, own.count < parts.count else { return nil }
-    self.own = .every(own)
-    others = .every(parts.filter { !$0.readsRecordAlone })
-    whole = condition
+    let ownParts = parts.filter(\.readsRecordAlone)
+    guard !ownParts.isEmpty, ownParts.count < parts.count else { return nil }
+    ownCondition = .every(ownParts)
+    relatedCondition = .every(parts.filter { !$0.readsRecordAlone })
+    wholeCondition = condition
   }
 
   /// Returns the condition that still decides about a record after a test of the record's own values; `nil` for a
@@ -26,9 +27,9 @@ struct SplitConjunction: Sendable {
   /// the evaluation from the error.
   func remainder<S: RecordSource>(for record: S.Record, in source: S) -> Condition? {
     do {
-      return try own.holds(for: record, in: source) ? others : nil
+      return try ownCondition.holds(for: record, in: source) ? relatedCondition : nil
     } catch {
-      return whole
+      return wholeCondition
     }
   }
 }

@@ -33,7 +33,8 @@ import Foundation
       }
   }
 
-  /// A missing text differs from the constant and satisfies no other comparison.
+  /// Whether a value satisfies the comparison. A missing text differs from the constant and satisfies no other
+  /// comparison.
   ///
   /// - Throws: ``ErrorCode/limitExceeded`` when a pattern is too complex for the text; ``ErrorCode/cancelled``.
   func accepts(_ value: AttributeValue) throws(CoherenceError) -> Bool {
@@ -49,6 +50,7 @@ import Foundation
     return text.withUTF8 { accepts(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Whether the bytes of a text satisfy the comparison.
   private func accepts(_ text: UnsafeRawBufferPointer) -> Bool {
     switch kind {
     case .equals(let bytes): text.count == bytes.count && text.begins(with: bytes)
@@ -57,18 +59,21 @@ import Foundation
     case .endsWith(let bytes): text.begins(with: bytes, at: text.count - bytes.count)
     case .contains(let bytes): text.contains(bytes)
     case .like(let pattern): pattern.matches(text)
+    // Tested by the caller, without bytes.
     case .ordered, .matches: false
     }
   }
 }
 
 extension UnsafeRawBufferPointer {
+  /// Whether the text has bytes at an offset. `false` for an offset outside of the text.
   func begins(with bytes: [UInt8], at offset: Int = 0) -> Bool {
     guard offset >= 0, bytes.count <= count - offset else { return false }
     guard !bytes.isEmpty, let baseAddress else { return bytes.isEmpty }
     return memcmp(baseAddress + offset, bytes, bytes.count) == 0
   }
 
+  /// Whether the text contains bytes. The empty array is in every text.
   fileprivate func contains(_ bytes: [UInt8]) -> Bool {
     guard let first = bytes.first else { return true }
     guard var start = baseAddress else { return false }

@@ -16,6 +16,7 @@
   /// The folded text is one of some folded texts.
   case foldedIsIn(Set<AttributeValue>, StringOptions)
 
+  /// Whether a value satisfies the comparison.
   @usableFromInline func accepts(_ value: AttributeValue) throws(CoherenceError) -> Bool {
     switch self {
     case .integers(let range): value.isInteger(in: range)
@@ -58,6 +59,7 @@ extension ValueTest {
   let comparison: ComparisonOperator
   let options: StringOptions
 
+  /// Whether two values satisfy the comparison. A pattern in the right value is compiled for each call.
   @usableFromInline func holds(_ left: AttributeValue, _ right: AttributeValue) throws -> Bool {
     switch comparison {
     case .equal:

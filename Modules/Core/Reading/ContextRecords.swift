@@ -2,9 +2,10 @@
 ///
 /// Made for one fetch, in which each related record is read once.
 struct ContextRecords: PreloadingSource {
-  /// The rows of related records without a loaded object; `nil` for missing records.
+  /// The rows of related records without a loaded object; `nil` for missing records. A class, so that all copies of the
+  /// source share the rows.
   private final class Rows {
-    var known: [ManagedObjectID: Row?] = [:]
+    var byID: [ManagedObjectID: Row?] = [:]
   }
 
   let context: ManagedObjectContext
@@ -44,12 +45,13 @@ struct ContextRecords: PreloadingSource {
   /// Reads the unknown rows of records together.
   private func load(_ ids: [ManagedObjectID]) throws {
     let unknown = ids.filter { id in
-      rows.known[id] == nil && context.storage.record(for: id) == nil
+      rows.byID[id] == nil && context.storage.record(for: id) == nil
         && context.storage.registry.object(for: id)?.row == nil
     }
     guard !unknown.isEmpty else { return }
-    for id in unknown { rows.known[id] = .some(nil) }
-    for row in try context.loadRows(unknown) { rows.known[row.id] = row }
+    // A record that the read does not find stays missing.
+    for id in unknown { rows.byID[id] = .some(nil) }
+    for row in try context.loadRows(unknown) { rows.byID[row.id] = row }
   }
 
   func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws {
@@ -69,9 +71,9 @@ struct ContextRecords: PreloadingSource {
   func state(of id: ManagedObjectID) throws -> RecordState? {
     if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }
     if let row = context.storage.registry.object(for: id)?.row { return RecordState(row) }
-    if let known = rows.known[id] { return known.map { RecordState($0) } }
+    if let row = rows.byID[id] { return row.map { RecordState($0) } }
     let row = try context.loadRow(id)
-    rows.known[id] = .some(row)
+    rows.byID[id] = .some(row)
     return row.map { RecordState($0) }
   }
 }

@@ -31,8 +31,8 @@ struct FetchExecution {
     let reader = try context.reader(for: plan.stores[0])
     guard plan.needsOverlay else { return try reader.count(plan.query) }
     let filter = try overlaidFilter()
-    guard let hidden = filter.unsaved.hiddenIDs, hidden.count <= Self.greatestExclusion,
-      let stored = try reader.count(plan.unorderedQuery.excluding(hidden))
+    guard let replacedIDs = filter.unsaved.replacedIDs, replacedIDs.count <= Self.greatestExclusion,
+      let stored = try reader.count(plan.unorderedQuery.excluding(replacedIDs))
     else { return nil }
     return plan.range.part(of: 0..<(stored + (try filter.matchingUnsaved().count))).count
   }
@@ -75,11 +75,13 @@ struct FetchExecution {
   private func stream<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
     // Made before the fetch begins, so that a failure leaves no cursor open.
     let merge = try OverlayMerge(filter.matchingUnsaved(), plan, filter.source)
-    let query = plan.orderedQuery(hiding: filter.unsaved.hiddenCount)
+    let query = plan.orderedQuery(replacing: filter.unsaved.replacedCount)
     try pass(
       try context.beginFetch(query, from: context.reader(for: plan.stores[0])), filter, merge, to: &sink)
   }
 
+  /// Passes the rows of a begun fetch to a sink, with the unsaved records merged into them. Rows that the store has not
+  /// ordered are all read and ordered first.
   private func pass<Source, Sink: FetchSink>(
     _ fetch: StoreFetch, _ filter: RecordFilter<Source>, _ merge: OverlayMerge<Source>, to sink: inout Sink
   ) throws {
@@ -107,6 +109,7 @@ struct FetchExecution {
 
   // MARK: In any order
 
+  /// Passes the matching rows of all stores to a sink, then the matching unsaved records.
   private func scan<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
     let query = plan.unorderedQuery
     for store in plan.stores {

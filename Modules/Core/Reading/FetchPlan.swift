@@ -13,6 +13,7 @@ struct FetchPlan {
   /// Whether unsaved changes of other records may decide whether a record matches. The context then evaluates the
   /// predicate for every record of the entity.
   private(set) var dependsOnUnsaved: Bool
+  /// Whether the found records become faults instead of loaded objects.
   let returnsObjectsAsFaults: Bool
   let prefetches: PrefetchPaths
 
@@ -27,14 +28,14 @@ struct FetchPlan {
   ) throws {
     let entity = try request.entity(in: coordinator.managedObjectModel)
     prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
-    let asked = try request.predicate.map {
+    let requested = try request.predicate.map {
       try PreparedPredicate(
         $0.flattened().replacingReferences { $0.isTemporaryID ? permanentIDs[$0] ?? $0 : $0 }, for: entity)
     }
     let predicate =
       try scope.map { scope in
-        try PreparedPredicate(asked.map { .and([scope, $0.predicate]) } ?? scope, for: entity)
-      } ?? asked
+        try PreparedPredicate(requested.map { .and([scope, $0.predicate]) } ?? scope, for: entity)
+      } ?? requested
     let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
     query = StoreQuery(
       entity: entity, includesSubentities: request.includesSubentities, predicate: predicate?.predicate,
@@ -44,10 +45,11 @@ struct FetchPlan {
     entities = query.entities
     stores = try coordinator.stores(holding: entity)
     returnsObjectsAsFaults = request.returnsObjectsAsFaults
-    dependsOnUnsaved = unsaved.areRead(by: asked, sortKeys: request.sortKeys, of: entity)
+    dependsOnUnsaved = unsaved.areRead(by: requested, sortKeys: request.sortKeys, of: entity)
     needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)
   }
 
+  /// Whether the request may find records of an entity.
   func includes(_ entity: EntityDescription) -> Bool { entities.contains { $0 === entity } }
 
   /// Returns the plan without an order, for a sink that ignores the order.
@@ -70,8 +72,8 @@ struct FetchPlan {
   func query(except ids: [ManagedObjectID]) -> StoreQuery {
     var query = unorderedQuery
     guard !ids.isEmpty else { return query }
-    let others: FetchPredicate = .not(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
-    query.predicate = query.predicate.map { .and([$0, others]) } ?? others
+    let exclusion: FetchPredicate = .not(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
+    query.predicate = query.predicate.map { .and([$0, exclusion]) } ?? exclusion
     return query
   }
 
@@ -87,9 +89,10 @@ struct FetchPlan {
   /// number.
   ///
   /// - Parameter count: The greatest number of rows that unsaved records replace.
-  func orderedQuery(hiding count: Int) -> StoreQuery {
+  func orderedQuery(replacing count: Int) -> StoreQuery {
     guard needsOverlay else { return query }
     var query = query
+    // The context skips the offset itself, because unsaved records may come before the first rows.
     query.offset = 0
     query.limit = self.query.limit.flatMap { limit in
       let (before, isBeyond) = self.query.offset.addingReportingOverflow(count)
@@ -116,10 +119,10 @@ struct FetchPlan {
 }
 
 extension FetchRequest {
-  /// Returns the entity of the request in a model.
+  /// Checks the request for a model, and returns the request's entity.
   ///
-  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
-  ///   an entity with objects of another class than `Result`; for a negative batch size.
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit, offset or batch
+  ///   size, and for an entity with objects of another class than `Result`.
   func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
     guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")

@@ -25,7 +25,7 @@ struct FetchRange {
   }
 
   /// Counts the next rows, and returns the rows in the range.
-  mutating func part(of rows: [Row]) -> [Row] {
+  mutating func takeNext(_ rows: [Row]) -> [Row] {
     let skipped = min(offset, rows.count)
     let taken = limit.map { min($0, rows.count - skipped) } ?? rows.count - skipped
     offset -= skipped

@@ -13,8 +13,11 @@
 /// ```
 /// A key may be shared between threads.
 public final class FetchedKey<Source: ManagedObject, Target: ManagedObject>: Sendable {
+  /// The source of the request.
   enum Rule: Sendable {
+    /// The fetched property of the model with a name.
     case declared(String)
+    /// A closure of the key.
     case request(@Sendable (Source) throws -> FetchRequest<Target>)
   }
 

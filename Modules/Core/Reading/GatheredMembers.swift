@@ -3,19 +3,27 @@
 /// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners need a look-up and few lists a
 /// sort.
 struct GatheredMembers {
+  /// The members of one owner, in the order of their rows.
   fileprivate struct List {
     let owner: ManagedObjectID
     var ids: [ManagedObjectID] = []
+    /// The position of each member; empty for an unordered relationship.
     var positions: [Int64] = []
+    /// Whether the members are in the order of the list already.
     var isSorted = true
   }
 
   private var lists: [List] = []
+  /// The indices in `lists`, by owner.
   private var indices: [ManagedObjectID: Int] = [:]
+  /// The owner of the last row.
   private var latest: (owner: ManagedObjectID, index: Int)?
   /// The number of gathered members.
   private(set) var count = 0
 
+  /// Adds the records of rows to the members of their owners.
+  ///
+  /// - Parameter column: The column of the rows that refers to the owner.
   mutating func add(_ rows: [Row], _ column: MemberColumn) {
     let slot = column.inverse.slot!
     for row in rows {
@@ -25,6 +33,7 @@ struct GatheredMembers {
     }
   }
 
+  /// The index of an owner's list, which is added for the owner's first member.
   private mutating func index(of owner: ManagedObjectID) -> Int {
     if let latest, latest.owner == owner { return latest.index }
     let index = indices[owner] ?? lists.count
@@ -44,6 +53,7 @@ struct GatheredMembers {
 }
 
 extension GatheredMembers.List {
+  /// Adds a member, and notes whether the members are still in order.
   fileprivate mutating func add(_ id: ManagedObjectID, _ position: Int64, isOrdered: Bool) {
     if let last = ids.last, isSorted {
       isSorted = isOrdered ? (positions.last ?? .min, last.key) < (position, id.key) : last.key < id.key
@@ -52,6 +62,7 @@ extension GatheredMembers.List {
     if isOrdered { positions.append(position) }
   }
 
+  /// The members in the order of the list.
   fileprivate func sorted() -> [ManagedObjectID] {
     if isSorted { return ids }
     if positions.isEmpty { return ids.sorted { $0.key < $1.key } }

@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     while let context = ancestor {
       ancestor = context.parent
       let storage = context.storage
-      // Changes that were taken back leave the stored record, for this read as for a fetch.
+      // Reverted changes leave the stored record, for this read as for a fetch.
       let record = storage.withPending {
         storage.recordUnderLock(for: id).flatMap { $0.isUnchanged ? nil : InheritedRecord($0) }
       }
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// Returns a parent's record with ``InheritedRecord/mayBeBehind`` set.
+  /// Returns the record of a parent, with ``InheritedRecord/mayBeBehind`` set if the parent's inbox is not empty.
   final func marked(_ record: InheritedRecord, from context: ManagedObjectContext) -> InheritedRecord {
     // A snapshot must not see newer rows, and an inserted record has no row in a store.
     guard !record.isDeleted, record.row.version > 0, lease.pins == 0, !context.inbox.isEmpty else { return record }

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   /// Gives a registered object without unsaved changes a newer row, as a fetch does.
   final func renewObject(of state: RecordState) {
     guard case .row(let row) = state.values, let object = storage.registry.object(for: row.id), object.pending == nil,
-      let known = object.row, known.version < row.version
+      let oldRow = object.row, oldRow.version < row.version
     else { return }
     object.row = row
     noteRefreshed(object)
@@ -35,12 +35,12 @@ extension ManagedObjectContext {
   /// Returns the states of records as a fetch would see them; `nil` for a deleted or missing record. Reads unknown rows
   /// together.
   final func states(
-    of known: [ManagedObjectID: KnownState], includingUnsaved: Bool
+    of knownStates: [ManagedObjectID: KnownState], includingUnsaved: Bool
   ) throws -> [ManagedObjectID: RecordState?] {
     var result: [ManagedObjectID: RecordState?] = [:]
     var inherited: [InheritedRecord] = []
     var unread: [ManagedObjectID] = []
-    for (id, state) in known {
+    for (id, state) in knownStates {
       if includingUnsaved, let record = storage.record(for: id), !record.isUnchanged {
         result[id] = .some(record.kind == .deleted ? nil : RecordState(record))
       } else if includingUnsaved, let record = inheritedRecord(of: id) {

@@ -60,12 +60,15 @@ extension ManagedObject {
     caches?.fetched = [:]
   }
 
+  /// Returns the kept result of a fetched property, or fetches it and keeps the result.
+  ///
+  /// - Parameter key: The name or the key of the property, under which the object keeps the result.
   private final func fetched<Target>(
     _ key: AnyHashable, _ request: () throws -> FetchRequest<Target>
   ) throws -> [Target] {
     check()
     guard let context = managedObjectContext else { throw deletedError() }
-    if let known = caches?.fetched[key] { return try context.presentObjects(of: known).downcast(to: Target.self) }
+    if let ids = caches?.fetched[key] { return try context.presentObjects(of: ids).downcast(to: Target.self) }
     let objects = try context.fetch(try request())
     // The kept temporary identifiers must lead to the objects after a save.
     for object in objects where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }

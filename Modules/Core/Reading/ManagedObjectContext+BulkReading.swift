@@ -18,13 +18,14 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID: ManagedObject] {
     try operating {
       var result: [ManagedObjectID: ManagedObject] = [:]
-      var missing: [ManagedObjectID: ManagedObjectID] = [:]
+      // The given identifiers by the present identifiers, of records without an object.
+      var givenIDs: [ManagedObjectID: ManagedObjectID] = [:]
       for id in ids {
         let current = current(id)
-        if let object = storage.registry.object(for: current) { result[id] = object } else { missing[current] = id }
+        if let object = storage.registry.object(for: current) { result[id] = object } else { givenIDs[current] = id }
       }
-      for object in objects(for: try loadRows(Array(missing.keys))) {
-        result[missing[object.recordID] ?? object.recordID] = object
+      for object in objects(for: try loadRows(Array(givenIDs.keys))) {
+        result[givenIDs[object.recordID] ?? object.recordID] = object
       }
       return result
     }

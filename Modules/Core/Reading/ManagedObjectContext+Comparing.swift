@@ -10,14 +10,14 @@ extension ManagedObjectContext {
   package final func compare<R: ManagedObject>(_ request: FetchRequest<R>, with expectation: any RowExpectation) throws
   {
     try operating {
-      let screen = ExpectationScreen(expectation)
+      let filter = ExpectationFilter(expectation)
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         try reading(request) { plan in
-          var compared = ComparisonSink(screen: screen)
+          var compared = ComparisonSink(filter: filter)
           try FetchExecution(plan, in: self).scan(into: &compared)
         }
       } as: { _ in
-        .fetch(records: screen.count)
+        .fetch(records: filter.count)
       }
     }
   }
@@ -25,33 +25,33 @@ extension ManagedObjectContext {
 
 /// Passes records to an expectation.
 private struct ComparisonSink: FetchSink {
-  let screen: ExpectationScreen
+  let filter: ExpectationFilter
   var sharesRows: Bool { true }
 
   func receive(_ rows: [Row]) throws {
     for row in rows {
-      try screen.countRow()
-      try screen.expectation.put(row)
+      try filter.countRow()
+      try filter.expectation.put(row)
     }
   }
 
   func receive(_ records: ArraySlice<RecordState>) throws {
-    for record in records { try screen.expectation.put(record.row) }
+    for record in records { try filter.expectation.put(record.row) }
   }
 
   func receiveAll(of query: StoreQuery, from reader: any StoreReader, except unsaved: UnsavedStates) throws -> Bool {
     guard let reader = reader as? any RowComparing else { return false }
-    screen.unsaved = unsaved
-    return try reader.compare(query, with: screen)
+    filter.unsaved = unsaved
+    return try reader.compare(query, with: filter)
   }
 }
 
 /// Passes rows to an expectation and counts them. Leaves out rows of records with unsaved changes, whose stored values
 /// do not count.
-private final class ExpectationScreen: RowExpectation {
+private final class ExpectationFilter: RowExpectation {
   let expectation: any RowExpectation
   let keySlots: [Int]
-  // Safety of `@exclusivity(unchecked)`: one reading uses the screen, and no callee of an access knows the screen.
+  // Safety of `@exclusivity(unchecked)`: one reading uses the filter, and no callee of an access knows the filter.
   @exclusivity(unchecked) var unsaved = UnsavedStates()
   @exclusivity(unchecked) private(set) var count = 0
 
@@ -63,11 +63,12 @@ private final class ExpectationScreen: RowExpectation {
   var expectedValues: [AttributeValue?] { expectation.expectedValues }
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
-    if unsaved.hides(id) { return .skip }
+    if unsaved.replaces(id) { return .skip }
     try countRow()
     return try expectation.verdict(on: id, key: key)
   }
 
+  /// Counts a row. Throws in a cancelled task, which is looked up once for many rows.
   @inline(__always) func countRow() throws {
     count += 1
     if count % 1024 == 0, Task.isCancelled {

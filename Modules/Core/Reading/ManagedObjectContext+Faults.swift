@@ -29,6 +29,7 @@ extension ManagedObjectContext {
     note(FaultSubject(entityName: entity.name, relationshipName: relationship.name))
   }
 
+  /// Counts a fault, for the running ``expectNoRepeatedFaults(limit:file:line:_:)`` and for the policy of the context.
   @inline(never) private final func note(_ subject: FaultSubject) {
     let unit = FaultRecorder.Unit(context: storage.confinement, number: unitOfFaults)
     FaultRecorder.current?.note(subject, in: unit)

@@ -1,5 +1,6 @@
 extension ManagedObjectContext {
   /// Returns the stored rows of a query without an offset, in the query's order and limit. Unsaved changes are ignored.
+  /// The context evaluates the parts of the query that the store leaves to it.
   final func firstRows(of query: StoreQuery, in store: any PersistentStore) throws -> [Row] {
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     let order = try PreparedOrder(query.sortKeys, for: query.entity)

@@ -60,16 +60,17 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The registered objects of records, and new objects of the other records, all loaded unless the record is missing.
+  /// Loads the objects of records: the objects that the context has already, and new objects of the other records. The
+  /// object of a missing record stays a fault, or is left out if the context has none.
   private final func loadedObjects(_ ids: [ManagedObjectID]) throws -> [ManagedObjectID: ManagedObject] {
     var found: [ManagedObjectID: ManagedObject] = [:]
     found.reserveCapacity(ids.count)
-    var missing: Set<ManagedObjectID> = []
+    var unloaded: Set<ManagedObjectID> = []
     for (id, object) in zip(ids, storage.registry.objects(for: ids)) {
       found[id] = object
-      if object?.isFault != false { missing.insert(id) }
+      if object?.isFault != false { unloaded.insert(id) }
     }
-    for object in objects(for: try loadRows(Array(missing))) { found[object.recordID] = object }
+    for object in objects(for: try loadRows(Array(unloaded))) { found[object.recordID] = object }
     return found
   }
 }

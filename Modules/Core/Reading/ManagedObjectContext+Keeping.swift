@@ -30,24 +30,24 @@ extension ManagedObjectContext {
   /// Retains objects until the unit of work ends.
   final func keep(_ objects: [ManagedObject]) {
     storage.kept.keep(objects)
-    endUnitInTime()
+    scheduleUnitEnd()
   }
 
   /// Retains the target of a to-one relationship until the unit of work ends.
   final func keep(target object: ManagedObject) {
     storage.kept.keep(target: object)
-    endUnitInTime()
+    scheduleUnitEnd()
   }
 
   /// Retains targets of to-one relationships until the unit of work ends.
   final func keep(targets objects: [ManagedObject]) {
     storage.kept.keep(targets: objects)
-    endUnitInTime()
+    scheduleUnitEnd()
   }
 
   /// Schedules the end of a unit of the main actor, after the present turn of the main queue, if no ``MainTurn`` ends
   /// it.
-  final func endUnitInTime() {
+  final func scheduleUnitEnd() {
     guard storage.confinement.isMain, !turn.isLasting, storage.kept.needsEnd else { return }
     storage.kept.needsEnd = false
     storage.confinement.submit { [storage] in storage.kept.removeAll() }

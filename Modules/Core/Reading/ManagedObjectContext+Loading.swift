@@ -19,6 +19,7 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Records that an object has its values again.
   private final func becomeAvailable(_ object: ManagedObject) {
     object.flags.subtract([.unavailable, .missing])
     storage.missing.remove(object.recordID)
@@ -50,13 +51,13 @@ extension ManagedObjectContext {
   final func committedRow(_ id: ManagedObjectID) throws -> Row? {
     guard !id.isTemporaryID else { return nil }
     let coordinator = try coordinator()
-    let (reader, kept) = try lease.reader(for: coordinator.store(of: id), with: coordinator.rowCache)
-    if let row = try kept?.row(id) { return row }
+    let (reader, cachedRows) = try lease.reader(for: coordinator.store(of: id), with: coordinator.rowCache)
+    if let row = try cachedRows?.row(id) { return row }
     guard let row = try reader.row(id.key, of: id.entity) else { return nil }
     guard lease.pins == 0 else { return row }
     // The cache gets the row before the row is shared. It then drops rows of an earlier state, one of which the sharing
     // could otherwise put in place of this row.
-    kept?.enter(row)
+    cachedRows?.enter(row)
     var rows = [row]
     row.id.space.rows.share(&rows)
     return rows[0]
@@ -84,13 +85,14 @@ extension ManagedObjectContext {
     for (key, keys) in wanted {
       let coordinator = try coordinator()
       let store = try coordinator.store(of: ManagedObjectID(space: key.space, key: 0))
-      let (reader, kept) = try lease.reader(for: store, with: coordinator.rowCache)
+      let (reader, cachedRows) = try lease.reader(for: store, with: coordinator.rowCache)
+      // The keys of rows that the cache does not have.
       var missing = keys
-      if let kept { result += try kept.rows(&missing, in: key.space) }
+      if let cachedRows { result += try cachedRows.rows(&missing, in: key.space) }
       guard !missing.isEmpty else { continue }
       var rows = try reader.rows(missing, of: key.space.root)
       if lease.pins == 0 {
-        kept?.enter(rows)
+        cachedRows?.enter(rows)
         key.space.rows.share(&rows)
       }
       result += rows
@@ -102,19 +104,21 @@ extension ManagedObjectContext {
   /// shared.
   final func share(_ rows: inout [Row]) {
     guard lease.pins == 0, let id = rows.first?.id else { return }
-    if RowCache.isAnyInUse { renewKeptRows(beside: id) }
+    if RowCache.isAnyInUse { renewCachedRows(beside: id) }
     id.space.rows.share(&rows)
   }
 
-  private final func renewKeptRows(beside id: ManagedObjectID) {
+  /// Drops the cached rows of a record's store if the lease sees a later state: they must not take the place of newer
+  /// rows.
+  private final func renewCachedRows(beside id: ManagedObjectID) {
     guard let coordinator = persistentStoreCoordinator, let store = try? coordinator.store(of: id),
-      let kept = try? lease.reader(for: store, with: coordinator.rowCache).kept
+      let cachedRows = try? lease.reader(for: store, with: coordinator.rowCache).kept
     else { return }
-    kept.renew()
+    cachedRows.renew()
   }
 
   /// Whether no parent has unsaved changes of a record, so that the store's row is the row below this context.
-  final func isUnknownBelow(_ id: ManagedObjectID) -> Bool { inheritedRecord(of: id) == nil }
+  final func isUnchangedInParents(_ id: ManagedObjectID) -> Bool { inheritedRecord(of: id) == nil }
 }
 
 /// An identifier space as a key of a dictionary, by identity.

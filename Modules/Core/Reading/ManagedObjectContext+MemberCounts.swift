@@ -28,7 +28,7 @@ extension ManagedObject {
       return isMember
     }
     let list = try memberList(of: relationship)
-    if let storage, storage.mayListOthers(relationship),
+    if let storage, storage.mayListNonmembers(relationship),
       storage.isLeftOut(storage.record(for: id), of: relationship, owner: recordID)
     {
       return false
@@ -36,8 +36,8 @@ extension ManagedObject {
     return pending?.members[relationship]?.contains(id) ?? list.contains(id)
   }
 
-  /// The context, for a read of members from the store; `nil` if the list is loaded, and for an owner without a saved
-  /// record.
+  /// The context, for a read of members from the store; `nil` if the list is loaded, and for an owner that was never
+  /// saved or is marked for deletion.
   final func contextForReadingMembers(of relationship: RelationshipDescription) throws -> ManagedObjectContext? {
     if flags.contains(.detached) { throw deletedError() }
     try removeDeletedMembers(of: relationship)
@@ -53,18 +53,18 @@ extension ManagedObjectContext {
   /// The number of members of an owner; `nil` if the list must be loaded.
   final func memberCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
     try loadingMembers(of: relationship, owner: owner) { states in
-      guard states.saved.isEmpty else { return try changedCount(states, of: relationship, owner: owner) }
-      return try savedCount(of: relationship, owner: owner).map { $0 + states.memberCount }
+      guard states.savedIDs.isEmpty else { return try changedCount(states, of: relationship, owner: owner) }
+      return try savedCount(of: relationship, owner: owner).map { $0 + states.addedCount }
     }
   }
 
   /// Whether an owner has no members; `nil` if the list must be loaded.
   final func hasNoMembers(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Bool? {
     try loadingMembers(of: relationship, owner: owner) { states in
-      if states.memberCount > 0 { return false }
+      if states.addedCount > 0 { return false }
       // A read of the first member is cheaper than a count, except in an ordered list, which the store would have to
       // order.
-      if !relationship.isOrdered, states.saved.isEmpty,
+      if !relationship.isOrdered, states.savedIDs.isEmpty,
         storage.kept.count(of: relationship, owner: owner.recordID) == nil,
         storage.groups.group(of: owner) == nil, let reader = try memberReader(of: relationship, owner: owner)
       {
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
           return isEmpty
         }
       }
-      guard states.saved.isEmpty else {
+      guard states.savedIDs.isEmpty else {
         return try changedCount(states, of: relationship, owner: owner).map { $0 == 0 }
       }
       return try savedCount(of: relationship, owner: owner).map { $0 == 0 }
@@ -91,14 +91,14 @@ extension ManagedObjectContext {
     // A record of another hierarchy is no member, and a condition with its identifier would be invalid.
     guard id.entity.root === relationship.destination.root else { return false }
     return try loadingMembers(of: relationship, owner: owner, needsPositions: false) { states in
-      if let isMember = states.states[id] { return isMember }
+      if let isMember = states.isMemberByID[id] { return isMember }
       guard !id.isTemporaryID else { return false }
       if try prefersList(of: relationship, owner: owner) { return nil }
       guard storage.kept.mayLookUp(of: relationship, owner: owner.recordID) else { return nil }
-      let isMember = FetchPredicate.comparison(.path(.own), .equal, .value(.reference(id)))
-      guard let count = try storedCount(of: relationship, owner: owner, where: isMember) else { return nil }
+      let isRecord = FetchPredicate.comparison(.path(.own), .equal, .value(.reference(id)))
+      guard let count = try storedCount(of: relationship, owner: owner, where: isRecord) else { return nil }
       noteFault(of: relationship, in: owner.entity)
-      endUnitInTime()
+      scheduleUnitEnd()
       return count > 0
     }
   }
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
       enterUnit()
       if storage.kept.hasList(of: relationship, owner: owner.recordID) { return nil }
       let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
-      guard states.states.count <= FetchExecution.greatestExclusion, !states.mayBeDeleted else { return nil }
+      guard states.isMemberByID.count <= FetchExecution.greatestExclusion, !states.mayBeDeleted else { return nil }
       return try body(states)
     }
   }
@@ -158,14 +158,14 @@ extension ManagedObjectContext {
     return .comparison(.path(PropertyPath(names: [inverse.name])), .equal, .value(.reference(owner)))
   }
 
-  /// The number of members with unsaved changes in the list: the store counts the members without unsaved changes, and
-  /// the members with unsaved changes are added.
+  /// The number of members of a list with unsaved changes; `nil` if the store cannot count them. The store counts the
+  /// members without the added and removed records, and the added records are added to the count.
   private final func changedCount(
     _ states: MemberStates, of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> Int? {
-    let others = FetchPredicate.not(.membership(.path(.own), in: states.saved.map(AttributeValue.reference)))
+    let isUnchanged = FetchPredicate.not(.membership(.path(.own), in: states.savedIDs.map(AttributeValue.reference)))
     noteFault(of: relationship, in: owner.entity)
-    return try storedCount(of: relationship, owner: owner, where: others).map { $0 + states.memberCount }
+    return try storedCount(of: relationship, owner: owner, where: isUnchanged).map { $0 + states.addedCount }
   }
 
   /// The number of saved members that satisfy a condition on themselves; `nil` if the store cannot count them.
@@ -184,10 +184,11 @@ extension ManagedObjectContext {
     return try reader(for: store).count(query)
   }
 
-  /// The number of saved members of an owner. The members of the owner's neighbours are counted in the same read.
+  /// The number of saved members of an owner; `nil` if the store cannot count them. The members of the owner's
+  /// neighbours are counted in the same read.
   private final func savedCount(of relationship: RelationshipDescription, owner: ManagedObject) throws -> Int? {
     if let count = storage.kept.count(of: relationship, owner: owner.recordID) { return count }
-    let others = storage.groups.group(of: owner).map {
+    let neighbouringOwners = storage.groups.group(of: owner).map {
       neighbours(of: owner, in: $0, for: relationship, budget: .max).filter {
         $0.recordID.storeIdentifier == owner.recordID.storeIdentifier
       }
@@ -195,7 +196,7 @@ extension ManagedObjectContext {
     let store = try coordinator().store(of: owner.recordID)
     guard store.holds(relationship.destination) else { return 0 }
     let reader = try reader(for: store)
-    let owners = [owner.recordID] + (others ?? []).map(\.recordID)
+    let owners = [owner.recordID] + (neighbouringOwners ?? []).map(\.recordID)
     if owners.count == 1 { noteFault(of: relationship, in: owner.entity) }
     guard let reader = reader as? any MemberReading else {
       // One count for each neighbour would cost more than their lists, which are read together.
@@ -203,11 +204,11 @@ extension ManagedObjectContext {
       return try reader.count(StoreQuery(entity: relationship.destination, predicate: scope))
     }
     for start in stride(from: 0, to: owners.count, by: Self.ownersOfOneRead) {
-      let part = owners[start..<min(start + Self.ownersOfOneRead, owners.count)]
-      let counts = try reader.memberCounts(of: relationship, owners: part.map(\.key))
-      for id in part { storage.kept.keep(count: counts[id.key] ?? 0, of: relationship, owner: id) }
+      let batch = owners[start..<min(start + Self.ownersOfOneRead, owners.count)]
+      let counts = try reader.memberCounts(of: relationship, owners: batch.map(\.key))
+      for id in batch { storage.kept.keep(count: counts[id.key] ?? 0, of: relationship, owner: id) }
     }
-    endUnitInTime()
+    scheduleUnitEnd()
     return storage.kept.count(of: relationship, owner: owner.recordID)
   }
 }

@@ -11,8 +11,9 @@ extension ManagedObject {
 extension ManagedObjectContext {
   /// Loads the list of an ordered one-to-many relationship with the members' positions, which a save of a move needs.
   ///
-  /// A list with the unsaved changes of a parent, a list of links, which come without rows of members, and the lists of
-  /// owners that one fetch returned, which are read together, are left to the reading of members.
+  /// Does nothing for lists that the reading of members loads better: a list with the unsaved changes of a parent, a
+  /// list of links, which come without rows of members, and the lists of owners that one fetch returned, which are read
+  /// together.
   fileprivate final func loadOrder(of relationship: RelationshipDescription, owner: ManagedObject) throws {
     guard parent == nil, case .inverseColumn(let inverse, let slot?) = relationship.storage else { return }
     let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: slot)

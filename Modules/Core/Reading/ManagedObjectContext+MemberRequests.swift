@@ -1,6 +1,7 @@
 // Requests for the members of one owner.
 
 extension ManagedObject {
+  /// Returns the members that satisfy a request, in its order or the order of the list, and in its range.
   final func fetchMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, _ request: FetchRequest<Member>
   ) throws -> [Member] {
@@ -9,6 +10,7 @@ extension ManagedObject {
     return try context.fetchMembers(of: relationship, owner: self, request)
   }
 
+  /// Returns the number of members that satisfy a request, in its range.
   final func countMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, _ request: FetchRequest<Member>
   ) throws -> Int {
@@ -19,6 +21,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
+  /// As ``ManagedObject/fetchMembers(of:_:)``, for an owner.
   final func fetchMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
   ) throws -> [Member] {
@@ -33,24 +36,26 @@ extension ManagedObjectContext {
     }
   }
 
+  /// As ``ManagedObject/countMembers(of:_:)``, for an owner.
   final func countMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
   ) throws -> Int {
     try operating {
       try preparingRead {
         enterUnit()
-        let asked = try plan(request)
+        let requestPlan = try plan(request)
         if request.predicate == nil {
-          return asked.range.part(of: 0..<(try owner.memberCount(of: relationship))).count
+          return requestPlan.range.part(of: 0..<(try owner.memberCount(of: relationship))).count
         }
-        let source = source(of: relationship, owner: owner, asked, needsOrder: false)
+        let source = source(of: relationship, owner: owner, requestPlan, needsOrder: false)
         switch source {
         case .condition(let scope): return try count(of: try plan(request, within: scope))
         case .store(let reader):
-          let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.unorderedQuery)
+          let query = MemberQuery(
+            relationship: relationship, owner: owner.recordID.key, query: requestPlan.unorderedQuery)
           if let count = try reader.countMembers(query) {
             if count == 0 { try requireOwner(owner, of: relationship) }
-            return asked.range.part(of: 0..<count).count
+            return requestPlan.range.part(of: 0..<count).count
           }
         case .list: break
         }
@@ -71,6 +76,8 @@ extension ManagedObjectContext {
     case list
   }
 
+  /// Chooses the way to read the members for a request.
+  ///
   /// - Parameter needsOrder: Whether the order of the members matters.
   private final func source(
     of relationship: RelationshipDescription, owner: ManagedObject, _ plan: FetchPlan, needsOrder: Bool = true
@@ -89,29 +96,30 @@ extension ManagedObjectContext {
     return .store(reader)
   }
 
+  /// Returns the members that satisfy a request, from the cheapest source.
   private final func members<Member>(
     of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>
   ) throws -> [ManagedObject] {
     enterUnit()
-    let asked = try plan(request)
-    if let page = try page(of: relationship, owner: owner, asked) {
+    let requestPlan = try plan(request)
+    if let page = try page(of: relationship, owner: owner, requestPlan) {
       if page.isEmpty { try requireOwner(owner, of: relationship) }
-      try prefetch(asked.prefetches, of: page)
+      try prefetch(requestPlan.prefetches, of: page)
       return page
     }
-    switch source(of: relationship, owner: owner, asked) {
+    switch source(of: relationship, owner: owner, requestPlan) {
     case .condition(let scope): return try objects(of: try plan(request, within: scope))
     case .store(let reader):
-      let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: asked.query)
+      let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: requestPlan.query)
       if let fetch = try reader.fetchMembers(query) {
         let objects = try objects(of: fetch)
         if objects.isEmpty { try requireOwner(owner, of: relationship) }
-        try prefetch(asked.prefetches, of: objects)
+        try prefetch(requestPlan.prefetches, of: objects)
         return objects
       }
     case .list: break
     }
-    return try members(of: relationship, owner: owner, request, asked)
+    return try members(of: relationship, owner: owner, request, requestPlan)
   }
 
   /// The objects of a fetch without a further filter, as a group whose relationships are read together.
@@ -135,7 +143,7 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject]? {
     guard relationship.isOrdered, plan.query.predicate == nil, plan.query.sortKeys.isEmpty,
       !owner.recordID.isTemporaryID, owner.pending?.kind != .deleted, owner.loadedList(of: relationship) == nil,
-      let limit = plan.query.limit, relationship.inverse != nil, !storage.mayListOthers(relationship)
+      let limit = plan.query.limit, relationship.inverse != nil, !storage.mayListNonmembers(relationship)
     else { return nil }
     let states = MemberStates(of: relationship, owner: owner.recordID, in: self)
     guard !states.areInherited, !states.areReordered, !states.mayBeDeleted,
@@ -145,6 +153,7 @@ extension ManagedObjectContext {
     let removed = changes?.removed ?? []
     var added = changes?.added ?? []
     var range = plan.range
+    // The store's list has the removed members still, which the context leaves out.
     let (wanted, isBeyond) = plan.query.offset.addingReportingOverflow(limit)
     guard !isBeyond, wanted < Int.max - removed.count else { return nil }
     var query = MemberQuery(relationship: relationship, owner: owner.recordID.key)
@@ -159,7 +168,7 @@ extension ManagedObjectContext {
       // A member added both by the context and by another writer has its position in the store.
       if !added.isEmpty { added.removeAll { id in rows.contains { $0.id == id && !removed.contains(id) } } }
       let present = removed.isEmpty ? rows : rows.filter { !removed.contains($0.id) }
-      objects(for: try belowRows(range.part(of: present)), into: &result, .awakensLater, in: group)
+      objects(for: try belowRows(range.takeNext(present)), into: &result, .awakensLater, in: group)
     }
     storage.groups.enter(group)
     for id in added where range.includesNext() { result.append(try owner.member(id, of: relationship)) }
@@ -176,13 +185,15 @@ extension ManagedObjectContext {
 
   // MARK: Lists
 
+  /// The condition that a record has one of some identifiers.
   private final func membership(in ids: some Sequence<ManagedObjectID>) -> FetchPredicate {
     .membership(.path(.own), in: ids.map(AttributeValue.reference))
   }
 
   /// Fetches members by the list of all members.
   private final func members<Member>(
-    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>, _ asked: FetchPlan
+    of relationship: RelationshipDescription, owner: ManagedObject, _ request: FetchRequest<Member>,
+    _ requestPlan: FetchPlan
   ) throws -> [ManagedObject] {
     let isLoaded = owner.loadedList(of: relationship) != nil
     // A child context does not keep the list, because the list would miss later edits of the parent.
@@ -190,28 +201,28 @@ extension ManagedObjectContext {
     let ids = try owner.memberIDs(of: relationship)
     guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
     if request.predicate == nil {
-      let page = asked.range.part(of: ids)
+      let page = requestPlan.range.part(of: ids)
       var found = try presentObjects(page)
       // Records that vanished after the list was loaded have no place in the range.
-      if found.count < page.count { found = Array(asked.range.part(of: try presentObjects(ids[...]))) }
-      try prefetch(asked.prefetches, of: found)
+      if found.count < page.count { found = Array(requestPlan.range.part(of: try presentObjects(ids[...]))) }
+      try prefetch(requestPlan.prefetches, of: found)
       return found
     }
     var unlimited = request
     (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
     let plan = try plan(unlimited, within: membership(in: ids))
     let found = Dictionary(try objects(of: plan).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-    return Array(asked.range.part(of: ids.compactMap { found[$0] }))
+    return Array(requestPlan.range.part(of: ids.compactMap { found[$0] }))
   }
 
   /// The objects of identifiers in their order, loaded together, without missing records.
   private final func presentObjects(_ ids: ArraySlice<ManagedObjectID>) throws -> [ManagedObject] {
-    let known = storage.registry.objects(for: ids)
-    let absent = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    let registered = storage.registry.objects(for: ids)
+    let unloaded = zip(ids, registered).compactMap { id, object in object?.isLoaded == true ? nil : id }
     var loaded: [ManagedObject] = []
-    if !absent.isEmpty { objects(for: try loadRows(absent), into: &loaded) }
+    if !unloaded.isEmpty { objects(for: try loadRows(unloaded), into: &loaded) }
     let found = storage.registry.objects(for: ids)
-    withExtendedLifetime((known, loaded)) {}
+    withExtendedLifetime((registered, loaded)) {}
     let missing = zip(ids, found).compactMap { id, object in object?.isLoaded == true ? nil : id }
     if !missing.isEmpty { noteMissing(missing) }
     let present = found.compactMap { $0?.isLoaded == true ? $0 : nil }

@@ -55,16 +55,17 @@ extension ManagedObjectContext {
     with owner: ManagedObject, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     let group = storage.groups.group(of: owner)
-    let others = group.map { neighbours(of: owner, in: $0, for: relationship, budget: Self.rowBudget) } ?? []
-    if !others.isEmpty {
-      let owners = [owner.recordID] + others.map(\.recordID)
+    let neighbouringOwners =
+      group.map { neighbours(of: owner, in: $0, for: relationship, budget: Self.rowBudget) } ?? []
+    if !neighbouringOwners.isEmpty {
+      let owners = [owner.recordID] + neighbouringOwners.map(\.recordID)
       if let members = try membersWithObjects(of: relationship, owners: owners, limit: Self.rowBudget) {
         group?.note(members: members.values.reduce(0) { $0 + $1.count }, of: owners.count, for: relationship)
-        for other in others {
-          let list = KeptList(ids: members[other.recordID] ?? [], version: other.rowVersion)
-          storage.kept.keep(list, of: relationship, owner: other.recordID)
+        for neighbour in neighbouringOwners {
+          let list = KeptList(ids: members[neighbour.recordID] ?? [], version: neighbour.rowVersion)
+          storage.kept.keep(list, of: relationship, owner: neighbour.recordID)
         }
-        endUnitInTime()
+        scheduleUnitEnd()
         return members
       }
     }
@@ -132,10 +133,10 @@ extension ManagedObjectContext {
     try loading {
       enterUnit()
       let ids = try storage.kept.unbounded { try owner.memberIDs(of: relationship) }
-      let known = storage.registry.objects(for: ids)
-      if let objects = known.allLoaded { return objects }
-      let absent = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
-      let loaded = try loadMembers(absent, of: relationship)
+      let registered = storage.registry.objects(for: ids)
+      if let objects = registered.allLoaded { return objects }
+      let unloaded = zip(ids, registered).compactMap { id, object in object?.isLoaded == true ? nil : id }
+      let loaded = try loadMembers(unloaded, of: relationship)
       let members = storage.registry.objects(for: ids)
       withExtendedLifetime(loaded) {}
       let missing = zip(ids, members).compactMap { id, object in object?.isLoaded == true ? nil : id }
@@ -146,10 +147,10 @@ extension ManagedObjectContext {
 
   /// Loads members, together with the members of retained lists: a read of links has returned no rows for any of them.
   private final func loadMembers(
-    _ absent: [ManagedObjectID], of relationship: RelationshipDescription
+    _ ids: [ManagedObjectID], of relationship: RelationshipDescription
   ) throws -> [ManagedObject] {
-    var wanted = absent
-    var seen = Set(absent)
+    var wanted = ids
+    var seen = Set(ids)
     for list in storage.kept.waitingLists(of: relationship) where wanted.count < Self.rowBudget {
       for (id, object) in zip(list.ids, storage.registry.objects(for: list.ids))
       where object?.isLoaded != true && seen.insert(id).inserted {
@@ -175,6 +176,8 @@ extension ManagedObjectContext {
     try committedMembers(of: relationship, owners: owners, limit: nil, note: note) ?? [:]
   }
 
+  /// As ``committedMembers(of:owners:note:)``, with a limit.
+  ///
   /// - Parameter limit: The greatest number of rows of members to read. Links have no limit.
   /// - Returns: `nil` for more rows than the limit.
   private final func committedMembers(
@@ -188,12 +191,13 @@ extension ManagedObjectContext {
         let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: positionSlot)
         var gathered = GatheredMembers()
         for start in stride(from: 0, to: ids.count, by: Self.ownersOfOneRead) {
-          let part = ids[start..<min(start + Self.ownersOfOneRead, ids.count)]
-          guard try gather(&gathered, column, owners: part, in: store, limit: limit, note: note) else { return nil }
+          let batch = ids[start..<min(start + Self.ownersOfOneRead, ids.count)]
+          guard try gather(&gathered, column, owners: batch, in: store, limit: limit, note: note) else { return nil }
         }
         gathered.move(into: &result)
       case .links(let table, let isForward):
         result.merge(try membersByLinks(table, isForward: isForward, owners: ids, in: store)) { $1 }
+      // A to-one relationship has no members.
       case .column: break
       }
     }
@@ -225,6 +229,7 @@ extension ManagedObjectContext {
     return limit.map { gathered.count <= $0 } != false
   }
 
+  /// Reads members by the links of a many-to-many relationship, or of a relationship without an inverse.
   private final func membersByLinks(
     _ table: LinkTable, isForward: Bool, owners: [ManagedObjectID], in store: any PersistentStore
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -269,6 +274,7 @@ extension ManagedObjectContext {
 }
 
 extension PersistentStore {
+  /// Whether the store has the records of an entity.
   func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
 }
 

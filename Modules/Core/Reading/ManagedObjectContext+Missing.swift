@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
     let wasEmpty = storage.missing.isEmpty
-    for id in ids where !id.isTemporaryID && storage.missing.count < Inbox.bound && isUnknownBelow(id) {
+    for id in ids where !id.isTemporaryID && storage.missing.count < Inbox.bound && isUnchangedInParents(id) {
       storage.missing.insert(id)
       storage.registry.object(for: id)?.flags.insert(.missing)
     }
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
 
   /// Removes the objects of missing records, if a second load does not find the records either. Called after the inbox
   /// was processed.
-  final func takeOutMissing() {
+  final func removeMissingObjects() {
     guard !storage.missing.isEmpty, lease.pins == 0 else { return }
     let ids = storage.missing
     lease.end()
@@ -60,11 +60,12 @@ extension ManagedObjectContext {
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {
-      let staying = gone.compactMap { storage.recordUnderLock(for: $0) }.filter { $0.kind == .updated }
+      let changedRecords = gone.compactMap { storage.recordUnderLock(for: $0) }.filter { $0.kind == .updated }
       for record in storage.records where record.hasMembers {
         for relationship in Array(record.members.keys) {
-          let kept = staying.filter { relationship.inverse?.slot.map($0.changed.contains) == true }
-          record.members[relationship]?.forget(kept.isEmpty ? gone : gone.subtracting(kept.map(\.id)))
+          let referring = changedRecords.filter { relationship.inverse?.slot.map($0.changed.contains) == true }
+          record.members[relationship]?.forget(
+            referring.isEmpty ? gone : gone.subtracting(referring.map(\.id)))
         }
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }

@@ -15,6 +15,7 @@ extension ManagedObjectContext {
     try loading { try prefetched(name, of: objects) }
   }
 
+  /// As ``prefetch(_:of:)``, inside of a load.
   private final func prefetched(_ name: String, of objects: [ManagedObject]) throws -> [ManagedObject] {
     enterUnit()
     var members: [ManagedObject] = []
@@ -31,29 +32,36 @@ extension ManagedObjectContext {
         : try prefetchTargets(of: relationship, sources: sources)
       // Each member has one owner, so that no identifier is repeated.
       let areUnique = relationship.isToMany && relationship.inverse?.isToMany == false
-      members += try loaded(ids, isTarget: !relationship.isToMany, areUnique: areUnique)
+      members += try loadAndRetain(ids, isTarget: !relationship.isToMany, areUnique: areUnique)
     }
     return members
   }
 
-  /// Loads and retains the objects of identifiers. The object of a missing record stays a fault if it is in use, and is
-  /// left out otherwise.
-  final func loaded(
+  /// Loads the objects of identifiers, and retains them for the unit of work. The object of a missing record stays a
+  /// fault if it is in use, and is left out otherwise.
+  ///
+  /// - Parameters:
+  ///   - isTarget: Whether the objects are targets of to-one relationships, which accessors find without a read.
+  ///   - areUnique: Whether no identifier is repeated.
+  final func loadAndRetain(
     _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
   ) throws -> [ManagedObject] {
     let ids = areUnique ? ids : ids.unique
-    let known = storage.registry.objects(for: ids)
-    let missing = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
+    let registered = storage.registry.objects(for: ids)
+    let unloaded = zip(ids, registered).compactMap { id, object in object?.isLoaded == true ? nil : id }
     let group = storage.groups.make(.members)
     var fresh: [ManagedObject] = []
-    objects(for: try loadRows(missing), into: &fresh, in: group)
+    objects(for: try loadRows(unloaded), into: &fresh, in: group)
     storage.groups.enter(group)
-    let result = fresh.isEmpty ? known.compactMap { $0 } : storage.registry.objects(for: ids).compactMap { $0 }
+    let result = fresh.isEmpty ? registered.compactMap { $0 } : storage.registry.objects(for: ids).compactMap { $0 }
     isTarget ? keep(targets: result) : keep(result)
     withExtendedLifetime(fresh) {}
     return result
   }
 
+  /// Loads the sources of a to-one relationship.
+  ///
+  /// - Returns: The identifiers of the targets.
   private final func prefetchTargets(
     of relationship: RelationshipDescription, sources: [ManagedObject]
   ) throws -> [ManagedObjectID] {
@@ -63,6 +71,9 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Loads the lists of a to-many relationship.
+  ///
+  /// - Returns: The identifiers of the members.
   private final func prefetchMembers(
     of relationship: RelationshipDescription, owners: [ManagedObject]
   ) throws -> [ManagedObjectID] {

@@ -18,10 +18,12 @@ extension ManagedObjectContext {
       try applyPendingDeleteRules()
       return try body()
     }
-    if lease.hasNewReader { settleNewState() }
+    if lease.hasNewReader { forgetStateBeforeRead() }
     return result
   }
 
+  /// Makes the plan of a request.
+  ///
   /// - Parameters:
   ///   - scope: A further condition on values of the record itself.
   ///   - isReported: Whether the coordinator's fetch observers are notified.

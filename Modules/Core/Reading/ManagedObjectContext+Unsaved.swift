@@ -8,19 +8,19 @@ struct UnsavedStates {
   /// The context to ask about records without a state here; `nil` if the states are complete.
   fileprivate var context: ManagedObjectContext?
   /// The greatest number of rows that unsaved records may replace.
-  fileprivate(set) var hiddenCount = 0
+  fileprivate(set) var replacedCount = 0
 
   /// The records without deleted records, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
   /// The saved records whose rows are replaced; `nil` if the states are incomplete.
-  var hiddenIDs: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
+  var replacedIDs: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
 
   /// Whether no row is replaced.
   var isEmpty: Bool { states.isEmpty && context == nil }
 
   /// Whether the row of a record is replaced, because the record has unsaved changes.
-  func hides(_ id: ManagedObjectID) -> Bool {
+  func replaces(_ id: ManagedObjectID) -> Bool {
     if isEmpty { return false }
     return states[id] != nil || context?.hasUnsavedRecord(id) == true
   }
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     var unsaved = UnsavedStates()
     if !isComplete, count > UnsavedIndex.threshold, let wanted = plan.wantedValues, !isAnyParentBehind {
       unsaved.context = self
-      unsaved.hiddenCount = count
+      unsaved.replacedCount = count
       unsaved.states = try states { storage in
         storage.unsavedRecords(of: plan.root, at: wanted.slot, among: wanted.values)
       }
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
       unsaved.states = try states { storage in
         storage.records.filter { $0.entity.root === plan.root && !$0.isUnchanged }
       }
-      unsaved.hiddenCount = unsaved.states.keys.count { !$0.isTemporaryID }
+      unsaved.replacedCount = unsaved.states.keys.count { !$0.isTemporaryID }
     }
     return unsaved
   }

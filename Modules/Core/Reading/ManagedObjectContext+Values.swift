@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   ///   of the sink, which end the read.
   public final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
     try operating {
-      let known = sink.count
+      let countBefore = sink.count
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         try reading(request) { plan in
           try check(sink.slots, of: plan.query.entity)
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
           try FetchExecution(plan, in: self).run(into: &values)
         }
       } as: { _ in
-        .fetch(records: sink.count - known)
+        .fetch(records: sink.count - countBefore)
       }
     }
   }

@@ -38,7 +38,7 @@ extension ManagedObjectContext {
   }
 
   /// The greatest number of neighbours whose references are read together.
-  private static let neighbours = 1_024
+  private static let greatestNeighbourCount = 1_024
 
   /// The loaded object of a reference; `nil` for a missing record. The records of the source's neighbours' references
   /// are read with it.
@@ -52,19 +52,19 @@ extension ManagedObjectContext {
     }
     var wanted: Set<ManagedObjectID> = [target]
     if let group = storage.groups.group(of: source) {
-      let ids = group.section(at: Int(source.groupIndex), size: Self.neighbours)
+      let ids = group.section(at: Int(source.groupIndex), size: Self.greatestNeighbourCount)
       for neighbour in storage.registry.objects(for: ids) {
         guard let neighbour, let other = referenceID(at: slot, of: neighbour, like: source) else { continue }
         wanted.insert(other)
       }
     }
     if wanted.count == 1 { noteFault(of: target.entity) }
-    let missing = zip(wanted, storage.registry.objects(for: wanted)).compactMap { id, object in
+    let unloaded = zip(wanted, storage.registry.objects(for: wanted)).compactMap { id, object in
       object?.isLoaded == true ? nil : id
     }
     let objects = try loading {
       enterUnit()
-      return try loaded(missing, isTarget: true, areUnique: true)
+      return try loadAndRetain(unloaded, isTarget: true, areUnique: true)
     }
     let object = storage.registry.object(for: target)
     withExtendedLifetime(objects) {}
@@ -94,10 +94,11 @@ extension ManagedObjectContext {
     return try presentObjects(with: Array(ids))
   }
 
+  /// Returns the objects of records, loaded together, without missing records and records deleted in this context.
   final func presentObjects(with ids: [ManagedObjectID]) throws -> [ManagedObject] {
     try loading {
       enterUnit()
-      return try loaded(ids, isTarget: true, areUnique: true).filter { $0.isLoaded && !$0.isDeleted }
+      return try loadAndRetain(ids, isTarget: true, areUnique: true).filter { $0.isLoaded && !$0.isDeleted }
     }
   }
 }

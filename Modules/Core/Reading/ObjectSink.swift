@@ -28,7 +28,8 @@ struct ObjectSink: FetchSink {
     flush(&rows)
   }
 
-  /// Faults of one entity are made of their keys. The row of another record names its entity.
+  /// Makes faults from the keys of the records, if all records are of one entity. In a hierarchy with several entities,
+  /// only the row of a record names its entity.
   mutating func receiveAll(
     inOrderOf query: StoreQuery, in store: any PersistentStore, from reader: any StoreReader
   ) throws -> Bool {
@@ -61,16 +62,17 @@ extension ManagedObjectContext {
   fileprivate final func faults(
     for ids: [ManagedObjectID], of entity: EntityDescription, in group: FetchGroup
   ) throws -> [ManagedObject] {
-    var outdated: [ManagedObjectID] = []
-    let objects = zip(ids, storage.registry.objects(for: ids)).map { id, known in
-      guard let known else { return makeFault(id, entity: entity, in: group) }
-      known.groupNumber = group.number
-      known.groupIndex = group.add(id)
-      if known.pending == nil, known.row != nil { outdated.append(id) }
-      return known
+    var withRows: [ManagedObjectID] = []
+    let objects = zip(ids, storage.registry.objects(for: ids)).map { id, registered in
+      guard let registered else { return makeFault(id, entity: entity, in: group) }
+      registered.groupNumber = group.number
+      registered.groupIndex = group.add(id)
+      if registered.pending == nil, registered.row != nil { withRows.append(id) }
+      return registered
     }
+    // The making of their objects gives the registered objects the newer rows.
     var renewed: [ManagedObject] = []
-    self.objects(for: try committedRows(outdated), into: &renewed)
+    self.objects(for: try committedRows(withRows), into: &renewed)
     return objects
   }
 }

@@ -24,7 +24,7 @@ struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
 
   /// Passes the store's next rows to a sink, each row after the unsaved records that precede it.
   mutating func pass<Sink: FetchSink>(_ rows: [Row], to sink: inout Sink) throws {
-    guard !unsaved.isEmpty else { return try sink.receive(range.part(of: rows)) }
+    guard !unsaved.isEmpty else { return try sink.receive(range.takeNext(rows)) }
     var records: [RecordState] = []
     records.reserveCapacity(rows.count)
     for row in rows {

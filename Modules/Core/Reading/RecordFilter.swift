@@ -16,7 +16,7 @@ struct RecordFilter<Source: PreloadingSource> {
 
   /// Returns the rows that satisfy a predicate, without rows replaced by unsaved records.
   func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
-    let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.hides($0.id) }
+    let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.replaces($0.id) }
     guard let predicate else { return rows }
     return try source.matching(rows, predicate, of: plan.query.entity)
   }

@@ -1,6 +1,7 @@
 /// A record during a fetch: a row, or a record with unsaved changes of the context. The row of a parent's unsaved
 /// record has the parent's changes.
 struct RecordState {
+  /// The source of the values.
   enum Values {
     case row(Row)
     case pending(PendingRecord)

@@ -4,7 +4,9 @@
 /// Made for one fetch, in which each related record is read once.
 final class StoredRecords: PreloadingSource {
   private let context: ManagedObjectContext
+  /// The rows of related records; `nil` for missing records.
   private var rows: [ManagedObjectID: Row?] = [:]
+  /// The members of owners.
   private var members: [MembersKey: [RecordState]] = [:]
 
   private struct MembersKey: Hashable {
@@ -20,7 +22,7 @@ final class StoredRecords: PreloadingSource {
 
   func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
     guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
-    if let known = rows[id] { return known.map(RecordState.init) }
+    if let row = rows[id] { return row.map(RecordState.init) }
     let row = try context.committedRow(id)
     rows[id] = .some(row)
     return row.map { RecordState($0) }
@@ -39,9 +41,10 @@ final class StoredRecords: PreloadingSource {
 
   func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws {
     let unknown = owners.map(\.id).filter { members[MembersKey(relationship: relationship, owner: $0)] == nil }
+    // The members of a single owner are read when the evaluation needs them.
     guard unknown.count > 1 else { return }
-    let ids = try context.committedMembers(of: relationship, owners: unknown) { known in
-      for row in known { rows[row.id] = row }
+    let ids = try context.committedMembers(of: relationship, owners: unknown) { read in
+      for row in read { rows[row.id] = row }
     }
     for row in try context.committedRows(Set(ids.values.joined()).filter { rows[$0] == nil }.map(\.self)) {
       rows[row.id] = row
@@ -54,7 +57,7 @@ final class StoredRecords: PreloadingSource {
 
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
-    if let known = members[key] { return known }
+    if let result = members[key] { return result }
     let ids = try memberIDs(of: relationship, from: record)
     for row in try context.committedRows(ids.filter { rows[$0] == nil }) { rows[row.id] = row }
     let result = ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
@@ -66,11 +69,12 @@ final class StoredRecords: PreloadingSource {
     try memberIDs(of: relationship, from: record).count
   }
 
+  /// Reads the members of an owner.
   private func memberIDs(
     of relationship: RelationshipDescription, from record: RecordState
   ) throws -> [ManagedObjectID] {
-    let members = try context.committedMembers(of: relationship, owners: [record.id]) { known in
-      for row in known { rows[row.id] = row }
+    let members = try context.committedMembers(of: relationship, owners: [record.id]) { read in
+      for row in read { rows[row.id] = row }
     }
     return members[record.id] ?? []
   }

@@ -121,7 +121,7 @@ public struct BatchInsertResult: Sendable {
   public var updated: [ManagedObjectID] = []
 }
 
-/// The values of the row that is being filled, in the columns of all names so far.
+/// Collects the values of one row after the other. A name gets its column when a row first uses the name.
 struct BatchColumns {
   private(set) var names: [String] = []
   private var indices: [String: Int] = [:]

@@ -28,7 +28,7 @@ extension PredicateExpressions.KeyPath: FoundationNode {
       guard Output.self == Bool.self else { throw reader.unknownProperty(ofText: path) }
       return .predicate(.comparison(.path(path), .equal, .value(.string(""))))
     }
-    guard let type = Root.Output.self as? any DeclaredEntity.Type else { throw reader.notUnderstood(Self.self) }
+    guard let type = Root.Output.self as? any DeclaredEntity.Type else { throw reader.unsupportedNode(Self.self) }
     return .expression(.path(path.appending([type.propertyName(of: keyPath)])))
   }
 }
@@ -137,7 +137,7 @@ extension PredicateExpressions.Comparison: FoundationNode {
       case .lessThanOrEqual: .lessOrEqual
       case .greaterThan: .greater
       case .greaterThanOrEqual: .greaterOrEqual
-      @unknown default: throw reader.notUnderstood(Self.self)
+      @unknown default: throw reader.unsupportedNode(Self.self)
       }
     return try reader.comparison(lhs, comparison, rhs)
   }
@@ -170,7 +170,7 @@ extension PredicateExpressions.SequenceContains: FoundationNode {
     case .expression(.path(let path)):
       return .predicate(.quantified(.any, path, .comparison(.path(.own), .equal, element.outer)))
     default:
-      throw reader.notUnderstood(Self.self)
+      throw reader.unsupportedNode(Self.self)
     }
   }
 }
@@ -187,7 +187,7 @@ extension PredicateExpression {
 extension PredicateExpressions.RangeExpressionContains: FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand {
     guard case .range(let lower, let upper, let isClosed) = try reader.operand(range) else {
-      throw reader.notUnderstood(Self.self)
+      throw reader.unsupportedNode(Self.self)
     }
     return .predicate(Self.range(try reader.expression(element), lower, upper, isClosed))
   }

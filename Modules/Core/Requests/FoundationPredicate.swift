@@ -48,28 +48,29 @@ struct FoundationPredicateReader {
   var paths: [PredicateExpressions.VariableID: PropertyPath] = [:]
 
   func operand(_ node: Any) throws -> FoundationOperand {
-    guard let readable = node as? any FoundationNode else { throw notUnderstood(type(of: node)) }
+    guard let readable = node as? any FoundationNode else { throw unsupportedNode(type(of: node)) }
     return try readable.operand(in: self)
   }
 
+  /// Converts a node to a predicate. A boolean attribute stands for its comparison with `true`.
   func predicate(_ node: Any) throws -> FetchPredicate {
     switch try operand(node) {
     case .predicate(let predicate): return predicate
     case .expression(.value(.bool(let value))): return .constant(value)
     case .expression(let expression): return .comparison(expression, .equal, .value(.bool(true)))
-    default: throw notUnderstood(type(of: node))
+    default: throw unsupportedNode(type(of: node))
     }
   }
 
   func expression(_ node: Any) throws -> FetchExpression {
     switch try operand(node) {
     case .expression(let expression): return expression
-    default: throw notUnderstood(type(of: node))
+    default: throw unsupportedNode(type(of: node))
     }
   }
 
   func path(_ node: Any) throws -> PropertyPath {
-    guard case .path(let path) = try expression(node) else { throw notUnderstood(type(of: node)) }
+    guard case .path(let path) = try expression(node) else { throw unsupportedNode(type(of: node)) }
     return path
   }
 
@@ -77,8 +78,8 @@ struct FoundationPredicateReader {
     .predicate(.comparison(try expression(left), comparison, try expression(right)))
   }
 
-  /// Converts a condition on members. Its variable stands for the member; the variables around it stand for the records
-  /// around the member.
+  /// Converts a condition on members. Its variable is the path of the member itself. The variables of the enclosing
+  /// conditions get paths that lead out of the member's condition.
   func members(
     _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
   ) throws -> FoundationOperand {
@@ -87,7 +88,8 @@ struct FoundationPredicateReader {
     return .predicate(.quantified(quantifier, try path(sequence), try inner.predicate(test)))
   }
 
-  func notUnderstood(_ type: Any.Type) -> CoherenceError {
+  /// The error for a node without a counterpart in a store.
+  func unsupportedNode(_ type: Any.Type) -> CoherenceError {
     let name = String(describing: type).prefix { $0 != "<" }
     let advice = Self.advice[String(name)] ?? "write a typed expression instead"
     return CoherenceError(.invalidPredicate, "'\(name)' in a Foundation predicate is not supported; \(advice).")

@@ -12,6 +12,7 @@ public struct QueryAttribute<Value: AttributeConvertible>: Sendable {
     case .path(let path): path
     case .count(let path): path.counted
     case .value, .variable, .arithmetic, .subquery:
+      // The placeholder has the fetch throw with this sentence, because the operators cannot throw.
       PropertyPath(names: [
         PropertyPath.nameless("A calculation or a filtered count is no path; orders and group keys name attributes.")
       ])

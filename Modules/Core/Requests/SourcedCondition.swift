@@ -14,24 +14,27 @@ struct SourcedCondition: Sendable {
   private let format: String
   private let variables: [Variable]
 
+  /// Reads the variables outside of quoted texts, and replaces each by the placeholder `%@` of the format.
   init(_ text: String) {
     var format = ""
     var variables: [Variable] = []
     var quote: Character?
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      if let open = quote {
+    var unread = text[...]
+    while let character = unread.popFirst() {
+      if let openingQuote = quote {
         format.append(character)
-        if character == "\\", let escaped = rest.popFirst() {
+        if character == "\\", let escaped = unread.popFirst() {
           format.append(escaped)
-        } else if character == open {
+        } else if character == openingQuote {
           quote = nil
         }
       } else if character == "$" {
-        let names = Self.names(from: &rest)
-        let word = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
+        let names = Self.names(from: &unread)
+        let previousWord = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
         variables.append(
-          Variable(name: names.first ?? "", path: Array(names.dropFirst()), isList: word == "IN" || word == "BETWEEN"))
+          Variable(
+            name: names.first ?? "", path: Array(names.dropFirst()),
+            isList: previousWord == "IN" || previousWord == "BETWEEN"))
         format += "%@"
       } else {
         if character == "\"" || character == "'" { quote = character }
@@ -42,16 +45,16 @@ struct SourcedCondition: Sendable {
     self.variables = variables
   }
 
-  /// Reads the names of a variable and of the path after it. A full stop without a name after it stays in the rest.
-  private static func names(from rest: inout Substring) -> [String] {
+  /// Reads the names of a variable and of the path after it. A full stop without a name after it stays unread.
+  private static func names(from unread: inout Substring) -> [String] {
     var names: [String] = []
     while true {
-      let start = names.isEmpty ? rest : rest.dropFirst()
+      let start = names.isEmpty ? unread : unread.dropFirst()
       let name = start.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
       guard !name.isEmpty else { return names }
       names.append(String(name))
-      rest = start.dropFirst(name.count)
-      guard rest.first == "." else { return names }
+      unread = start.dropFirst(name.count)
+      guard unread.first == "." else { return names }
     }
   }
 
@@ -99,6 +102,7 @@ struct SourcedCondition: Sendable {
     var problems = variables.filter { $0.name != Self.source }.map {
       "names the variable '$\($0.name)'; only '$\(Self.source)' has a value"
     }
+    // The check of the format needs arguments of the right kind only: a list or a missing value.
     do throws(CoherenceError) {
       _ = try FetchPredicate(format: format, arguments: variables.map { $0.isList ? [0, 1] : nil })
     } catch {
@@ -114,9 +118,10 @@ struct SourcedCondition: Sendable {
     var properties: [any PropertyDeclaration] = []
     var current: Entity? = entity
     var visited: Set<String> = []
-    while let known = current, visited.insert(known.name).inserted {
-      properties += known.properties
-      current = known.parent.flatMap { entities[$0] }
+    // A circle of parents, which the check of the model reports, must not repeat for ever.
+    while let ancestor = current, visited.insert(ancestor.name).inserted {
+      properties += ancestor.properties
+      current = ancestor.parent.flatMap { entities[$0] }
     }
     switch properties.first(where: { $0.name == name }) {
     case is Attribute: return path.count == 1

@@ -9,6 +9,10 @@ extension FetchPredicate {
   }
 
   /// The predicate of a typed expression: calls the closure with the record of the condition.
+  ///
+  /// Paths in the closure carry the identifier of the closure's record, because a nested closure can name the records
+  /// of enclosing closures. `closed(over:)` replaces the identifier by the number of conditions between the path and
+  /// the record.
   static func typed<Root>(_ condition: (QueryScope<Root>) -> FetchPredicate) -> FetchPredicate {
     let scope = QueryScopeID()
     return condition(QueryScope(scope)).closed(over: scope)

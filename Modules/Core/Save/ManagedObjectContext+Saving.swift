@@ -30,13 +30,13 @@ extension ManagedObjectContext {
   ///   cancelled before the store commits. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
-      var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
-      try measured(StackOperation(.save, target), ifFailed: saved) {
+      var activity = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
+      try measured(StackOperation(.save, target), ifFailed: activity) {
         try movingSnapshotIfChanged {
-          try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&saved) } }
+          try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&activity) } }
         }
       } as: { _ in
-        saved
+        activity
       }
     }
   }
@@ -57,10 +57,10 @@ extension ManagedObjectContext {
   }
 
   /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``JoiningEqualRecord``.
-  private final func saveJoining(_ saved: inout ContextActivity) throws {
+  private final func saveJoining(_ activity: inout ContextActivity) throws {
     while true {
       do {
-        return try saveChanges(&saved)
+        return try saveChanges(&activity)
       } catch let error as CoherenceError where error.code == .uniquenessViolated {
         // Each attempt deletes an inserted object, so that the attempts end.
         guard let joining = joiningObject(of: error) else { throw error }
@@ -69,6 +69,7 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The inserted object of a collision that may be deleted in favour of the equal record.
   private final func joiningObject(of error: CoherenceError) -> ManagedObject? {
     let refused = error.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
     return refused.first { object in
@@ -81,20 +82,21 @@ extension ManagedObjectContext {
 
   /// Runs the stages of a save.
   ///
-  /// - Parameter saved: Receives the numbers of unsaved records, for observers.
-  private final func saveChanges(_ saved: inout ContextActivity) throws {
+  /// - Parameter activity: Receives the numbers of unsaved records, for observers.
+  private final func saveChanges(_ activity: inout ContextActivity) throws {
     try refuseSaveByCallee()
     // Each save first merges the saves of other contexts, so that only changes of the same properties are conflicts.
     supersedeMainUnit()
     processInboxIfUsedDirectly()
     try prepareSave()
-    if isObserved { saved = pendingSave }
+    if isObserved { activity = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
     if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
     if let parent, !savesThroughParent { return try save(into: parent) }
     try saveIntoStores()
   }
 
+  /// Untracks all records, after a preparation that found no change: their edits have been reverted.
   private final func dropVoidRecords() {
     for record in storage.records {
       if let object = record.object, object.row == nil { object.row = record.base }
@@ -136,17 +138,19 @@ extension ManagedObjectContext {
     // The state in which the links were read ends before the store needs a connection to save.
     lease.offerForSave()
     var published = ChangeSet()
-    var listed = CommittedChanges(for: coordinator)
-    let turn = coordinator.storeEventHub.begin()
-    var saved: [ManagedObject] = []
+    var committedChanges = CommittedChanges(for: coordinator)
+    let runningSave = coordinator.storeEventHub.begin()
+    var savedObjects: [ManagedObject] = []
     let result = Result {
-      try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed, &saved)
+      try execute(
+        units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &committedChanges,
+        &savedObjects)
     }
     lease.endOffers()
     coordinator.countSave()
-    if !published.isEmpty || !published.permanentIDs.isEmpty { spread(published, passesParents: savesThroughParent) }
+    if !published.isEmpty || !published.permanentIDs.isEmpty { propagate(published, passesParents: savesThroughParent) }
     // Posted last, so that the following contexts have the changes when a reader of a stream fetches.
-    listed.post(to: coordinator, turn)
+    committedChanges.post(to: coordinator, runningSave)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
       noteCommit()
       coordinator.storeEventHub.post(.everything)
@@ -156,7 +160,7 @@ extension ManagedObjectContext {
       pendingSignals = []
     }
     awakenLoaded()
-    callDidSave(of: saved)
+    callDidSave(of: savedObjects)
     try result.get()
   }
 
@@ -164,7 +168,7 @@ extension ManagedObjectContext {
   /// committed store are clean even when another store fails.
   private final func execute(
     _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
-    _ listed: inout CommittedChanges, _ saved: inout [ManagedObject]
+    _ committedChanges: inout CommittedChanges, _ savedObjects: inout [ManagedObject]
   ) throws {
     var outcomes = SaveOutcomes(of: units)
     for unit in units {
@@ -175,10 +179,10 @@ extension ManagedObjectContext {
         throw outcomes.failure(error, of: unit.store)
       }
       outcomes.noteCommit(in: unit.store)
-      listed.add(committed)
-      saved.reserveCapacity(saved.count + committed.unit.changes.count)
+      committedChanges.add(committed)
+      savedObjects.reserveCapacity(savedObjects.count + committed.unit.changes.count)
       for change in committed.unit.changes where !change.record.changesPositionsOnly {
-        if let object = change.object { saved.append(object) }
+        if let object = change.object { savedObjects.append(object) }
       }
       publish(committed, into: &changes)
     }
@@ -194,7 +198,7 @@ extension ManagedObjectContext {
   /// parents too.
   ///
   /// - Parameter passesParents: Whether the stores have the changes, and not only the parent.
-  final func spread(_ changes: ChangeSet, passesParents: Bool) {
+  final func propagate(_ changes: ChangeSet, passesParents: Bool) {
     noteCommit()
     var receivers: [ManagedObjectContext] = []
     var ancestor = passesParents ? parent : nil

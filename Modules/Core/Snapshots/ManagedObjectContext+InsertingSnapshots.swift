@@ -20,7 +20,7 @@ extension ManagedObjectContext {
       let entity = try entity(for: S.Object.self)
       if let id = snapshot.objectID { try checkIsFree(id, for: entity) }
       let layout = try SnapshotLayout.of(S.self, in: entity)
-      // Checks everything before the object is made and its class hears of it.
+      // Checks everything before the object is made and its `awakeFromInsert()` is called.
       var changes = SnapshotChanges(entity, in: self, store: nil)
       for (slot, value) in zip(layout.slots.dropFirst(), try snapshot.written(in: layout).values) {
         try changes.add(value, at: slot)
@@ -30,8 +30,8 @@ extension ManagedObjectContext {
         // Every value is written: a property without a default has no stored value yet, even where it reads as one.
         try object.write(changes)
       } catch {
-        // Such as a target that `awakeFromInsert()` has deleted. Without a saved record, the object leaves the context
-        // now.
+        // A write fails, for example, for a target that `awakeFromInsert()` has deleted. The delete removes the object
+        // from the context at once, because the object has no saved record.
         delete(object)
         try? applyPendingDeleteRules()
         throw error

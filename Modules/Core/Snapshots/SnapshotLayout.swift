@@ -17,10 +17,10 @@ import Synchronization
     var names = ["objectID"]
     var partCounts: [Int] = []
     for field in fields {
-      let found = try field.slots(entity)
-      if field.isComposite { partCounts.append(found.count) }
-      slots += found
-      names += found.map { _ in field.name }
+      let fieldSlots = try field.slots(entity)
+      if field.isComposite { partCounts.append(fieldSlots.count) }
+      slots += fieldSlots
+      names += fieldSlots.map { _ in field.name }
     }
     self.entity = entity
     self.slots = slots
@@ -34,7 +34,7 @@ import Synchronization
     let entity: ObjectIdentifier
   }
   /// Layouts live as long as the process, as entities do.
-  private static let known = Mutex<[Key: SnapshotLayout]>([:])
+  private static let layouts = Mutex<[Key: SnapshotLayout]>([:])
 
   /// The layout of a snapshot type in the rows of an entity.
   ///
@@ -44,7 +44,7 @@ import Synchronization
     _ type: S.Type, in entity: EntityDescription
   ) throws(CoherenceError) -> SnapshotLayout {
     let key = Key(type: ObjectIdentifier(type), entity: ObjectIdentifier(entity))
-    if let layout = known.withLock({ $0[key] }) { return layout }
+    if let layout = layouts.withLock({ $0[key] }) { return layout }
     guard entity.objectClass is S.Object.Type else {
       throw CoherenceError(
         .snapshotMismatch,
@@ -53,9 +53,9 @@ import Synchronization
     }
     let layout = try SnapshotLayout(type.fields, of: entity)
     // The first of two threads makes the layout that stays: readers do not retain layouts.
-    return known.withLock { known in
-      if let other = known[key] { return other }
-      known[key] = layout
+    return layouts.withLock { layouts in
+      if let other = layouts[key] { return other }
+      layouts[key] = layout
       return layout
     }
   }

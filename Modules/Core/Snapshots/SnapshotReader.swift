@@ -1,8 +1,9 @@
 /// The values of a record, read in the order of ``EntitySnapshot/fields``. To be used within
 /// ``EntitySnapshot/init(reading:)``.
 ///
-/// Missing and unknown values read as typed accessors return them: as the model's default, or else as the type's. A
-/// coded value with an undecodable text fails the whole read, after the snapshot was made of the key's default.
+/// Missing and unknown values read as typed accessors return them. A missing value of an optional type is `nil`. Any
+/// other missing or unknown value reads as the model's default, or else as the type's. A coded value with an
+/// undecodable text fails the whole read, after the snapshot was made of the key's default.
 public struct SnapshotReader {
   /// The record's identifier.
   public let objectID: ManagedObjectID?
@@ -25,8 +26,9 @@ public struct SnapshotReader {
     objectID = if case .reference(let id) = values.move() { id } else { nil }
   }
 
-  /// Reads the value of the next field, an attribute. A missing value, and a value that the type refuses, reads as the
-  /// model's default, or else as the type's. A call beyond the last field ends the process with a sentence.
+  /// Reads the value of the next field, an attribute. A missing value of a required type, and a value that the type
+  /// refuses, reads as the model's default, or else as the type's. A call beyond the last field ends the process with a
+  /// sentence.
   @inlinable public mutating func read<Value: AttributeConvertible>(_ type: Value.Type = Value.self) -> Value {
     let value = take()
     if let result = Value(attributeValue: value) { return result }
@@ -90,7 +92,7 @@ public struct SnapshotReader {
     "A snapshot reads one value for each of its fields, in the order of `fields`; read as many values as it has fields."
   }
 
-  /// Ends the read, and releases the memory's remaining values.
+  /// Ends the read: checks that all values were moved out of the memory, which the caller does not deinitialise.
   func finish() {
     Misuse.check(next == count, Self.misuse)
   }

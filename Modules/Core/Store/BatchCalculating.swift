@@ -72,8 +72,8 @@ public struct SlotArithmetic: Sendable, Hashable {
   }
 
   private static func saturating(_ bound: Int64, minus number: Int64) -> Int64 {
-    let (result, isBeyond) = bound.subtractingReportingOverflow(number)
-    return isBeyond ? (number < 0 ? .max : .min) : result
+    let (result, overflows) = bound.subtractingReportingOverflow(number)
+    return overflows ? (number < 0 ? .max : .min) : result
   }
 
   /// The integers whose products with a factor are in a range that contains zero.
@@ -81,7 +81,7 @@ public struct SlotArithmetic: Sendable, Hashable {
     // Division truncates towards zero, and zero is in the range, so that both quotients are the outermost factors.
     if factor == 0 { return .min ... .max }
     if factor > 0 { return (range.lowerBound / factor)...(range.upperBound / factor) }
-    let (greatest, isBeyond) = range.lowerBound.dividedReportingOverflow(by: factor)
-    return (range.upperBound / factor)...(isBeyond ? .max : greatest)
+    let (greatest, overflows) = range.lowerBound.dividedReportingOverflow(by: factor)
+    return (range.upperBound / factor)...(overflows ? .max : greatest)
   }
 }

@@ -111,6 +111,7 @@ extension RelationshipDerivation {
     }
   }
 
+  /// Throws for a sum of integers or decimals out of the range of its type, which an accumulator returns as a double.
   private func checked(_ value: AttributeValue) throws -> AttributeValue {
     switch (value, attribute.type.storage) {
     case (.double, .int64), (.double, .decimal): throw Self.overflow(of: [attribute])

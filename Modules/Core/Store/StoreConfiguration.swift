@@ -10,8 +10,8 @@ public struct StoreConfiguration: Sendable, Hashable {
   public var name: String?
   /// The type of the store, `SQLite` by default.
   public var type: StoreType
-  /// Whether a store incompatible with the model is moved aside and replaced by an empty store. Takes precedence over
-  /// migration.
+  /// Whether a store that no program has opened with the model, or a damaged store, is moved aside and replaced by an
+  /// empty store. Takes precedence over migration.
   public var overwriteIncompatibleStore: Bool
   /// The options of the store by name: see ``StoreOption`` and the options of the backend.
   public var options: [String: OptionValue]

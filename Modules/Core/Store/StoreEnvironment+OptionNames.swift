@@ -9,9 +9,9 @@ extension StoreEnvironment {
   /// - Parameter names: The names of the store's own options.
   /// - Throws: ``ErrorCode/invalidOption``, with the name that was meant.
   package func checkOptionNames(besides names: [String]) throws(CoherenceError) {
-    let known = StoreOption.all + names
-    for name in options.keys.sorted() where !known.contains(name) {
-      guard let meant = known.first(where: { $0.isAlmost(name) }) else { continue }
+    let knownNames = StoreOption.all + names
+    for name in options.keys.sorted() where !knownNames.contains(name) {
+      guard let meant = knownNames.first(where: { $0.isAlmost(name) }) else { continue }
       throw CoherenceError(
         .invalidOption, "A \(type.name) store has no option '\(name)'; write '\(meant)', or remove the option.")
     }

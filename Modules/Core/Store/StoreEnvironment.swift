@@ -48,8 +48,8 @@ public struct StoreEnvironment: Sendable {
     var tables: Set<LinkTable> = []
     for relationship in entities.flatMap(\.relationships) {
       guard case .links(let table, _) = relationship.storage else { continue }
-      let held = [table.sourceRoot, table.targetRoot].allSatisfy { root in roots.contains { $0 === root } }
-      if held { tables.insert(table) }
+      let holdsBothEnds = [table.sourceRoot, table.targetRoot].allSatisfy { root in roots.contains { $0 === root } }
+      if holdsBothEnds { tables.insert(table) }
     }
     return tables.sorted { $0.name < $1.name }
   }

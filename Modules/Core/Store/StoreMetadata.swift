@@ -102,13 +102,13 @@ extension StoreMetadata {
           name: nil, versionIdentifiers: [], versionHashes: versionHashes, firstOpened: nil, lastOpened: nil)
       ]
     }
-    let known = models.lastIndex { $0.versionHashes == record.versionHashes }
-    if known != nil, versionHashes == record.versionHashes { return }
+    let index = models.lastIndex { $0.versionHashes == record.versionHashes }
+    if index != nil, versionHashes == record.versionHashes { return }
     versionHashes = record.versionHashes
-    if let known {
-      models[known].name = record.name ?? models[known].name
-      models[known].versionIdentifiers = record.versionIdentifiers
-      models[known].lastOpened = record.lastOpened
+    if let index {
+      models[index].name = record.name ?? models[index].name
+      models[index].versionIdentifiers = record.versionIdentifiers
+      models[index].lastOpened = record.lastOpened
     } else {
       models.append(record)
       models.removeFirst(max(models.count - Self.modelLimit, 0))

@@ -43,12 +43,12 @@ public final class StoreRegistry: Sendable {
     guard let factory = factory ?? type.factory else {
       throw CoherenceError(.unknownStoreType, "Store type '\(type)' cannot be registered without a factory; pass one.")
     }
-    try factories.withLock { known in
-      guard known[type.name] == nil else {
+    try factories.withLock { factories in
+      guard factories[type.name] == nil else {
         throw CoherenceError(
           .storeTypeRegisteredTwice, "A backend for store type '\(type)' is registered already; register each once.")
       }
-      known[type.name] = factory
+      factories[type.name] = factory
     }
   }
 

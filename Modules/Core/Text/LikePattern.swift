@@ -2,8 +2,11 @@
 /// character is a Unicode scalar, as in databases.
 struct LikePattern: Sendable {
   private enum Part: Sendable, Equatable {
+    /// The byte itself.
     case byte(UInt8)
+    /// One character, for `?`.
     case one
+    /// Any number of characters, for `*`.
     case any
   }
   private let parts: [Part]
@@ -54,6 +57,7 @@ struct LikePattern: Sendable {
     return parts[part...].allSatisfy { $0 == .any }
   }
 
+  /// The position after a part that fits at a position; `nil` where the part does not fit.
   private func end(of part: Part, at position: Int, in text: UnsafeRawBufferPointer) -> Int? {
     switch part {
     case .byte(let byte): text[position] == byte ? position + 1 : nil

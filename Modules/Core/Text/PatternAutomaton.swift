@@ -6,12 +6,15 @@ struct PatternAutomaton: Sendable {
   enum Instruction: Sendable {
     /// Reads one scalar of the set with that index.
     case scalar(Int)
+    /// Continues at both instructions.
     case split(Int, Int)
+    /// Continues at the instruction.
     case jump(Int)
     /// `^`: passes at the start of the text.
     case textStart
     /// `$`: passes at the end of the text, and before a line terminator there.
     case textEnd
+    /// Ends the program: the pattern matches if the text is read to its end.
     case match
   }
 
@@ -47,6 +50,8 @@ struct PatternAutomaton: Sendable {
     }
   }
 
+  /// Follows all threads of the automaton together, one scalar at a time. A thread is the index of its next
+  /// instruction.
   private func run(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 5 * program.count) { room in
       room.initialize(repeating: 0)
@@ -103,15 +108,15 @@ struct PatternAutomaton: Sendable {
       let (scalar, end) = Self.scalar(in: text, at: index)
       step += 1
       isMatch = false
-      var found = 0
+      var nextCount = 0
       for thread in 0..<count {
         let instruction = current[thread]
         if case .scalar(let set) = program[instruction], contains(scalar, set) {
-          add(instruction + 1, to: next, &found, at: end)
+          add(instruction + 1, to: next, &nextCount, at: end)
         }
       }
       swap(&current, &next)
-      count = found
+      count = nextCount
       index = end
     }
     return isMatch
@@ -149,7 +154,8 @@ struct PatternAutomaton: Sendable {
 struct PatternProgram {
   private(set) var instructions: [PatternAutomaton.Instruction] = []
   private(set) var sets: [ScalarSet] = []
-  private var work = 0
+  /// The number of emitted nodes.
+  private var nodeCount = 0
 
   /// The greatest length of a program. Longer programs, which counted repetitions can produce, are left to ICU.
   private static let greatestLength = 1_000
@@ -160,6 +166,7 @@ struct PatternProgram {
     _ = try append(.match)
   }
 
+  /// Appends an instruction, and returns its index.
   private mutating func append(_ instruction: PatternAutomaton.Instruction) throws -> Int {
     guard instructions.count < Self.greatestLength else { throw PatternParser.NotCovered() }
     instructions.append(instruction)
@@ -168,8 +175,8 @@ struct PatternProgram {
 
   private mutating func emit(_ node: PatternNode) throws {
     // Counts nodes that emit no instruction too, because they may be repeated without end.
-    work += 1
-    guard work < 100 * Self.greatestLength else { throw PatternParser.NotCovered() }
+    nodeCount += 1
+    guard nodeCount < 100 * Self.greatestLength else { throw PatternParser.NotCovered() }
     switch node {
     case .sequence(let nodes):
       for node in nodes { try emit(node) }
@@ -186,6 +193,7 @@ struct PatternProgram {
     }
   }
 
+  /// Emits nodes of which one occurs. `.match` keeps the place of a split or a jump until its target is known.
   private mutating func emitAlternatives(_ nodes: [PatternNode]) throws {
     var jumps: [Int] = []
     for node in nodes.dropLast() {

@@ -35,12 +35,14 @@ struct PatternParser {
 
   private var current: Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
 
+  /// Reads any scalar.
   private mutating func take() throws -> Unicode.Scalar {
     guard let scalar = current else { throw NotCovered() }
     index += 1
     return scalar
   }
 
+  /// Reads a scalar if it is the next one.
   private mutating func accept(_ scalar: Unicode.Scalar) -> Bool {
     guard current == scalar else { return false }
     index += 1
@@ -59,6 +61,7 @@ struct PatternParser {
     return .sequence(nodes)
   }
 
+  /// Reads an atom with its quantifier, if it has one.
   private mutating func piece() throws -> PatternNode {
     let node = try atom()
     guard isAtQuantifier else { return node }
@@ -67,7 +70,8 @@ struct PatternParser {
     default: break
     }
     let (minimum, maximum) = try quantifier()
-    // A lazy quantifier does not change whether the whole text matches.
+    // A lazy quantifier, with `?`, does not change whether the whole text matches. A possessive quantifier, with `+`,
+    // can.
     if !accept("?"), current == "+" { throw NotCovered() }
     if isAtQuantifier { throw NotCovered() }
     return .repetition(node, minimum, maximum)
@@ -99,6 +103,7 @@ struct PatternParser {
     return number
   }
 
+  /// Reads a literal, a set, an escape sequence, a group or an anchor.
   private mutating func atom() throws -> PatternNode {
     let scalar = try take()
     switch scalar {

@@ -15,7 +15,7 @@ extension String {
     if utf8.allSatisfy({ $0 < 0x80 }) {
       return options.contains(.caseInsensitive) ? lowercasedASCII() : self
     }
-    // Marks first: the dotted `İ` has a plain `I` beneath its dot.
+    // Marks first: without its dot, `İ` is a plain `I`, which then folds. With the dot, `İ` has no simple folding.
     let bare = options.contains(.diacriticInsensitive) ? withoutDiacritics() : self
     return options.contains(.caseInsensitive) ? bare.caseFolded() : bare
   }
@@ -65,6 +65,7 @@ extension Unicode.Scalar {
     return Self.only(capital.properties.lowercaseMapping) ?? self
   }
 
+  /// The scalar of a text of exactly one scalar; `nil` for any other text.
   private static func only(_ text: String) -> Unicode.Scalar? {
     let scalars = text.unicodeScalars
     guard let first = scalars.first, scalars.index(after: scalars.startIndex) == scalars.endIndex else { return nil }

@@ -27,8 +27,8 @@ public import Foundation
 /// Both conversions must be inverse to each other, because the framework compares stored forms: to find changes, to
 /// evaluate conditions, and to order records. Accessors convert at each read and write, on the thread of the context.
 public protocol AttributeConvertible: Sendable {
-  /// The type without the missing value: the wrapped type of an optional, and any other type itself. Requests make its
-  /// optional the type of a result without a value in some groups, such as the least value.
+  /// The type without the missing value: the wrapped type of an optional, and any other type itself. A result that a
+  /// group may lack, such as the least value, has the optional of this type.
   associatedtype NonOptional: AttributeConvertible = Self
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }

@@ -76,6 +76,7 @@ extension AttributeType {
     return .int(number)
   }
 
+  /// Refuses not-a-number. Infinities are valid.
   private static func finiteOrInfinite(_ number: Double) throws(CoherenceError) -> Double {
     guard !number.isNaN else { throw CoherenceError(.invalidValue, "Not-a-number cannot be stored.") }
     return number
@@ -120,7 +121,8 @@ extension AttributeValue {
 
   /// The order of two values of one kind: negative, zero or positive. Null comes before everything, `false` before
   /// `true`, strings by UTF-8 bytes, data and UUIDs byte by byte, references by their keys. Integers, doubles and
-  /// decimals compare by value, without rounding an integer.
+  /// decimals compare by value, without rounding an integer; the not-a-number of
+  /// doubles comes after all numbers.
   ///
   /// Values of incomparable kinds have a fixed order of kinds, so that a list of values of several kinds has one order.
   public func order(to other: AttributeValue) -> Int {
@@ -147,6 +149,7 @@ extension AttributeValue {
     }
   }
 
+  /// The position of the value's kind in the fixed order of kinds; see ``order(to:)``.
   private var kind: Int {
     switch self {
     case .null: 0
@@ -164,9 +167,16 @@ extension AttributeValue {
 
   private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : (a == b ? 0 : 1) }
 
+  private static func order(_ a: Double, _ b: Double) -> Int {
+    if a < b { return -1 }
+    if a > b { return 1 }
+    // Not-a-number, which no store keeps, is neither less nor greater than a number.
+    return a == b ? 0 : order(a.isNaN ? 1 : 0, b.isNaN ? 1 : 0)
+  }
+
   /// The order of an integer and a double by their exact values, without rounding the integer.
   private static func order(_ a: Int64, _ b: Double) -> Int {
-    if b >= 0x1p63 { return -1 }
+    if b >= 0x1p63 || b.isNaN { return -1 }
     if b < -0x1p63 { return 1 }
     let whole = Int64(b.rounded(.towardZero))
     if a != whole { return a < whole ? -1 : 1 }

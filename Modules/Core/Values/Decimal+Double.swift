@@ -12,8 +12,9 @@ extension Decimal {
   var nearestDouble: Double? { Double(description) }
 
   /// The order of a decimal and a double: negative, zero or positive. The double is compared as its shortest decimal
-  /// number, so that 0.1 equals 0.1.
+  /// number, so that 0.1 equals 0.1. Not-a-number comes after all numbers.
   func order(to number: Double) -> Int {
+    if number.isNaN { return -1 }
     if let other = Decimal(shortest: number) { return self < other ? -1 : (self == other ? 0 : 1) }
     // The double is too large or too close to zero for a decimal.
     let isBeyond = number.magnitude > 1

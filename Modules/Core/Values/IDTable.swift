@@ -1,29 +1,31 @@
-/// A hash table from identifiers to words: a ``KeyTable`` for each space.
+/// A hash table from identifiers to words, with a ``KeyTable`` for each space. The owner gives the words their meaning,
+/// such as the address of an object.
 ///
-/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts
-/// at `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of
-/// their own, which does not move when another space gets a part.
+/// Invariants, see ``checkInvariants()``: each space has at most one entry, and the table frees the memory of its key
+/// tables at `removeAll` and at its end. A pointer to the key table of a space is valid until then, because each key
+/// table has memory of its own, which does not move when another space gets an entry.
 struct IDTable: ~Copyable {
-  private struct Part {
+  /// The key table of one space.
+  private struct Entry {
     let space: UnsafeMutableRawPointer
     let keys: UnsafeMutablePointer<KeyTable>
   }
   // A table has few spaces, and lookups mostly ask for the same one: a scan from the front finds it at once.
-  private var parts: [Part] = []
+  private var entries: [Entry] = []
 
-  deinit { Self.release(parts) }
+  deinit { Self.release(entries) }
 
-  private static func release(_ parts: [Part]) {
-    for part in parts {
-      part.keys.deinitialize(count: 1)
-      part.keys.deallocate()
+  private static func release(_ entries: [Entry]) {
+    for entry in entries {
+      entry.keys.deinitialize(count: 1)
+      entry.keys.deallocate()
     }
   }
 
   /// The table of an identifier's space, if it has one. Valid until the next `removeAll`.
   @inline(__always) func keys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable>? {
     let space = id.unmanagedSpace.toOpaque()
-    for part in parts where part.space == space { return part.keys }
+    for entry in entries where entry.space == space { return entry.keys }
     return nil
   }
 
@@ -35,7 +37,7 @@ struct IDTable: ~Copyable {
   private mutating func addKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
     let keys = UnsafeMutablePointer<KeyTable>.allocate(capacity: 1)
     keys.initialize(to: KeyTable())
-    parts.append(Part(space: id.unmanagedSpace.toOpaque(), keys: keys))
+    entries.append(Entry(space: id.unmanagedSpace.toOpaque(), keys: keys))
     return keys
   }
 
@@ -55,21 +57,21 @@ struct IDTable: ~Copyable {
   }
 
   mutating func removeAll() {
-    Self.release(parts)
-    parts = []
+    Self.release(entries)
+    entries = []
   }
 
   /// Visits every word.
-  func forEach(_ body: (UInt) -> Void) { for part in parts { part.keys.pointee.forEach(body) } }
+  func forEach(_ body: (UInt) -> Void) { for entry in entries { entry.keys.pointee.forEach(body) } }
 
   /// The number of identifiers.
-  var count: Int { parts.reduce(0) { $0 + $1.keys.pointee.count } }
+  var count: Int { entries.reduce(0) { $0 + $1.keys.pointee.count } }
 
   /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity.
   func checkInvariants() {
     // A copy, because the closure of `assert` cannot capture a table.
-    let spaces = parts.map(\.space)
-    assert(Set(spaces).count == spaces.count, "Each space has at most one part in an identifier table.")
-    for part in parts { part.keys.pointee.checkInvariants() }
+    let spaces = entries.map(\.space)
+    assert(Set(spaces).count == spaces.count, "Each space has at most one entry in an identifier table.")
+    for entry in entries { entry.keys.pointee.checkInvariants() }
   }
 }

@@ -15,6 +15,7 @@ package enum JSONText {
     return text == "null" ? .null : .string(text)
   }
 
+  /// Decodes the value of an attribute. A value without text is decoded like the JSON value `null`.
   package static func decode<Value: Decodable>(_ type: Value.Type, from value: AttributeValue) throws -> Value {
     let text =
       switch value {

@@ -2,7 +2,8 @@
 /// Open addressing with linear probing and backward-shift deletion. Fibonacci hashing spreads the keys in groups of
 /// eight consecutive keys, which share cache lines: records fetched together often have consecutive keys.
 ///
-/// A word of zero means "no entry" and cannot be stored. An empty table has no memory of its own.
+/// The owner gives the words their meaning, such as an address or an index. A word of zero means "no entry" and cannot
+/// be stored. An empty table has no memory of its own.
 ///
 /// Invariants, see ``checkInvariants()``:
 /// - The capacity, which is `mask + 1`, is a power of two, and at most two thirds of the entries are occupied. A search
@@ -17,10 +18,12 @@ struct KeyTable: ~Copyable {
   }
 
   private static let smallestCapacity = 16
-  // The shared memory is never written: an empty table calls `grow` before it sets an entry.
-  nonisolated(unsafe) private static let nothing = allocate(smallestCapacity)
+  // Free entries, which all tables without memory of their own share. The memory is never written: such a table
+  // allocates before it sets an entry.
+  nonisolated(unsafe) private static let sharedFreeEntries = allocate(smallestCapacity)
 
-  private var entries = KeyTable.nothing
+  private var entries = KeyTable.sharedFreeEntries
+  /// 64 less the binary logarithm of the capacity: a hash shifted by it is an index of an entry.
   private var shift: UInt64 = 60
   private var mask = KeyTable.smallestCapacity - 1
   private(set) var count = 0
@@ -31,7 +34,7 @@ struct KeyTable: ~Copyable {
   /// Removes all entries and frees the memory.
   mutating func removeAll() {
     if hasMemory { entries.deallocate() }
-    (entries, shift, mask, count, hasMemory) = (Self.nothing, 60, Self.smallestCapacity - 1, 0, false)
+    (entries, shift, mask, count, hasMemory) = (Self.sharedFreeEntries, 60, Self.smallestCapacity - 1, 0, false)
   }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
@@ -108,6 +111,7 @@ struct KeyTable: ~Copyable {
     }
   }
 
+  /// Frees an entry, and moves later entries back into it, so that a search for their keys does not end at it.
   private mutating func vacate(_ start: Int) {
     var hole = start
     var index = (start + 1) & mask

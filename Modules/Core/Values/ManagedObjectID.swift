@@ -97,14 +97,15 @@ public final class IDSpace: Sendable {
     let store: StoreIdentifier
     let root: ObjectIdentifier
   }
-  private static let known = Mutex<[Key: IDSpace]>([:])
+  private static let instances = Mutex<[Key: IDSpace]>([:])
 
+  /// Returns the space of a hierarchy in a store, made on the first call.
   static func shared(store: StoreIdentifier, root: EntityDescription) -> IDSpace {
     let key = Key(store: store, root: ObjectIdentifier(root))
-    return known.withLock { known in
-      if let space = known[key] { return space }
+    return instances.withLock { instances in
+      if let space = instances[key] { return space }
       let space = IDSpace(store: store, root: root)
-      known[key] = space
+      instances[key] = space
       return space
     }
   }

@@ -26,6 +26,7 @@ public struct Row: @unchecked Sendable {
     }
     let storage = unsafeDowncast(buffer, to: RowStorage.self)
     var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
+    // Also after an error: the `deinit` of the storage releases the values written so far.
     defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
     try write(&writer)
     Misuse.check(

@@ -9,8 +9,8 @@ import CoherenceRuntime
 /// and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes nothing.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
-  // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a
-  // row whose deinitialisation has begun.
+  // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to
+  // a row whose deinitialisation has begun.
   // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
@@ -18,51 +18,53 @@ final class RowTable: @unchecked Sendable {
   /// Replaces each row by the table's row of the same version, and adds rows newer than the table's row. A row older
   /// than the table's row stays as it is, because rows read together belong to one state of the store.
   func share(_ rows: inout [Row]) {
-    // A replaced reference may be the last one to its row, whose `deinit` takes the lock. So it is released afterwards.
-    var replaced: [Row] = []
+    // A reference that the table gave or that was replaced may be the last one to its row, whose `deinit` takes the
+    // lock. So it is released afterwards.
+    var releasedAfterwards: [Row] = []
     lock.withLock {
       keys.reserve(rows.count)
       for index in rows.indices {
         let row = rows[index]
         keys.update(row.key) { word in
-          if let known = retained(word) {
-            if known.version > row.version {
-              replaced.append(known)
+          if let existing = retained(word) {
+            if existing.version > row.version {
+              releasedAfterwards.append(existing)
               return word
             }
-            if known.version == row.version {
-              replaced.append(row)
-              rows[index] = known
+            if existing.version == row.version {
+              releasedAfterwards.append(row)
+              rows[index] = existing
               return word
             }
-            replaced.append(known)
+            releasedAfterwards.append(existing)
           }
           row.storage.content.pointee.isShared = true
           return self.word(row.storage)
         }
       }
     }
-    withExtendedLifetime(replaced) {}
+    withExtendedLifetime(releasedAfterwards) {}
   }
 
   /// Adds rows that a save wrote, in place of older rows.
   fileprivate func enter(_ rows: ArraySlice<Row>) {
-    // A replaced reference may be the last one to its row, whose `deinit` takes the lock. So it is released afterwards.
-    var replaced: [Row] = []
+    // A reference that the table gave or that was replaced may be the last one to its row, whose `deinit` takes the
+    // lock. So it is released afterwards.
+    var releasedAfterwards: [Row] = []
     lock.withLock {
       keys.reserve(rows.count)
       for row in rows {
         keys.update(row.key) { word in
-          if let known = retained(word) {
-            replaced.append(known)
-            if known.version >= row.version { return word }
+          if let existing = retained(word) {
+            releasedAfterwards.append(existing)
+            if existing.version >= row.version { return word }
           }
           row.storage.content.pointee.isShared = true
           return self.word(row.storage)
         }
       }
     }
-    withExtendedLifetime(replaced) {}
+    withExtendedLifetime(releasedAfterwards) {}
   }
 
   /// Reserves capacity for further rows.
@@ -98,6 +100,7 @@ final class RowTable: @unchecked Sendable {
     }
   }
 
+  /// The row at an address; `nil` for the word zero, and for a row whose deinitialisation has begun.
   private func retained(_ word: UInt) -> Row? {
     guard let address = UnsafeMutableRawPointer(bitPattern: word), let storage = swift_tryRetain(address) else {
       return nil
@@ -111,19 +114,19 @@ final class RowTable: @unchecked Sendable {
 }
 
 extension Row {
-  /// Adds rows that a save wrote to the tables of their spaces.
+  /// Adds rows that a save wrote, each to the table of its space.
   static func enter(_ rows: ArraySlice<Row>) {
-    var rest = rows
-    while let id = rest.first?.id {
-      let neighbours = rest.prefix { $0.id.hasSameSpace(as: id) }
-      id.space.rows.enter(neighbours)
-      rest = rest.dropFirst(neighbours.count)
+    var remaining = rows
+    while let id = remaining.first?.id {
+      let rowsOfSpace = remaining.prefix { $0.id.hasSameSpace(as: id) }
+      id.space.rows.enter(rowsOfSpace)
+      remaining = remaining.dropFirst(rowsOfSpace.count)
     }
   }
 }
 
 extension RowStorage {
-  /// Removes the row from its space's table, to which ``RowTable/share(_:)`` added it.
+  /// Removes the row, which is marked as shared, from its space's table.
   @usableFromInline func leaveTable() {
     content.pointee.id.unmanagedSpace._withUnsafeGuaranteedRef { $0.rows.remove(self) }
   }

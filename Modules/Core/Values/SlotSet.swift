@@ -7,6 +7,7 @@
 public struct SlotSet: Sendable, Hashable, Sequence {
   /// The first 64 slots. Most entities have no further slots.
   @usableFromInline var low: UInt64 = 0
+  /// The slots from 64 on, as further words of 64 bits.
   @usableFromInline var high: [UInt64] = []
 
   /// Makes an empty set.
@@ -35,6 +36,7 @@ public struct SlotSet: Sendable, Hashable, Sequence {
     insertHigh(slot)
   }
 
+  /// Adds a slot from 64 on.
   @usableFromInline mutating func insertHigh(_ slot: Int) {
     let word = slot / 64 - 1
     while high.count <= word { high.append(0) }

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The directory of an application's data by the conventions of the platform.
+/// The default directory of stores: `Coherence` in the data directory of the user, by the conventions of the platform.
+/// Programs share the directory where the platform gives no program a data directory of its own.
 package enum DefaultStoreLocation {
   private static let directoryName = "Coherence"
 

@@ -93,7 +93,7 @@ private struct RetriedAttempt {
 
   mutating func next() { number += 1 }
 
-  /// Whether another attempt, in a new context, may succeed.
+  /// Whether another attempt, in a new context, may succeed. Counts a violated constraint.
   private mutating func mayPass(_ error: CoherenceError) -> Bool {
     guard error.outcome == .notApplied else { return false }
     switch error.code {

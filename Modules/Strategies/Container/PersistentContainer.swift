@@ -22,8 +22,9 @@ public protocol PersistentContainer: AnyObject, Sendable {
   /// Opens a store, and creates the store and its directory if they do not exist. Blocks while the store is opened.
   ///
   /// - Parameters:
-  ///   - url: The *directory* of the store. The file is named by the configuration, or else by the container's name, the
-  ///     model configuration and the store type. Stores without files ignore the directory.
+  ///   - url: The *directory* of the store. The file is named by the configuration, or else by the container's name,
+  ///     the model configuration and the store type. Stores without files ignore the directory, and so does a
+  ///     configuration with a location.
   ///   - configuration: The type, model configuration and options of the store.
   /// - Returns: The attached store.
   /// - Throws: The errors of the store's backend, for example ``ErrorCode/incompatibleModel``;
@@ -34,7 +35,7 @@ public protocol PersistentContainer: AnyObject, Sendable {
   /// Opens several stores. When one store cannot be opened, the stores that the call has opened are detached again.
   ///
   /// - Parameters:
-  ///   - url: The directory of the stores.
+  ///   - url: The directory of the stores whose configuration has no location.
   ///   - configurations: The stores to open. An empty list means the default store.
   /// - Returns: The attached stores, in the order of the configurations.
   /// - Throws: The errors of ``attachPersistentStore(at:for:)``.
@@ -65,8 +66,8 @@ public protocol PersistentContainer: AnyObject, Sendable {
 // MARK: - On the main actor
 
 extension PersistentContainer {
-  /// The view context for code on the main actor, which uses the context and its objects without `perform`. The compiler
-  /// refuses the property in code outside of the main actor.
+  /// The view context for code on the main actor, which uses the context and its objects without `perform`. The
+  /// compiler refuses the property in code outside of the main actor.
   @MainActor public var mainContext: ManagedObjectContext { viewContext }
 }
 

@@ -2,13 +2,14 @@ import CoherenceCore
 import Foundation
 import Logging
 
-/// The work on files before a store is opened.
+/// The work at the location of a store before the store is opened.
 struct StorePreparation {
   let factory: any StoreFactory
   let logger: Logger
   let environment: StoreEnvironment
 
-  /// Moves a store aside if the model does not fit the store, or if the store cannot be read. The content is kept.
+  /// Moves a store aside if no program has opened the store with the model, or if the location has a damaged store or
+  /// content of another kind. The content is kept. For an inaccessible store the error is thrown instead.
   func setAsideIncompatibleStore() throws {
     guard try isIncompatible() else { return }
     let location = try factory.setAside(environment)

@@ -7,7 +7,7 @@ public import CoherenceCore
 /// ``ContextStrategy``, or is any type that conforms:
 ///
 /// ```swift
-/// final class ReadOnlyView: ContextStrategy, ContextStrategyType {
+/// final class FollowingView: ContextStrategy, ContextStrategyType {
 ///   let viewContext: ManagedObjectContext
 ///
 ///   required init(
@@ -26,8 +26,8 @@ public import CoherenceCore
 /// }
 /// ```
 ///
-/// A container calls its strategy from one thread at a time, so that a strategy need not be `Sendable`. A strategy must not
-/// call its container.
+/// A container calls its strategy from one thread at a time, so that a strategy need not be `Sendable`. A strategy must
+/// not call its container.
 public protocol ContextStrategyType: SendableMetatype {
   /// Makes the strategy and its view context. No store is attached yet.
   ///

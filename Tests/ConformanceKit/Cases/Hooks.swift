@@ -201,6 +201,48 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Page"), ["x2"]) }
     }
+    Case("an object that another makes invalid in its validation is refused", model: Journals.model) { stack in
+      try renaming(first: "x2", later: "bad", stack) { context in
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expect(error.failures.allSatisfy { $0.reason == "the name is refused" }, "the failures of the first page")
+      }
+      try stack.read { try expectEqual(try $0.names("Page"), ["x", "y"]) }
+    }
+    Case("an object that another makes valid in its validation is saved", model: Journals.model) { stack in
+      try renaming(first: "bad", later: "x2", stack) { try $0.save() }
+      try stack.read { try expectEqual(try $0.names("Page"), ["x2", "y2"]) }
+    }
+    Case("an object that changes itself in its validation is validated once", model: Journals.model) { stack in
+      try stack.write { try $0.make("Page", ["name": "x"]) }
+      let change: @Sendable (String, HookedObject) throws -> Void = { hook, object in
+        if hook == "validateForUpdate" { try object.setValue("x3", for: "name") }
+      }
+      try HookLog.recording(act: change) { log in
+        try stack.write { try $0.one("Page").setValue("x2", for: "name") }
+        try expectEqual(count("validateForUpdate", in: log.take()), 1, "the calls of validateForUpdate")
+      }
+      try stack.read { try expectEqual(try $0.names("Page"), ["x3"]) }
+    }
+  }
+
+  /// Renames two pages, of which the second renames the first again in its validation, and calls a block that saves.
+  private static func renaming(
+    first: String, later: String, _ stack: ConformanceStack, _ save: (ManagedObjectContext) throws -> Void
+  ) throws {
+    try stack.write { context in for name in ["x", "y"] { try context.make("Page", ["name": name]) } }
+    let change: @Sendable (String, HookedObject) throws -> Void = { hook, object in
+      guard hook == "validateForUpdate", try object.label == "y2", let context = object.managedObjectContext else {
+        return
+      }
+      try context.all("Page", where: equal("name", first)).first?.setValue(later, for: "name")
+    }
+    try HookLog.recording(act: change) { _ in
+      try stack.read { context in
+        try context.one("Page", where: equal("name", "x")).setValue(first, for: "name")
+        try context.one("Page", where: equal("name", "y")).setValue("y2", for: "name")
+        try save(context)
+      }
+    }
   }
 
   @CasesBuilder private static var children: [Case] {

@@ -36,6 +36,7 @@ extension ConformanceSubject {
       [Entity("A", indexes: [["as"]]) { Relationship("as", toMany: "A", inverse: nil) }]
     }
     faulty("a composite without parts", "c") { [Entity("A") { CompositeAttribute("c", parts: []) }] }
+    hashes
     Case("every fault of a model is named") { _ in
       let error = try expectThrows(.invalidModel) {
         try ManagedObjectModel(entities: [
@@ -82,6 +83,56 @@ extension ConformanceSubject {
       ])
       try expectEqual(one.versionHashes, other.versionHashes)
       try expect(one == other, "the models to be equal")
+    }
+  }
+
+  @CasesBuilder private static var hashes: [Case] {
+    Case("a change that stores have to make changes the hash of the entity, and any other change keeps it") { _ in
+      func hash(_ properties: @escaping @Sendable () -> [any PropertyDeclaration]) throws -> VersionHash? {
+        let model = try ManagedObjectModel(entities: [
+          Entity("A") { for property in properties() { property } },
+          Entity("B") {
+            Relationship("a", toOne: "A", inverse: nil)
+            Relationship("all", toMany: "A", inverse: nil)
+          },
+          Entity("C"),
+        ])
+        return model.versionHashes["A"]
+      }
+      let base = try hash { [Attribute("x", .string), Relationship("b", toOne: "B", inverse: nil)] }
+      let different: [@Sendable () -> [any PropertyDeclaration]] = [
+        { [Attribute("x", .int32), Relationship("b", toOne: "B", inverse: nil)] },
+        { [Attribute("x", .string, optional: true), Relationship("b", toOne: "B", inverse: nil)] },
+        { [Attribute("x", .string), Relationship("c", toOne: "B", inverse: nil)] },
+        { [Attribute("x", .string), Relationship("b", toOne: "C", inverse: nil)] },
+        { [Attribute("x", .string), Relationship("b", toMany: "B", inverse: nil)] },
+        { [Attribute("x", .string), Relationship("b", toOne: "B", inverse: nil, optional: false)] },
+        { [Attribute("x", .string)] },
+      ]
+      for (index, properties) in different.enumerated() {
+        try expect(try hash(properties) != base, "another hash for change \(index)")
+      }
+      let list = try hash { [Relationship("b", toMany: "B", inverse: nil)] }
+      try expect(
+        try hash { [Relationship("b", toMany: "B", inverse: nil, ordered: true)] } != list, "another hash for an order")
+      let same: [@Sendable () -> [any PropertyDeclaration]] = [
+        { [Relationship("b", toOne: "B", inverse: nil), Attribute("x", .string)] },
+        { [Attribute("x", .string, default: "d"), Relationship("b", toOne: "B", inverse: nil)] },
+        { [Attribute("x", .string), Relationship("b", toOne: "B", inverse: nil, deleteRule: .deny)] },
+      ]
+      for (index, properties) in same.enumerated() {
+        try expectEqual(try hash(properties), base, "the hash of equal model \(index)")
+      }
+    }
+    Case("another inverse changes the hashes of both entities") { _ in
+      func hashes(_ inverse: String?) throws -> [String: VersionHash] {
+        try ManagedObjectModel(entities: [
+          Entity("A") { Relationship("b", toOne: "B", inverse: inverse) },
+          Entity("B") { Relationship("list", toMany: "A", inverse: inverse == nil ? nil : "b") },
+        ]).versionHashes
+      }
+      let (with, without) = (try hashes("list"), try hashes(nil))
+      try expect(with["A"] != without["A"] && with["B"] != without["B"], "other hashes")
     }
   }
 

@@ -97,6 +97,21 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("a batch insert with a relationship across stores is refused, and inserts nothing") { stack in
+      let (context, _, _) = try divided(stack)
+      try context.performAndWait {
+        let customer = try context.make("Customer", ["name": "c"])
+        try context.save()
+        let rows: [[String: AttributeValue]] = [
+          ["name": .string("a")], ["name": .string("b"), "buyer": .reference(customer.objectID)],
+        ]
+        let error = try expectThrows(.relationshipCrossesStores) {
+          try context.execute(BatchInsertRequest(entityName: "Article", rows: rows))
+        }
+        try expect(error.message.contains("Article.buyer"), "the property in '\(error.message)'")
+        try expectEqual(try context.number(of: "Article"), 0)
+      }
+    }
     Case("a relationship across stores between new records is refused") { stack in
       let (context, goods, people) = try divided(stack)
       try context.performAndWait {

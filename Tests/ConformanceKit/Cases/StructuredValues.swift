@@ -61,6 +61,8 @@ extension ConformanceSubject {
           try parcel.setComposite(Extent(width: 9, height: .nan, corner: nil), for: "size")
         }
         try expect(!parcel.hasChanges, "no change")
+        try expectThrows(.wrongType) { try parcel.setCodable(["x": 2.5, "y": 4], for: "place") }
+        try expect(!parcel.hasChanges, "no change by a fraction, nor by the part before it")
         try expectThrows(.wrongType) { try parcel.composite(for: "size", as: Corner.self) }
         try expectThrows(.wrongType) { try parcel.composite(for: "name", as: Corner.self) }
         try expectThrows(.unknownProperty) { try parcel.composite(for: "depth", as: Corner.self) }

@@ -78,6 +78,16 @@ import Testing
     #expect(try rows(request.having { $0.length.minimum > 100 }).map(\.0) == ["Borders"])
   }
 
+  @Test func `groups are filtered by the identifier of a target, and by its absence`() throws {
+    let request = FetchRequest(Track.self).grouped { ($0.release.name, $0.release) }
+    let found = try rows(request)
+    let abbey = try #require(found.first { $0.0 == "Abbey" }?.1)
+    #expect(try rows(request.having { $0.release == abbey }).map(\.0) == ["Abbey"])
+    #expect(try rows(request.having { $0.release != abbey }).map(\.0) == [nil, "Borders"])
+    #expect(try rows(request.having { $0.release == nil }).map(\.0) == [nil])
+    #expect(try rows(request.having { $0.release != nil }).map(\.0) == ["Abbey", "Borders"])
+  }
+
   @Test func `a context computes single aggregates over the records of a request`() throws {
     let tracks = FetchRequest(Track.self)
     let missing = tracks.filter { $0.title == "none" }

@@ -16,7 +16,7 @@ struct AggregateTranslator {
     case .countDistinct:
       return QueryOperand(sql: "COUNT(DISTINCT \(operand.sql))", storage: storage, isNullable: false)
     case .minimum, .maximum: return extreme(operand, isMaximum: function == .maximum)
-    case .sum: return sum(operand, as: storage, isTotal: false)
+    case .sum: return sum(operand, as: storage, neverFails: false)
     case .average: return nil
     }
   }
@@ -27,15 +27,15 @@ struct AggregateTranslator {
     let isFloat = operand.storage == .float || operand.storage == .double
     guard function == .sum || function == .average else { return groupAggregate(function, of: operand) }
     guard !isFloat, let storage = function.result(for: operand.storage) else { return nil }
-    if function == .sum { return sum(operand, as: storage, isTotal: true) }
-    return average(operand, isTotal: true)
+    if function == .sum { return sum(operand, as: storage, neverFails: true) }
+    return average(operand, neverFails: true)
   }
 
   /// The average of a group of records, for conditions and orders; `nil` for decimals, whose quotients engines round
   /// differently.
-  func average(_ operand: QueryOperand, isTotal: Bool = false) -> QueryOperand? {
+  func average(_ operand: QueryOperand, neverFails: Bool = false) -> QueryOperand? {
     guard AggregateFunction.average.result(for: operand.storage) == .double else { return nil }
-    let sum = dialect.nearestDouble(dialect.sum(operand.sql, of: operand.storage, isTotal: isTotal))
+    let sum = dialect.nearestDouble(dialect.sum(operand.sql, of: operand.storage, neverFails: neverFails))
     return QueryOperand(sql: "(\(sum) / COUNT(\(operand.sql)))", storage: .double)
   }
 
@@ -47,8 +47,8 @@ struct AggregateTranslator {
   }
 
   /// A sum, zero without values.
-  private func sum(_ operand: QueryOperand, as storage: StorageType, isTotal: Bool) -> QueryOperand {
-    let sum = dialect.sum(operand.sql, of: operand.storage, isTotal: isTotal)
+  private func sum(_ operand: QueryOperand, as storage: StorageType, neverFails: Bool) -> QueryOperand {
+    let sum = dialect.sum(operand.sql, of: operand.storage, neverFails: neverFails)
     let zero = dialect.constant(
       storage == .decimal ? .decimal(0) : storage == .double ? .double(0) : .int(0), as: storage)
     guard storage == .double else {

@@ -8,8 +8,8 @@ package struct GroupPlan: Sendable {
     package let storage: StorageType
     /// The space of the keys in a column of references; `nil` for another column.
     package let space: IDSpace?
-    /// Whether the column is a sum, which may be out of the range of its type: a sum of the records, a sum of members as
-    /// a group key, or the least or greatest of such sums.
+    /// Whether the column is a sum, which may be out of the range of its type: a sum of the records, a sum of members
+    /// as a group key, or the least or greatest of such sums.
     package let isSum: Bool
   }
 

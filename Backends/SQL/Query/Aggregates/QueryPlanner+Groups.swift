@@ -52,6 +52,7 @@ extension QueryPlanner {
     let translator = self.translator
     var result: [SQLFragment] = []
     for key in query.order {
+      // The number of a column needs no repetition of the column's parameters.
       let ordinal = key.options.isEmpty ? terms.ordinal(query.columns[key.column]) : nil
       let plain = ordinal == nil ? operands[key.column] : terms.operand(query.columns[key.column])
       guard let operand = plain.flatMap({ translator.folded($0, key.options) }) else { return nil }
@@ -72,7 +73,9 @@ extension QueryPlanner.Filter {
 private struct GroupTerms {
   private let keys: [QueryOperand]
   private let aggregates: [QueryOperand]
+  /// The averages that the engine computes, by the index of the sum of the same operand among the aggregates.
   private let averages: [Int: QueryOperand]
+  /// The indices of the sums among the aggregates.
   private let sums: Set<Int>
 
   /// Returns `nil` for a key or an aggregate without an exact translation.

@@ -3,6 +3,7 @@
 /// The sets are made on first access, so that an unread notification costs next to nothing. They always describe the
 /// time of the notification. To be used inside the context that sent the notification.
 public final class ChangedObjects {
+  /// The changed objects by kind of change.
   struct Sets {
     var inserted: Set<ManagedObject> = []
     var updated: Set<ManagedObject> = []
@@ -27,9 +28,9 @@ public final class ChangedObjects {
   /// The first access makes the objects of records that a cascade deletes without objects.
   public var deleted: Set<ManagedObject> {
     makeSets()
-    for record in bareDeletes { known.deleted.insert(object(of: record)) }
+    for record in bareDeletes { collected.deleted.insert(object(of: record)) }
     bareDeletes = []
-    return known.deleted
+    return collected.deleted
   }
   /// Whether the changes are too many for a list. The sets may then be incomplete, and every object of the context may
   /// have changed.
@@ -37,16 +38,19 @@ public final class ChangedObjects {
 
   /// The context's own changes; empty after the sets are made.
   private var records: [PendingRecord]
-  private var known: Sets
+  /// The changes by other writers, refreshes and rollbacks; after ``makeSets()``, the context's own changes too.
+  private var collected: Sets
   /// The records deleted without objects, of which the set has no object yet.
   private var bareDeletes: [PendingRecord] = []
   private let storage: ContextStorage
 
-  /// - Parameter others: The objects refreshed with the changes of other writers.
-  init(_ records: [PendingRecord], _ others: Sets, isEverything: Bool, in storage: ContextStorage) {
+  /// - Parameters:
+  ///   - records: The context's own changes.
+  ///   - collected: All other changes: by other writers, refreshes and rollbacks.
+  init(_ records: [PendingRecord], _ collected: Sets, isEverything: Bool, in storage: ContextStorage) {
     self.storage = storage
     self.records = records
-    known = others
+    self.collected = collected
     self.isEverything = isEverything
   }
 
@@ -74,26 +78,26 @@ public final class ChangedObjects {
 
   private var sets: Sets {
     makeSets()
-    return known
+    return collected
   }
 
   /// Makes the sets. To be called before the records change or release their objects.
   func makeSets() {
     guard !records.isEmpty else { return }
-    if records.allSatisfy({ $0.kind == .inserted }) { known.inserted.reserveCapacity(records.count) }
+    if records.allSatisfy({ $0.kind == .inserted }) { collected.inserted.reserveCapacity(records.count) }
     for record in records {
       guard let object = record.object else {
         if record.kind == .deleted, record.base != nil { bareDeletes.append(record) }
         continue
       }
       switch record.kind {
-      case .inserted: known.inserted.insert(object)
-      case .updated: known.updated.insert(object)
-      case .deleted: known.deleted.insert(object)
+      case .inserted: collected.inserted.insert(object)
+      case .updated: collected.updated.insert(object)
+      case .deleted: collected.deleted.insert(object)
       }
     }
-    known.updated.subtract(known.inserted)
-    known.refreshed.subtract(known.inserted)
+    collected.updated.subtract(collected.inserted)
+    collected.refreshed.subtract(collected.inserted)
     records = []
   }
 }

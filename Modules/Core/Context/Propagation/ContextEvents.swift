@@ -71,31 +71,34 @@ extension ManagedObjectContext {
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
-  private var others = ChangedObjects.Sets()
+  /// The changes since the last notification that are not in ``ContextStorage/unpostedChanges``: by other writers,
+  /// refreshes and rollbacks.
+  private var collectedChanges = ChangedObjects.Sets()
+  /// Whether every object of the context may have changed since the last notification.
   private var isEverything = false
 
-  func noteInserted(_ object: ManagedObject) { others.inserted.insert(object) }
-  func noteRefreshed(_ object: ManagedObject) { others.refreshed.insert(object) }
-  func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
+  func noteInserted(_ object: ManagedObject) { collectedChanges.inserted.insert(object) }
+  func noteRefreshed(_ object: ManagedObject) { collectedChanges.refreshed.insert(object) }
+  func noteDeleted(_ object: ManagedObject) { collectedChanges.deleted.insert(object) }
   /// Records that an inserted object has left the context, because its record became the record of another object.
   ///
   /// - Parameter former: The identifier by which observers know the object.
   func noteJoined(_ object: ManagedObject, former: ManagedObjectID) {
-    others.deleted.insert(object)
-    others.formerIDs[ObjectIdentifier(object)] = former
+    collectedChanges.deleted.insert(object)
+    collectedChanges.formerIDs[ObjectIdentifier(object)] = former
   }
 
   func noteEverything() { isEverything = true }
 
   /// Records that the context has dropped all objects, also those noted before.
-  func noteReset() { (others, isEverything) = (ChangedObjects.Sets(), true) }
+  func noteReset() { (collectedChanges, isEverything) = (ChangedObjects.Sets(), true) }
 
-  /// Removes and returns the collected changes of other writers, together with the context's own changes in `records`;
+  /// Removes and returns the collected changes, together with the context's own changes in `records`;
   /// `nil` without a change.
   func takeChanges(_ records: [PendingRecord], in storage: ContextStorage) -> ChangedObjects? {
-    guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
-    defer { (others, isEverything) = (ChangedObjects.Sets(), false) }
-    return ChangedObjects(records, others, isEverything: isEverything, in: storage)
+    guard !records.isEmpty || !collectedChanges.isEmpty || isEverything else { return nil }
+    defer { (collectedChanges, isEverything) = (ChangedObjects.Sets(), false) }
+    return ChangedObjects(records, collectedChanges, isEverything: isEverything, in: storage)
   }
 
   func post(_ objects: ChangedObjects, from context: ManagedObjectContext) {

@@ -10,6 +10,7 @@ final class Inbox: Sendable {
   /// that it keeps after the list collapsed, unless one save has more.
   static let bound = 10_000
 
+  /// The posted changes, as the context processes them.
   enum Content {
     case nothing
     case changes([ChangeSet], count: Int)
@@ -37,26 +38,28 @@ final class Inbox: Sendable {
   /// Changed in place, so that the cost of a post depends only on the posted changes.
   private struct Queue {
     var changes: [ChangeSet] = []
+    /// The number of records in `changes`.
     var count = 0
+    /// The content after `changes` collapsed; `nil` before.
     var overflow: Overflow?
 
     var isEmpty: Bool { changes.isEmpty && overflow == nil }
 
-    mutating func add(_ fresh: ChangeSet) {
-      let freshCount = max(fresh.count, 1)
-      if overflow == nil, count + freshCount <= bound {
-        changes.append(fresh)
-        count += freshCount
+    mutating func add(_ posted: ChangeSet) {
+      let postedCount = max(posted.count, 1)
+      if overflow == nil, count + postedCount <= bound {
+        changes.append(posted)
+        count += postedCount
       } else {
         collapse()
-        overflow?.add(fresh)
+        overflow?.add(posted)
       }
     }
 
     private mutating func collapse() {
       guard overflow == nil else { return }
       var collected = Overflow()
-      for known in changes { collected.add(known) }
+      for listed in changes { collected.add(listed) }
       overflow = collected
       changes = []
       count = 0
@@ -69,6 +72,7 @@ final class Inbox: Sendable {
   }
 
   private let queue = Locked(Queue())
+  /// A copy of the queue's emptiness, so that each operation of the context can look at it without the lock.
   private let isEmptyHint = Atomic<Bool>(true)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }

@@ -27,19 +27,20 @@ extension ManagedObjectContext {
 
   /// Detaches the object of an inserted record that became another record. Its unsaved changes move to the context's
   /// object of that record.
-  final func replace(_ object: ManagedObject, by known: ManagedObject) {
+  final func replace(_ object: ManagedObject, by registered: ManagedObject) {
     let former = object.recordID
     if let record = object.pending, record.isTracked, !record.isUnchanged {
       do {
-        try move(record, to: known)
+        try move(record, to: registered)
       } catch {
-        known.becomeUnavailable(error, losesChange: true)
+        registered.becomeUnavailable(error, losesChange: true)
       }
     }
-    noteJoin(of: former, to: known.recordID)
-    detachJoined(object, to: known.recordID, showing: known.row)
+    noteJoin(of: former, to: registered.recordID)
+    detachJoined(object, to: registered.recordID, showing: registered.row)
   }
 
+  /// Applies the unsaved changes of a record to an object of another identifier.
   private final func move(_ record: PendingRecord, to object: ManagedObject) throws {
     let own = try object.changeable()
     guard record.kind != .deleted else { return storage.markDeleted(own) }

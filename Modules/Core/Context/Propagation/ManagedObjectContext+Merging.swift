@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     postChanges()
   }
 
-  /// Applies the saves of others. Under a pinned snapshot they wait for its end.
+  /// Applies the saves of other contexts in the inbox. Under a pinned snapshot they wait for its end.
   final func processInbox() {
     guard lease.pin == nil else { return }
     switch inbox.removeAll() {
@@ -61,9 +61,9 @@ extension ManagedObjectContext {
     case .everything(let overflow):
       lease.end()
       applyPermanentIDs(overflow.permanentIDs, from: [])
-      let gone = overflow.deleted ?? deletedElsewhere()
-      for id in gone { removeDeletedElsewhere(id) }
-      forgetMembers(gone)
+      let deletedIDs = overflow.deleted ?? deletedElsewhere()
+      for id in deletedIDs { removeDeletedElsewhere(id) }
+      forgetMembers(deletedIDs)
       let objects = storage.registry.all
       turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
         for object in objects {
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
       refreshRows(of: storage.records)
       events.noteEverything()
     }
-    takeOutMissing()
+    removeMissingObjects()
     awakenLoaded()
   }
 
@@ -91,6 +91,8 @@ extension ManagedObjectContext {
     return ids.subtracting(present.map(\.id))
   }
 
+  /// Refreshes the objects that a save of another context has changed, and invalidates the loaded lists that may have
+  /// other members now.
   private final func refresh(from changes: ChangeSet) {
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
@@ -106,7 +108,8 @@ extension ManagedObjectContext {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
       if let record = object.pending {
-        // A batch update writes attributes only, and raises the version by one.
+        // A batch update writes attributes only, and raises the version by one: the loaded lists are valid for the new
+        // version too.
         object.advanceLists(to: record.base?.version ?? 0)
       } else {
         object.row = nil
@@ -140,8 +143,8 @@ extension ManagedObjectContext {
           storage.noteMove(of: record, to: row, relinked: relinked)
           record.refresh(from: row, keeping: inherited, combining: combined)
         }
-      } else if let known = object.row {
-        if known.version < row.version { object.row = throughParents(row) }
+      } else if let formerRow = object.row {
+        if formerRow.version < row.version { object.row = throughParents(row) }
       } else {
         object.fill(with: throughParents(row))
       }
@@ -167,13 +170,15 @@ extension ManagedObjectContext {
     return record
   }
 
+  /// Removes the object of a record from the context after another writer has deleted the record. An object with
+  /// unsaved changes stays.
   final func removeDeletedElsewhere(_ id: ManagedObjectID) {
     if let record = bareDelete(of: id) {
       storage.untrack(record)
       record.isSilent = true
     }
     guard let object = storage.registry.object(for: id) else { return }
-    // A record with unsaved changes stays: its save reports the conflict.
+    // The save of the unsaved changes reports the conflict.
     if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }
     detachDeleted(object)
     events.noteDeleted(object)
@@ -209,14 +214,16 @@ extension ManagedObjectContext {
     for child in children { child.mergeChanges(fromContextDidSave: changes) }
   }
 
-  /// Replaces identifiers in all unsaved records. Returns the records with another value.
+  /// Replaces identifiers in all unsaved records. Returns the records that referred to a former identifier.
   private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> [ManagedObjectID] {
     defer { storage.invalidateAllLists() }
     return replaceReferences(permanentIDs, in: storage.records)
   }
 
-  /// Replaces identifiers of this context's fresh records in all unsaved records. Returns the records with another
-  /// value.
+  /// Replaces the temporary identifiers of this context's own records in all unsaved records. Returns the records that
+  /// referred to a temporary identifier.
+  ///
+  /// - Parameter renamed: The records that got the permanent identifiers.
   final func replaceReferences(
     _ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]
   ) -> [ManagedObjectID] {
@@ -250,8 +257,8 @@ extension ManagedObjectContext {
   /// move to the other object.
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
     let former = object.recordID
-    if let known = storage.registry.object(for: id), known !== object {
-      return replace(object, by: known)
+    if let registered = storage.registry.object(for: id), registered !== object {
+      return replace(object, by: registered)
     }
     if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isTracked { storage.rename(record, to: id) }

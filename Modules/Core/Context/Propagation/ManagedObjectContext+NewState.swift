@@ -1,18 +1,20 @@
-// Saves between the beginning of a unit of work, which merges the saves of others, and its first read, which fixes the
-// state of a store. The reads of the unit see such a save, and the objects in use must not show the state before it.
+// Saves of other contexts between the beginning of a unit of work, which merges the earlier saves, and its first read,
+// which fixes the state of a store. The reads of the unit see such a save, and the objects in use must not show the
+// state before it.
 
 extension ManagedObjectContext {
-  /// Has the objects in use show the state that the unit of work reads. Called after the first read.
+  /// Drops values and lists from before the state that the unit of work reads, so that the objects in use show this
+  /// state. Called after the first read of each store.
   ///
   /// The received saves are not merged, because they may be later than the state: the objects that they name are read
   /// again.
-  @inline(never) final func settleNewState() {
-    lease.noteSettled()
-    // A pinned state was shown at its beginning. A save of the context reads between its own steps.
+  @inline(never) final func forgetStateBeforeRead() {
+    lease.noteNewReaderHandled()
+    // The objects were made faults when a snapshot began. During the context's own save, when the save number is `nil`,
+    // reads must not turn objects into faults between the steps of the save.
     guard lease.pins == 0, storage.saveNumber.value != nil else { return }
     if persistentStoreCoordinator?.storeEventHub.isSaving == true {
-      // The save may be a part of the state, and its changes are not received yet. Its members of other lists are
-      // unknown.
+      // The state may contain a save whose changes have not arrived yet. Any list may have other members then.
       storage.invalidateAllLists()
     }
     switch inbox.content {

@@ -22,6 +22,7 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Drops the loaded state of an object, and rebases or drops its changes.
   private final func refreshState(of object: ManagedObject, mergeChanges: Bool) {
     let wasMissing = object.flags.contains(.missing)
     object.flags.subtract([.unavailable, .missing])
@@ -33,7 +34,7 @@ extension ManagedObjectContext {
       storage.touch(object.recordID)
       guard wasMissing else { return }
       storage.missing.insert(object.recordID)
-      return takeOutMissing()
+      return removeMissingObjects()
     }
     if mergeChanges {
       reread([record]) { record, row in record.rebase(onto: row) }
@@ -53,13 +54,13 @@ extension ManagedObjectContext {
   /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows whose version
   ///   differs from the record's base.
   private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
-    let based = records.filter { $0.base != nil }
-    guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
-    let fresh = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let savedRecords = records.filter { $0.base != nil }
+    guard !savedRecords.isEmpty, let rows = try? loadRows(savedRecords.map(\.id)) else { return }
+    let rowsByID = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     storage.withPending {
-      for record in based {
+      for record in savedRecords {
         // Unsaved edits of a parent leave the version as it is.
-        guard let row = fresh[record.id], let base = record.base,
+        guard let row = rowsByID[record.id], let base = record.base,
           row.version != base.version || (parent != nil && row.values != base.values)
         else { continue }
         storage.touch(record.id)
@@ -113,7 +114,7 @@ extension ManagedObjectContext {
       let records = storage.records
       reread(records) { record, row in record.rebase(onto: row) }
       storage.withPending { for record in records { record.acceptBase() } }
-      takeOutMissing()
+      removeMissingObjects()
       awakenLoaded()
       storage.reports.removeAll()
       storage.kept.invalidateLists()
@@ -122,7 +123,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes the objects of records clean whose changes were set back or undone.
+  /// Stops tracking records whose changes were set back or undone, so that their objects are clean.
   private final func dropUnchanged(_ records: [PendingRecord]) {
     for record in records where record.isUnchanged { storage.untrack(record) }
   }

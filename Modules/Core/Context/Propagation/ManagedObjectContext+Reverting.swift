@@ -18,12 +18,17 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Drops all unsaved records, detaches the objects of inserted records, and makes faults of the others.
   private final func dropChanges() {
     var inserted: [ManagedObject] = []
-    var others: [ManagedObject] = []
+    var savedObjects: [ManagedObject] = []
     for record in storage.records {
       guard let object = record.object else { continue }
-      if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
+      if record.base == nil, isUnchangedInParents(record.id) {
+        inserted.append(object)
+      } else {
+        savedObjects.append(object)
+      }
     }
     storage.untrackAll()
     storage.reports.removeAll()
@@ -34,7 +39,7 @@ extension ManagedObjectContext {
       storage.unregister(object)
       events.noteDeleted(object)
     }
-    for object in others {
+    for object in savedObjects {
       object.collections = nil
       object.row = nil
       noteRefreshed(object)

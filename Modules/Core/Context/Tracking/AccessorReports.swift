@@ -11,16 +11,25 @@ struct AccessorReports {
     let losesChange: Bool
   }
 
-  /// The treatment of a report.
-  enum Addition { case listed, full, passedOver }
+  /// The treatment of an added report.
+  enum Addition {
+    /// The report is in the list.
+    case listed
+    /// The report is the first one that the full list does not take.
+    case full
+    /// The list has a report of the same object and kind, or was full before.
+    case passedOver
+  }
 
   private struct Key: Hashable {
     let objectID: ManagedObjectID
     let losesChange: Bool
   }
 
+  /// The listed reports, the earliest first.
   private(set) var list: [Report] = []
-  private var known: Set<Key> = []
+  private var listedKeys: Set<Key> = []
+  /// Whether a report was not listed because the list was full.
   private var isFull = false
   /// The first lost change after the list was full.
   private var unlistedLoss: Report?
@@ -41,10 +50,10 @@ struct AccessorReports {
     count += 1
     latest = report.error
     let key = Key(objectID: report.objectID, losesChange: report.losesChange)
-    guard !known.contains(key) else { return .passedOver }
+    guard !listedKeys.contains(key) else { return .passedOver }
     if list.count < Self.bound {
       list.append(report)
-      known.insert(key)
+      listedKeys.insert(key)
       return .listed
     }
     if report.losesChange { unlistedLoss = unlistedLoss ?? report }
@@ -54,14 +63,14 @@ struct AccessorReports {
 
   mutating func remove(_ id: ManagedObjectID) {
     guard !list.isEmpty else { return }
-    for losesChange in [false, true] where known.remove(Key(objectID: id, losesChange: losesChange)) != nil {
+    for losesChange in [false, true] where listedKeys.remove(Key(objectID: id, losesChange: losesChange)) != nil {
       list.removeAll { $0.objectID == id && $0.losesChange == losesChange }
     }
   }
 
   mutating func removeAll() {
     list = []
-    known = []
+    listedKeys = []
     isFull = false
     unlistedLoss = nil
   }

@@ -1,6 +1,8 @@
 // The generations of member lists: a list that was loaded in an earlier generation is read again.
 
 extension ContextStorage {
+  /// The generation of a relationship's member lists: the relationship's own count, plus the common part in the upper
+  /// bits.
   func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
 
   /// Invalidates every loaded member list.
@@ -20,7 +22,7 @@ extension ContextStorage {
   }
 
   /// Notes that a save of another writer has given a record other owners. The edits and delete rules of the context have
-  /// changed the lists of the former owners only.
+  /// changed the lists of the former owners only. So the reads of lists leave the record out of the new owners' lists.
   ///
   /// - Parameters:
   ///   - row: The saved row.
@@ -28,9 +30,9 @@ extension ContextStorage {
   func noteMove(of record: PendingRecord, to row: Row, relinked: Set<RelationshipDescription>) {
     guard let base = record.base else { return }
     let moved = row.entity.referenceSlots.filter { row[$0] != base[$0] }
-    let concerns =
+    let mayBeListed =
       record.kind == .deleted ? !moved.isEmpty || !relinked.isEmpty : moved.contains(where: record.changed.contains)
-    if concerns { movedRecords.insert(record.id) }
+    if mayBeListed { movedRecords.insert(record.id) }
   }
 
   /// Notes that a save of another writer has changed links to records that may include deleted ones.
@@ -48,9 +50,10 @@ extension ContextStorage {
     if hasLinks { movedRecords.insert(record.id) }
   }
 
-  /// Whether the list of a relationship may contain records outside of the context's view of it: deleted records, which no
-  /// delete rule removes from a relationship without an inverse, and records moved by another writer.
-  func mayListOthers(_ relationship: RelationshipDescription) -> Bool {
+  /// Whether the lists of a relationship below the context's changes may have records that are no members for the
+  /// context: deleted records, which no delete rule removes from a relationship without an inverse, and records moved
+  /// by another writer.
+  func mayListNonmembers(_ relationship: RelationshipDescription) -> Bool {
     !movedRecords.isEmpty || (hasDeletes && relationship.inverse == nil)
   }
 

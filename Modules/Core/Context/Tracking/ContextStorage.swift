@@ -35,11 +35,15 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var counts: [(root: EntityDescription, count: Int)] = []
   /// The index of unsaved records by value, made by the first fetch that needs it.
   @exclusivity(unchecked) private var index: UnsavedIndex?
-  /// The changed records that no notification has listed yet. Their `round` is the present round.
+  /// The changed records that no notification has listed yet. Those with the present `round` are not added again.
   @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
-  @exclusivity(unchecked) private(set) var round: UInt32 = 1
+  /// Raised by each notification of changes, and at the beginning of each block whose changes are collected: a record
+  /// with an older number is listed again.
+  @exclusivity(unchecked) var round: UInt32 = 1
   /// Whether ``undo`` records changes. Beside `round`, because each write reads both.
   @exclusivity(unchecked) var recordsUndo = false
+  /// The number of notifications of changes.
+  @exclusivity(unchecked) private(set) var postCount: UInt32 = 0
   /// During the preparation of a save, the records tracked since the last call of ``takeNewRecords()``; `nil`
   /// otherwise.
   @exclusivity(unchecked) private var newRecords: [PendingRecord]?
@@ -49,8 +53,7 @@ final class ContextStorage: @unchecked Sendable {
   let tracksTouched = Atomic<Bool>(false)
   /// The records whose unsaved state changed, without ``unpostedChanges``. Empty unless ``tracksTouched`` is set.
   @exclusivity(unchecked) private var touched = TouchedRecords()
-  /// The generation of each to-many relationship, raised when loaded member lists of the relationship may be out of
-  /// date.
+  /// The generation of each to-many relationship, raised when its loaded member lists may be out of date.
   var generations: [RelationshipDescription: Int] = [:]
   /// The part of the generation that all relationships share.
   var epoch = 0
@@ -154,20 +157,6 @@ final class ContextStorage: @unchecked Sendable {
     guard let result = newRecords, !result.isEmpty else { return [] }
     newRecords = []
     return result
-  }
-
-  /// Runs a block, and returns whether it changed records, even if it has posted the changes already. The next
-  /// notification still lists the changes from before the block.
-  func isChanged(by body: () throws -> Void) rethrows -> Bool {
-    let known = unpostedChanges
-    unpostedChanges = []
-    round &+= 1
-    let first = round
-    // A record may be listed twice. The sets of changed objects remove duplicates.
-    defer { unpostedChanges = known + unpostedChanges }
-    try body()
-    // Each notification of changes begins another round.
-    return round != first || unpostedChanges.contains { !$0.isSilent }
   }
 
   /// The unsaved record of an identifier. For the context's owner, without the lock.
@@ -278,6 +267,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Whether any record has changes to save.
   var hasChanges: Bool { sequence.contains { $0.isTracked && !$0.isUnchanged } }
 
+  /// Lists a changed record for the next notification of observers.
   func noteChange(_ record: PendingRecord) {
     guard record.round != round else { return }
     // If observers are being notified, this change comes from one of them. The sets of the running notifications are
@@ -315,6 +305,7 @@ final class ContextStorage: @unchecked Sendable {
     defer { unpostedChanges = [] }
     if isTouchTracked { for record in unpostedChanges { touched.add(record.id) } }
     round &+= 1
+    postCount &+= 1
     return unpostedChanges.filter { !$0.isSilent }
   }
 

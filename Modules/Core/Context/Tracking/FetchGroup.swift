@@ -19,10 +19,14 @@ final class FetchGroup {
   let number: UInt32
   let origin: Origin
   fileprivate(set) var ids: [ManagedObjectID] = []
+  /// The latest window of each relationship.
   private var windows: [RelationshipDescription: Window] = [:]
 
+  /// The neighbours for which one read of a relationship asks.
   private struct Window {
+    /// The number of neighbours.
     var size: Int
+    /// The argument `unit` of the latest call of ``window(at:for:unit:budget:)``.
     var unit: Int
     /// The average number of members of an owner in the latest read.
     var members = 1
@@ -78,7 +82,7 @@ final class FetchGroup {
   func window(
     at index: Int, for relationship: RelationshipDescription, unit: Int, budget: Int
   ) -> ArraySlice<ManagedObjectID> {
-    var window = next(at: index, for: relationship, unit: unit)
+    var window = nextWindow(at: index, for: relationship, unit: unit)
     let size = max(1, min(window.size, budget / window.members))
     window.unit = unit
     windows[relationship] = window
@@ -86,7 +90,7 @@ final class FetchGroup {
     return ids[start..<min(start + size, ids.count)]
   }
 
-  private func next(at index: Int, for relationship: RelationshipDescription, unit: Int) -> Window {
+  private func nextWindow(at index: Int, for relationship: RelationshipDescription, unit: Int) -> Window {
     guard var window = windows[relationship] else {
       // A walk usually begins at the first record. A program that begins at another record probably needs only that
       // record.

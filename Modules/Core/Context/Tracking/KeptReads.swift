@@ -8,22 +8,24 @@
 ///
 /// Beyond ``limit`` objects, the objects read first are released. Objects of one read are released together.
 final class KeptReads {
-  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
-  // object's target is therefore removed before its last reference is released, under the identifier by which it was
-  // entered.
-  // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
+  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `newerObjects` or
+  // `olderObjects`. An object's target is therefore removed before its last reference is released, under the identifier
+  // by which it was entered.
+  // Safety of `Unmanaged`: `newerObjects` or `olderObjects` keeps each object whose address is in `targets`.
   // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
   // other.
 
   /// The greatest number of retained objects, without the objects of the last read.
   static let limit = 32_768
 
-  // Two generations. When `young` is full, the objects in `old` are released, and `young` becomes `old`.
-  private var young: [ManagedObject] = []
-  private var old: [ManagedObject] = []
-  /// The number of objects in `young` at which the older objects are released.
+  // Two generations. When `newerObjects` is full, the objects in `olderObjects` are released, and the newer objects
+  // become the older ones.
+  private var newerObjects: [ManagedObject] = []
+  private var olderObjects: [ManagedObject] = []
+  /// The number of objects in `newerObjects` at which the older objects are released.
   private var bound = limit / 2
-  /// The targets of to-one relationships by identifier: the addresses of objects that `young` or `old` retains.
+  /// The targets of to-one relationships by identifier: the addresses of objects that `newerObjects` or `olderObjects`
+  /// retains.
   @exclusivity(unchecked) private var targets = IDTable()
   /// The saved members of owners, read together with a neighbour's members, until the owner's object needs them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
@@ -56,7 +58,9 @@ final class KeptReads {
   private(set) var isUnbounded = false
 
   /// Whether nothing is retained.
-  var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty && counts.isEmpty && lookups.isEmpty }
+  var isEmpty: Bool {
+    newerObjects.isEmpty && olderObjects.isEmpty && lists.isEmpty && counts.isEmpty && lookups.isEmpty
+  }
 
   /// Begins a unit that ends with the next save of any context.
   func begin(watching count: SaveCount) {
@@ -95,7 +99,7 @@ final class KeptReads {
 
   /// The retained target of a to-one relationship.
   @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
-    // `young` or `old` retains every object of the table.
+    // `newerObjects` or `olderObjects` retains every object of the table.
     guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCurrent else { return nil }
     return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
@@ -103,20 +107,21 @@ final class KeptReads {
   /// Retains the objects of one read.
   func keep(_ objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
-    if young.count >= bound { releaseOldest() }
+    if newerObjects.count >= bound { releaseOldest() }
     bound = max(Self.limit / 2, objects.count)
-    if young.isEmpty { young = objects } else { young += objects }
+    if newerObjects.isEmpty { newerObjects = objects } else { newerObjects += objects }
   }
 
   /// Retains the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
   /// pending record retains it.
   func keep(target object: ManagedObject) {
     guard !object.recordID.isTemporaryID, targets[object.recordID] == 0 else { return }
-    if young.count >= bound { releaseOldest() }
+    if newerObjects.count >= bound { releaseOldest() }
     targets.set(Self.word(object), for: object.recordID)
-    young.append(object)
+    newerObjects.append(object)
   }
 
+  /// Retains the targets of a to-one relationship that one read returned.
   func keep(targets objects: [ManagedObject]) {
     keep(objects)
     for object in objects where !object.recordID.isTemporaryID { targets.set(Self.word(object), for: object.recordID) }
@@ -126,20 +131,20 @@ final class KeptReads {
   func forget(_ object: ManagedObject) { targets.remove(object.recordID, ifWord: Self.word(object)) }
 
   private func releaseOldest() {
-    for object in old { forget(object) }
-    let released = old
-    old = young
-    young = []
+    for object in olderObjects { forget(object) }
+    let released = olderObjects
+    olderObjects = newerObjects
+    newerObjects = []
     // The last references may be released here. A released object removes itself from the registry.
     withExtendedLifetime(released) {}
   }
 
   /// Drops everything.
   func removeAll() {
-    let released = (young, old)
+    let released = (newerObjects, olderObjects)
     targets.removeAll()
-    young = []
-    old = []
+    newerObjects = []
+    olderObjects = []
     bound = Self.limit / 2
     saves = nil
     seenSavesOfMain = nil
@@ -153,7 +158,7 @@ final class KeptReads {
   /// Ends a debug build if the invariant of the targets does not hold.
   func checkInvariants() {
     targets.checkInvariants()
-    let retained = Set((young + old).map(Self.word))
+    let retained = Set((newerObjects + olderObjects).map(Self.word))
     targets.forEach { word in assert(retained.contains(word), "Every target is retained by one of the two generations.")
     }
   }

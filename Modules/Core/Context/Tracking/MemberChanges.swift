@@ -8,8 +8,11 @@ struct ListOrigin {
 
 /// The changes that a context made to the members of a to-many relationship.
 struct MemberChanges {
+  /// The added members.
   private var additions = OrderedIDs()
+  /// The removed members.
   private(set) var removed: Set<ManagedObjectID> = []
+  /// All members in their new order; `nil` while the order is not changed.
   private var arrangement: OrderedIDs?
   /// For an ordered relationship of a saved record, the list on which the changes are based. A list is a value of its
   /// owner's row, so that a later version of the row is a conflict.
@@ -37,15 +40,17 @@ struct MemberChanges {
 
   /// Records the list on which the next change is based. The oldest list is kept.
   mutating func begin(at origin: ListOrigin) {
-    guard let known = self.origin, !isEmpty else { return self.origin = origin }
-    let isOlder = origin.version < known.version
-    if isOlder || (origin.version == known.version && known.ids == nil) { self.origin = origin }
+    guard let former = self.origin, !isEmpty else { return self.origin = origin }
+    let isOlder = origin.version < former.version
+    if isOlder || (origin.version == former.version && former.ids == nil) { self.origin = origin }
   }
 
   /// Moves the changes onto another version of the owner's row.
+  ///
+  /// - Parameter keepingMembers: Whether the other version has the same members as the list below the changes.
   mutating func move(toVersion version: Int64, keepingMembers: Bool) {
-    guard let known = origin else { return }
-    origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
+    guard let former = origin else { return }
+    origin = ListOrigin(version: version, ids: keepingMembers ? former.ids : nil)
   }
 
   /// Adds a member.
@@ -66,7 +71,7 @@ struct MemberChanges {
   mutating func remove(_ id: ManagedObjectID, isStored: Bool = false) {
     _ = arrangement?.remove(id)
     if additions.remove(id), !isStored { return }
-    // A record that was inserted after the list was read, and left it before, is no member.
+    // An unsaved record that is neither an addition nor in the list below the changes is no member.
     if id.isTemporaryID, origin?.ids?.contains(id) == false { return }
     removed.insert(id)
   }
@@ -87,9 +92,9 @@ struct MemberChanges {
         return order
       }
       // Members that another writer has added since come last. Members that another writer has removed are left out.
-      let known = Set(order)
+      let orderedIDs = Set(order)
       let present = Set(base).subtracting(removed).union(added)
-      return order.filter(present.contains) + base.filter { !known.contains($0) && !removed.contains($0) }
+      return order.filter(present.contains) + base.filter { !orderedIDs.contains($0) && !removed.contains($0) }
     }
     guard !additions.isEmpty || !removed.isEmpty else { return base }
     var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
@@ -116,9 +121,9 @@ struct MemberChanges {
   }
 
   /// Drops members whose records are deleted.
-  mutating func forget(_ gone: Set<ManagedObjectID>) {
-    for id in added where gone.contains(id) { _ = additions.remove(id) }
-    for id in order ?? [] where gone.contains(id) { _ = arrangement?.remove(id) }
+  mutating func forget(_ deletedIDs: Set<ManagedObjectID>) {
+    for id in added where deletedIDs.contains(id) { _ = additions.remove(id) }
+    for id in order ?? [] where deletedIDs.contains(id) { _ = arrangement?.remove(id) }
   }
 
   /// Adds the changes of a child context.
@@ -131,7 +136,7 @@ struct MemberChanges {
     for id in child.added { add(id, comesLast: isOrdered, isStored: isStored[id] ?? true) }
     guard let order = child.order else { return }
     // Members that this context has added and the child does not know come last.
-    let known = Set(order)
-    self.order = order + added.filter { !known.contains($0) }
+    let orderedIDs = Set(order)
+    self.order = order + added.filter { !orderedIDs.contains($0) }
   }
 }

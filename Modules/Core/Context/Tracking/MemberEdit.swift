@@ -39,7 +39,8 @@ extension MemberChanges {
   private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {
     let (old, new) = (Set(former), Set(members))
     for id in former where !new.contains(id) { remove(id) }
-    // The order set below gives the members their positions. A removed member of the base that returns is no change.
+    // The order set below gives the members their positions. A member of the list below the changes that was removed
+    // and returns is no addition.
     for id in members where !old.contains(id) { add(id, comesLast: origin?.ids?.contains(id) != true) }
     order = members
   }

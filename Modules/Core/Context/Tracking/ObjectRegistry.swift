@@ -26,6 +26,7 @@ final class ObjectRegistry: @unchecked Sendable {
     return body()
   }
 
+  /// The object with an address; `nil` for no address, and for an object whose deinitialisation has begun.
   private static func retained(_ word: UInt) -> ManagedObject? {
     guard let address = UnsafeMutableRawPointer(bitPattern: word), let object = swift_tryRetain(address) else {
       return nil
@@ -71,7 +72,7 @@ final class ObjectRegistry: @unchecked Sendable {
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.recordID) } }
 
   /// Adds a new object, which enters the table at the next lookup.
-  func insert(fresh object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
+  func insert(new object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
 
   /// A change of an object's identifier.
   struct Move {
@@ -86,7 +87,7 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
-  /// Reserves room for further objects of one space.
+  /// Reserves room for further objects in the space of an identifier: the identifiers of one store and hierarchy.
   func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
 
   /// Gives objects other identifiers under the lock that guards their reading, and moves their entries. The caller
@@ -95,11 +96,11 @@ final class ObjectRegistry: @unchecked Sendable {
     guard !moves.isEmpty else { return }
     locked {
       // Objects are mostly saved in the order of their insertion.
-      let fresh = zip(moves, unindexed).prefix { $0.word == $1 }.count
-      unindexed = unindexed.dropFirst(fresh)
-      if fresh < moves.count { indexNewObjects() }
+      let unindexedCount = zip(moves, unindexed).prefix { $0.word == $1 }.count
+      unindexed = unindexed.dropFirst(unindexedCount)
+      if unindexedCount < moves.count { indexNewObjects() }
       for (index, move) in moves.enumerated() {
-        if index >= fresh { table.remove(move.former, ifWord: move.word) }
+        if index >= unindexedCount { table.remove(move.former, ifWord: move.word) }
         Self.setID(move.present, of: move.word)
         table.set(move.word, for: move.present)
       }
@@ -126,7 +127,7 @@ final class ObjectRegistry: @unchecked Sendable {
     found: (ManagedObject, Row, Int) -> Void
   ) {
     guard let first = rows.first?.id else { return }
-    var known: [(ManagedObject, Row, Int)] = []
+    var registered: [(ManagedObject, Row, Int)] = []
     locked {
       indexNewObjects()
       table.reserve(rows.count, beside: first)
@@ -139,7 +140,7 @@ final class ObjectRegistry: @unchecked Sendable {
         }
         keys.pointee.update(id.key) { word in
           if let object = Self.retained(word) {
-            known.append((object, row, objects.count))
+            registered.append((object, row, objects.count))
             objects.append(object)
             return word
           }
@@ -149,7 +150,7 @@ final class ObjectRegistry: @unchecked Sendable {
         }
       }
     }
-    for (object, row, index) in known { found(object, row, index) }
+    for (object, row, index) in registered { found(object, row, index) }
   }
 
   /// The objects of identifiers; `nil` for an identifier without an object.

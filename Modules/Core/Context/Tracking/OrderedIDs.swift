@@ -6,7 +6,7 @@ struct OrderedIDs {
 
   init() {}
 
-  /// - Precondition: Each identifier is in the list once.
+  /// A set of the identifiers of a list, in its order. Of equal identifiers, the first counts.
   init(_ ids: [ManagedObjectID]) {
     slots.reserveCapacity(ids.count)
     indices.reserveCapacity(ids.count)

@@ -16,7 +16,7 @@ extension PendingRecord {
     // A delete is based on the whole record. It keeps its base, so that every change of the record conflicts with the
     // delete.
     guard kind != .deleted else {
-      // Nobody can have changed a record between a parent's insert and its first save.
+      // No other writer can have changed a record between a parent's insert and its first save.
       if (base.version == 0 && row.version == 1) || hasContent(of: row) { self.base = row }
       return
     }
@@ -66,6 +66,8 @@ extension PendingRecord {
     by stored: Row, below parents: [ParentEdits], current: (AttributeValue) -> AttributeValue
   ) -> OvertakenEdits? {
     guard let base else { return overtaken }
+    // The version is lower than the stored one, so that the store detects the conflict also if the base, which a parent
+    // has edited, is as new as the stored row.
     var overtaken = overtaken ?? OvertakenEdits(madeOn: min(base.version, stored.version - 1))
     for slot in editedSlots where !isPosition(slot) && overtaken[slot] == nil {
       let seen = current(base[slot])

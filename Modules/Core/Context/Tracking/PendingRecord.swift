@@ -14,9 +14,9 @@ final class PendingRecord {
   @exclusivity(unchecked) var kind: Kind
   /// Whether the context tracks the record as unsaved; `false` after a save or a rollback, and without a context.
   @exclusivity(unchecked) var isTracked = false
-  /// The number of the last notification that lists the record.
+  /// The ``ContextStorage/round`` in which the record was last listed among the unposted changes.
   @exclusivity(unchecked) var round: UInt32 = 0
-  /// Whether notifications leave the record out.
+  /// Whether notifications leave the record out, because its change was dropped, or is reported by other means.
   @exclusivity(unchecked) var isSilent = false
   /// Whether the context's ``UnsavedIndex`` has the record by its present values.
   @exclusivity(unchecked) var isIndexed = false
@@ -195,7 +195,8 @@ final class PendingRecord {
     return draft
   }
 
-  /// Whether a slot is a position in the list of an owner, and the context has changed that owner.
+  /// Whether a slot is a position in the list of an owner, and the context has changed that owner. The slot of the
+  /// reference to the owner precedes the slot of the position.
   private func isPositionOfOwnReference(_ slot: Int) -> Bool {
     guard slot > 0, changed.contains(slot - 1), case .position = entity.slots[slot] else { return false }
     return true

@@ -9,8 +9,10 @@ struct UnsavedIndex {
     let slot: Int
   }
 
+  /// The records by the value of one slot.
   private struct Entries {
     var records: [AttributeValue: [PendingRecord]] = [:]
+    /// The number of entries, those out of date included.
     var count = 0
 
     mutating func enter(_ record: PendingRecord, at slot: Int) {
@@ -32,6 +34,7 @@ struct UnsavedIndex {
   /// the index for long.
   func isOvergrown(_ recordCount: Int) -> Bool { changed.count > 2 * recordCount + 1_024 }
 
+  /// Has the next look-up enter a new or changed record.
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
   /// Returns the records of a hierarchy with one of some values in a slot, each record once. Some records may have

@@ -12,11 +12,11 @@ extension ManagedObject {
   @inline(never) final func recordUndo(of edit: MemberEdit, _ relationship: RelationshipDescription) throws {
     guard let history = storage?.undo else { return }
     if relationship.isOrdered { return try recordList(of: relationship, edit, by: history) }
-    let known = pending?.members[relationship]
+    let changes = pending?.members[relationship]
     switch edit {
     // A repeated edit changes nothing: an assignment and a delete rule may both remove a member.
-    case .add(let id) where known?.contains(id) != true: history.record(.added(self, relationship, id))
-    case .remove(let id) where known?.contains(id) != false: history.record(.removed(self, relationship, id))
+    case .add(let id) where changes?.contains(id) != true: history.record(.added(self, relationship, id))
+    case .remove(let id) where changes?.contains(id) != false: history.record(.removed(self, relationship, id))
     case .add, .remove, .order, .replace: break
     }
   }

@@ -3,17 +3,19 @@
 extension ManagedObjectContext {
   /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
-    let gone = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
+    // The saved deletes, and deletes of objects that were never saved.
+    let detachedDeletes = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
     // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
-    for deleted in gone { renewIdentifier(of: deleted, by: history) }
+    for deleted in detachedDeletes { renewIdentifier(of: deleted, by: history) }
     for deleted in deletes {
       if storage.recordsUndo { history.record(.inserted(deleted.object)) }
       if isMarked(deleted) { unmark(deleted) }
     }
-    for deleted in gone { reinsert(deleted, by: history) }
-    for deleted in gone where deleted.record.base != nil { addMembers(of: deleted, by: history) }
+    for deleted in detachedDeletes { reinsert(deleted, by: history) }
+    for deleted in detachedDeletes where deleted.record.base != nil { addMembers(of: deleted, by: history) }
   }
 
+  /// Whether the record of a delete still marks its object for deletion.
   private final func isMarked(_ deleted: DeletedObject) -> Bool {
     deleted.record.isTracked && deleted.object.pending === deleted.record
   }
@@ -42,7 +44,7 @@ extension ManagedObjectContext {
     let record = renewedRecord(of: deleted, by: history)
     record.object = object
     object.pending = record
-    storage.registry.insert(fresh: object)
+    storage.registry.insert(new: object)
     storage.track(record)
   }
 
@@ -63,6 +65,7 @@ extension ManagedObjectContext {
     return record
   }
 
+  /// Gives an object that is inserted again its former members, as far as they still exist.
   private final func addMembers(of deleted: DeletedObject, by history: UndoHistory) {
     guard let record = deleted.object.pending else { return }
     for (relationship, ids) in deleted.members {

@@ -60,13 +60,15 @@ final class RecordedList {
   func reverted(_ members: [ManagedObjectID], _ present: (ManagedObjectID) -> ManagedObjectID) -> [ManagedObjectID] {
     let before = before.map(present)
     let former = Set(before)
-    let own = Set(added.map(present)).subtracting(former)
-    let kept = members.filter { !own.contains($0) }
-    let missing = Set(removed.map(present)).intersection(former).subtracting(kept)
-    let restored = before.filter(missing.union(kept).contains)
+    let addedByGroup = Set(added.map(present)).subtracting(former)
+    let remaining = members.filter { !addedByGroup.contains($0) }
+    let missing = Set(removed.map(present)).intersection(former).subtracting(remaining)
+    // Without moves in the group, the present order stays. Otherwise the former order returns, and members that other
+    // writers added are inserted into it.
+    let restored = before.filter(missing.union(remaining).contains)
     return isReordered
-      ? restored.inserting(where: { !former.contains($0) }, from: kept)
-      : kept.inserting(where: missing.contains, from: before)
+      ? restored.inserting(where: { !former.contains($0) }, from: remaining)
+      : remaining.inserting(where: missing.contains, from: before)
   }
 }
 
@@ -75,12 +77,12 @@ extension [ManagedObjectID] {
   fileprivate func inserting(
     where isInserted: (ManagedObjectID) -> Bool, from other: [ManagedObjectID]
   ) -> [ManagedObjectID] {
-    let known = Set(self)
+    let ownIDs = Set(self)
     var first: [ManagedObjectID] = []
     var following: [ManagedObjectID: [ManagedObjectID]] = [:]
     var last: ManagedObjectID?
     for id in other {
-      if known.contains(id) {
+      if ownIDs.contains(id) {
         last = id
       } else if isInserted(id) {
         if let last { following[last, default: []].append(id) } else { first.append(id) }

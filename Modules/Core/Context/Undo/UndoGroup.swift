@@ -12,7 +12,9 @@ struct UndoGroup {
 
   var name: String?
   private(set) var steps: [UndoStep] = []
+  /// The lists of the steps, so that later changes of a list extend its step.
   private var lists: [ListKey: RecordedList] = [:]
+  /// The deletes of the steps. The members of the deleted objects are added when the delete rules are applied.
   private var deletesByObject: [ObjectIdentifier: DeletedObject] = [:]
 
   var isEmpty: Bool { steps.isEmpty }
@@ -29,8 +31,16 @@ struct UndoGroup {
     steps.append(step)
   }
 
-  /// Removes obsolete steps.
-  mutating func removeSteps(where isObsolete: (UndoStep) -> Bool) { steps.removeAll(where: isObsolete) }
+  /// Removes obsolete steps. A later change of a list whose step is removed adds a step again.
+  mutating func removeSteps(where isObsolete: (UndoStep) -> Bool) {
+    var removedLists: [ListKey] = []
+    steps.removeAll { step in
+      guard isObsolete(step) else { return false }
+      if case .list(let list) = step { removedLists.append(ListKey(list.object, list.relationship)) }
+      return true
+    }
+    for key in removedLists { lists[key] = nil }
+  }
 
   /// The recorded list of an object; `nil` if the group has not changed the list.
   func list(of relationship: RelationshipDescription, _ object: ManagedObject) -> RecordedList? {

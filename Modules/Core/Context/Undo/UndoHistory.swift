@@ -35,6 +35,7 @@ public final class UndoHistory {
 
   private var undoGroups: [UndoGroup] = []
   private var redoGroups: [UndoGroup] = []
+  /// The group of the present changes, not closed yet. During an undo, the group for the redo.
   private var current = UndoGroup()
   /// The number of nested groups begun by ``beginGroup(named:)``.
   private var depth = 0
@@ -89,7 +90,8 @@ public final class UndoHistory {
 
   private typealias Stack = ReferenceWritableKeyPath<UndoHistory, [UndoGroup]>
 
-  private func revert(_ stack: Stack, addingTo other: Stack) throws {
+  /// Reverts the last group of a stack, and adds the group of the reverting changes to the opposite stack.
+  private func revert(_ stack: Stack, addingTo opposite: Stack) throws {
     guard let context else {
       throw CoherenceError(
         .illegalState, "The undo history has no context; set it as the `undoHistory` of a context first.")
@@ -109,11 +111,11 @@ public final class UndoHistory {
       do {
         try revert(group, in: context)
       } catch {
-        takeBack(in: context)
+        revertCompletedSteps(in: context)
         self[keyPath: stack].append(group)
         throw error
       }
-      self[keyPath: other].append(current)
+      self[keyPath: opposite].append(current)
       current = UndoGroup()
       trim()
     }
@@ -127,7 +129,7 @@ public final class UndoHistory {
   }
 
   /// Reverts the completed steps of an undo or redo that failed.
-  private func takeBack(in context: ManagedObjectContext) {
+  private func revertCompletedSteps(in context: ManagedObjectContext) {
     let partial = current
     withoutRecording { try? revert(partial, in: context) }
     current = UndoGroup()
@@ -166,8 +168,8 @@ public final class UndoHistory {
     clear()
   }
 
-  /// Runs a block whose changes are not recorded. The block should not change records of recorded changes: an undo
-  /// restores the state from before its own group.
+  /// Runs a block whose changes are not recorded. The block should not change properties with recorded changes: an undo
+  /// restores the values from before its group, and so reverts the block's changes of these properties too.
   public func withoutRecording<T>(_ body: () throws -> T) rethrows -> T {
     pauses += 1
     updateRecording()

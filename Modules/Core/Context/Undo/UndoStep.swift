@@ -14,7 +14,7 @@ enum UndoStep {
   /// Whether the step is the write of the same slot of an object. The earlier of two such steps has the state to
   /// restore.
   func isValue(of object: ManagedObject, at slot: Int) -> Bool {
-    if case .value(let known, let knownSlot, _) = self { known === object && knownSlot == slot } else { false }
+    if case .value(let written, let writtenSlot, _) = self { written === object && writtenSlot == slot } else { false }
   }
 
   /// The temporary identifiers in the state before the change, of the member, and of the records that a deleted record

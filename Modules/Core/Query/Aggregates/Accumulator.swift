@@ -1,6 +1,7 @@
 import Foundation
 
-/// The state of an aggregate function after some values. Missing values are never added.
+/// The state of an aggregate function after some values. Missing values are never added, except to a count of records,
+/// which adds a missing value for each record.
 ///
 /// The results of parts of the records are combined by ``add(part:)``. Only the results of
 /// ``AggregateFunction/countDistinct`` cannot be combined.
@@ -10,6 +11,7 @@ enum Accumulator {
   case integers(Int128)
   case doubles(Double)
   case decimals(DecimalSum)
+  /// The least or greatest value so far; null before the first value.
   case extreme(AttributeValue, isMaximum: Bool)
 
   /// Different values. A class, so that adding a value copies nothing.
@@ -49,9 +51,9 @@ enum Accumulator {
       self = .doubles(sum + (value.nearestDouble ?? 0))
     case .decimals(let sum):
       if case .decimal(let number) = value { sum.add(number) } else { addRounded(value) }
-    case .extreme(let known, let isMaximum):
-      let order = known.isNull ? 0 : value.order(to: known)
-      if known.isNull || (isMaximum ? order > 0 : order < 0) { self = .extreme(value, isMaximum: isMaximum) }
+    case .extreme(let current, let isMaximum):
+      let order = current.isNull ? 0 : value.order(to: current)
+      if current.isNull || (isMaximum ? order > 0 : order < 0) { self = .extreme(value, isMaximum: isMaximum) }
     }
   }
 

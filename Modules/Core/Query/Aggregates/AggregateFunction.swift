@@ -52,7 +52,8 @@ extension AggregateFunction {
     self = function
   }
 
-  /// The representation of the results for values of a representation; `nil` for values without the function.
+  /// The representation of the results, from the representation of the values; `nil` if the function is not defined for
+  /// such values.
   package func result(for storage: StorageType) -> StorageType? {
     switch self {
     case .count, .countDistinct: .int64

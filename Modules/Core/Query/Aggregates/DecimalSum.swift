@@ -2,10 +2,10 @@ package import Foundation
 
 /// An exact sum of decimal numbers, which does not depend on their order.
 ///
-/// Each word has nine digits at a fixed place. Words are added without a carry, because 64 bits hold the sum of more
-/// than nine thousand million words. The carries are computed when the sum is read.
+/// Each word has nine digits at fixed decimal places. Words are added without a carry, because 64 bits hold the sum of
+/// more than nine thousand million words. The carries are computed when the sum is read.
 package final class DecimalSum {
-  /// The place of the first digit of the first word.
+  /// The place of the lowest digit of the lowest word, which comes first: the digit counts powers of 10^-135.
   private static let lowest = -135
   private static let digitsPerWord = 9
   private static let base: Int64 = 1_000_000_000
@@ -65,8 +65,9 @@ package final class DecimalSum {
     return .double(Double(number) ?? 0)
   }
 
-  /// The number of significant digits of a decimal.
+  /// The greatest number of significant digits of a decimal.
   private static let greatestDigitCount = 38
+  /// The greatest exponent of a decimal.
   private static let greatestExponent = 127
 
   /// The digits of the sum without zeros at either end, and the place of the last digit.
@@ -83,9 +84,9 @@ package final class DecimalSum {
     }
     let significant = digits.drop { $0 == 0x30 }
     let count = (significant.lastIndex { $0 != 0x30 } ?? significant.startIndex - 1) + 1 - significant.startIndex
-    let kept = significant.prefix(count)
-    let exponent = Self.lowest + significant.count - kept.count
-    return (String(decoding: kept, as: UTF8.self), exponent, isNegative)
+    let trimmed = significant.prefix(count)
+    let exponent = Self.lowest + significant.count - trimmed.count
+    return (String(decoding: trimmed, as: UTF8.self), exponent, isNegative)
   }
 
   /// Reduces every word to nine digits, and adds the carry to the next word.
@@ -95,13 +96,13 @@ package final class DecimalSum {
     var carry: Int64 = 0
     for index in words.indices {
       let sum = words[index] + carry
-      var rest = sum % base
+      var digits = sum % base
       carry = sum / base
-      if rest < 0 {
-        rest += base
+      if digits < 0 {
+        digits += base
         carry -= 1
       }
-      words[index] = rest
+      words[index] = digits
     }
     return carry
   }

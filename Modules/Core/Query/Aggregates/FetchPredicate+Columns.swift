@@ -38,6 +38,7 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
+  /// Returns the expression with each path replaced by the path of a column; see ``FetchPredicate/mappingPaths(_:)``.
   fileprivate func mappingPath(
     _ map: (PropertyPath) throws(CoherenceError) -> PropertyPath
   ) throws(CoherenceError) -> FetchExpression {

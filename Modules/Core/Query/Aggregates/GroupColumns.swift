@@ -14,6 +14,7 @@ public enum GroupColumnSource: Sendable, Hashable {
 /// Averages are resolved to a sum and a count, so that the results of several stores, and of unsaved records, can be
 /// combined.
 struct GroupColumns {
+  /// A column of the grouped rows.
   struct Column: Sendable {
     let source: GroupColumnSource
     /// The representation of the column's values.
@@ -24,20 +25,25 @@ struct GroupColumns {
     let label: String
   }
 
+  /// The meaning of a column, by which two expressions for one column are found to be the same.
   private enum Definition: Hashable {
     case key(ResolvedPath)
     case aggregate(AggregateFunction, ResolvedPath?)
   }
 
   let entity: EntityDescription
+  /// The group keys, then the columns that the request, its having predicate and its order name.
   private(set) var columns: [Column] = []
   private(set) var keys: [PropertyPath] = []
+  /// The aggregates to compute, without averages.
   private(set) var aggregates: [Aggregate] = []
   /// The paths that keys and aggregates read.
   private(set) var readPaths: [ResolvedPath] = []
+  /// The indices in `columns`.
   private var indices: [Definition: Int] = [:]
+  /// The indices in `aggregates`.
   private var aggregateIndices: [Definition: Int] = [:]
-  /// The columns by the names that the request gives them.
+  /// The indices in `columns` by the names that the request gives them.
   private var names: [String: Int] = [:]
 
   /// Makes the columns of the group keys, which come first.
@@ -89,34 +95,37 @@ struct GroupColumns {
     return columns.count - 1
   }
 
+  /// The meaning of an expression: an aggregate if it begins with a function, otherwise the key at the path.
   private func definition(of path: PropertyPath) throws(CoherenceError) -> Definition {
     guard let name = path.names.first, let function = AggregateFunction(pathOperator: name),
       entity.propertiesByName[name] == nil
     else { return .key(try ResolvedPath(path, from: entity)) }
-    let rest = Array(path.names.dropFirst())
-    guard !rest.isEmpty else {
+    let operandNames = Array(path.names.dropFirst())
+    guard !operandNames.isEmpty else {
       guard function == .count else {
         throw CoherenceError(.invalidFetchRequest, "\(name) needs a property; add its name, such as '\(name).length'.")
       }
       return .aggregate(.count, nil)
     }
-    return .aggregate(function, try ResolvedPath(PropertyPath(names: rest), from: entity))
+    return .aggregate(function, try ResolvedPath(PropertyPath(names: operandNames), from: entity))
   }
 
+  /// Makes the column of an aggregate, and adds the aggregates that it needs.
   private mutating func column(
     _ function: AggregateFunction, _ operand: ResolvedPath?, _ path: PropertyPath
   ) throws(CoherenceError) -> Column {
-    let rest = PropertyPath(names: Array(path.names.dropFirst()))
+    let operandPath = PropertyPath(names: Array(path.names.dropFirst()))
     let storage = try operand.map { (operand) throws(CoherenceError) in
-      try function.result(for: operand, at: rest.description)
+      try function.result(for: operand, at: operandPath.description)
     }
     let source: GroupColumnSource =
       function == .average
-      ? .average(sum: aggregate(.sum, operand, rest), count: aggregate(.count, operand, rest))
-      : .aggregate(aggregate(function, operand, rest))
+      ? .average(sum: aggregate(.sum, operand, operandPath), count: aggregate(.count, operand, operandPath))
+      : .aggregate(aggregate(function, operand, operandPath))
     return Column(source: source, storage: storage ?? .int64, root: nil, label: path.description)
   }
 
+  /// Returns the index of an aggregate, which is added unless it exists.
   private mutating func aggregate(
     _ function: AggregateFunction, _ operand: ResolvedPath?, _ path: PropertyPath
   ) -> Int {
@@ -160,13 +169,13 @@ struct GroupColumns {
 
   // MARK: Predicates
 
-  /// The kind of a column's values. A resolved having predicate names the column by a path.
+  /// The kind of a column's values. In a resolved having predicate, the only name of a path is the column's index.
   func kind(at path: PropertyPath) throws(CoherenceError) -> OperandKind {
     let column = columns[try slot(at: path)]
     return column.root.map(OperandKind.reference) ?? OperandKind(column.storage)
   }
 
-  /// The index of a column. A resolved having predicate names the column by a path.
+  /// The index of a column. In a resolved having predicate, the only name of a path is the column's index.
   func slot(at path: PropertyPath) throws(CoherenceError) -> Int {
     guard path.names.count == 1, let index = Int(path.names[0]), columns.indices.contains(index) else {
       throw CoherenceError(

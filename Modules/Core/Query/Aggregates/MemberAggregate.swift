@@ -1,7 +1,7 @@
 /// An aggregate of the members of a to-many relationship, at the end of a path such as `tracks.@sum.length`.
 ///
 /// The result is one value for each record with the relationship; see ``AggregateFunction`` for its type, and for its
-/// value without members. An evaluation in memory reads all members, except for their number alone.
+/// value without members. An evaluation in memory reads all members, unless the aggregate is their number.
 public struct MemberAggregate: Sendable, Hashable {
   /// The function.
   public let function: AggregateFunction
@@ -15,14 +15,15 @@ public struct MemberAggregate: Sendable, Hashable {
   /// Resolves an aggregate of the members of a relationship.
   ///
   /// - Parameters:
-  ///   - rest: The names after the function.
+  ///   - operandNames: The names after the function.
   ///   - path: The whole path, for messages.
   init(
-    _ function: AggregateFunction, of relationship: RelationshipDescription, rest: [String], in path: PropertyPath
+    _ function: AggregateFunction, of relationship: RelationshipDescription, operandNames: [String],
+    in path: PropertyPath
   ) throws(CoherenceError) {
     self.function = function
     self.relationship = relationship
-    guard !rest.isEmpty else {
+    guard !operandNames.isEmpty else {
       guard function == .count else {
         throw CoherenceError(
           .invalidPredicate, "'\(path)' names no attribute of the members after \(function.pathOperator); add its name."
@@ -32,7 +33,7 @@ public struct MemberAggregate: Sendable, Hashable {
       storage = .int64
       return
     }
-    let operand = try ResolvedPath(PropertyPath(names: rest), from: relationship.destination)
+    let operand = try ResolvedPath(PropertyPath(names: operandNames), from: relationship.destination)
     if case .aggregate = operand.target {
       throw CoherenceError(
         .invalidPredicate, "'\(path)' is an aggregate of an aggregate; aggregate an attribute of the members.")
@@ -47,22 +48,22 @@ public struct MemberAggregate: Sendable, Hashable {
   private let function: AggregateFunction
   private let relationship: RelationshipDescription
   /// The entity with the relationship; `nil` if every record has the relationship.
-  @usableFromInline let required: EntityDescription?
+  @usableFromInline let declaringEntity: EntityDescription?
   private let operand: Operand
   private let storage: StorageType
   /// The value for a record without members.
-  @usableFromInline let valueOfNothing: AttributeValue
+  @usableFromInline let valueWithoutMembers: AttributeValue
 
   /// - Parameter operandStorage: The representation of the members' values.
   init(
-    _ aggregate: MemberAggregate, operand: Operand, operandStorage: StorageType, required: EntityDescription?
+    _ aggregate: MemberAggregate, operand: Operand, operandStorage: StorageType, declaringEntity: EntityDescription?
   ) {
     function = aggregate.function
     relationship = aggregate.relationship
-    self.required = required
+    self.declaringEntity = declaringEntity
     self.operand = operand
     storage = operandStorage
-    valueOfNothing = Self.fold(function, storage, [])
+    valueWithoutMembers = Self.fold(function, storage, [])
   }
 
   /// The aggregate of the members of a record.
@@ -74,6 +75,7 @@ public struct MemberAggregate: Sendable, Hashable {
     return Self.fold(function, storage, values)
   }
 
+  /// The aggregate of values, some of which may be missing.
   private static func fold(
     _ function: AggregateFunction, _ storage: StorageType, _ values: [AttributeValue]
   ) -> AttributeValue {

@@ -4,10 +4,12 @@
 /// The results equal the results of every other store. May be used on several threads at the same time; a
 /// ``GroupTable`` may not.
 public struct PreparedGroups: Sendable {
+  /// An aggregate compiled for the evaluator.
   struct Operation: Sendable {
     let function: AggregateFunction
     /// The aggregated value; `nil` for the record itself.
     let operand: Operand?
+    /// The representation of the aggregated values.
     let storage: StorageType
   }
   let keys: [Operand]
@@ -61,10 +63,13 @@ public struct PreparedGroups: Sendable {
 /// groups, and for ``AggregateFunction/countDistinct`` with the number of different values.
 public final class GroupTable {
   private let prepared: PreparedGroups
+  /// The indices of the groups by their keys.
   private var indices: [[AttributeValue]: Int] = [:]
+  /// The keys of the groups, in the order in which the groups were added.
   private var keys: [[AttributeValue]] = []
   /// The states of the first group's aggregates, then the states of the second group, and so on.
   private var accumulators: [Accumulator] = []
+  /// The index of the group that received the last record.
   private var latest: Int?
 
   /// Makes a table without records. Groups without keys are one group from the beginning.
@@ -111,6 +116,7 @@ public final class GroupTable {
     }
   }
 
+  /// Returns the index of the group with keys, which is added unless it exists.
   private func group(of key: [AttributeValue]) -> Int {
     // Consecutive records often belong to the same group.
     if let latest, keys[latest] == key { return latest }

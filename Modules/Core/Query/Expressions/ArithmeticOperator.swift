@@ -76,6 +76,7 @@ package struct Arithmetic: Sendable, Hashable {
     }
   }
 
+  /// The result for integers; `nil` for a zero divisor and for an overflow.
   private func integer(_ a: Int64, _ b: Int64) -> Int64? {
     if b == 0, operation == .divide || operation == .remainder { return nil }
     // The remainder of a division by -1 is zero, even if the quotient overflows.
@@ -91,6 +92,7 @@ package struct Arithmetic: Sendable, Hashable {
     return isBeyond ? nil : result
   }
 
+  /// The result for doubles; `nil` for an infinity, which a zero divisor gives too, and for not-a-number.
   private func double(_ a: Double, _ b: Double) -> Double? {
     let result: Double
     switch operation {
@@ -103,6 +105,7 @@ package struct Arithmetic: Sendable, Hashable {
     return result.isFinite ? result : nil
   }
 
+  /// The result for decimals, rounded to 38 digits; `nil` for a zero divisor and for an overflow.
   private func decimal(_ a: Decimal, _ b: Decimal) -> Decimal? {
     var (result, a, b) = (Decimal(), a, b)
     let error: NSDecimalNumber.CalculationError
@@ -117,7 +120,8 @@ package struct Arithmetic: Sendable, Hashable {
     return result
   }
 
-  // A sum of members out of the range of its type is a double instead of a number of the operand's type.
+  // A sum of members out of the range of its type is a double instead of a number of the operand's type. The result of
+  // a calculation with it is missing.
 
   private static func double(_ value: AttributeValue, _ number: Number) -> Double? {
     switch (number, value) {

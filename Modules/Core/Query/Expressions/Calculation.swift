@@ -28,17 +28,17 @@
   private let relationship: RelationshipDescription
   private let condition: Condition
   /// The entity with the relationship; `nil` if every record has the relationship.
-  private let required: EntityDescription?
+  private let declaringEntity: EntityDescription?
   /// Whether the condition reads values of the records around the member.
   private let readsOuterRecords: Bool
 
   init(
-    _ relationship: RelationshipDescription, _ condition: Condition, required: EntityDescription?,
+    _ relationship: RelationshipDescription, _ condition: Condition, declaringEntity: EntityDescription?,
     readsOuterRecords: Bool
   ) {
     self.relationship = relationship
     self.condition = condition
-    self.required = required
+    self.declaringEntity = declaringEntity
     self.readsOuterRecords = readsOuterRecords
   }
 
@@ -50,7 +50,7 @@
   @usableFromInline func value<S: RecordSource>(
     of owner: S.Record?, for record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
   ) throws -> AttributeValue {
-    guard let owner, required.map({ source.entity(of: owner).isKind(of: $0) }) ?? true else { return .int(0) }
+    guard let owner, declaringEntity.map({ source.entity(of: owner).isKind(of: $0) }) ?? true else { return .int(0) }
     let around = readsOuterRecords ? OuterRecords(record, outer) : nil
     var count: Int64 = 0
     for member in try source.members(of: relationship, from: owner)

@@ -47,21 +47,21 @@ extension FetchPredicate {
   /// The names of the condition's variables, without the `$`.
   public var variableNames: Set<String> {
     var names: Set<String> = []
-    // An explicit list in place of recursion, because predicates may be nested deeply.
-    var rest = [self]
-    while let predicate = rest.popLast() {
+    // An explicit stack in place of recursion, because predicates may be nested deeply.
+    var stack = [self]
+    while let predicate = stack.popLast() {
       switch predicate {
       case .constant: break
       case .comparison(let left, _, let right, _):
-        rest += left.collectVariables(&names) + right.collectVariables(&names)
-      case .membership(let expression, _, _): rest += expression.collectVariables(&names)
+        stack += left.collectVariables(&names) + right.collectVariables(&names)
+      case .membership(let expression, _, _): stack += expression.collectVariables(&names)
       case .between(let value, let lower, let upper):
-        for expression in [value, lower, upper] { rest += expression.collectVariables(&names) }
+        for expression in [value, lower, upper] { stack += expression.collectVariables(&names) }
       case .list(let expression, _, let name, _):
         names.insert(name)
-        rest += expression.collectVariables(&names)
-      case .and(let parts), .or(let parts): rest += parts
-      case .not(let part), .quantified(_, _, let part): rest.append(part)
+        stack += expression.collectVariables(&names)
+      case .and(let parts), .or(let parts): stack += parts
+      case .not(let part), .quantified(_, _, let part): stack.append(part)
       }
     }
     return names

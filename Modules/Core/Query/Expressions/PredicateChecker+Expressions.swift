@@ -21,6 +21,7 @@ extension PredicateChecker {
     }
   }
 
+  /// Returns the calculation with two resolved operands in resolved form; for constants, its result.
   private func calculated(
     _ operation: ArithmeticOperator, _ left: FetchExpression, _ right: FetchExpression
   ) throws(CoherenceError) -> FetchExpression {

@@ -37,8 +37,8 @@ struct AggregateExecution {
       fetch.needsOverlay || fetch.stores.count > 1
     else { return nil }
     let unsaved = fetch.needsOverlay ? try context.unsavedStates(for: fetch) : UnsavedStates()
-    guard let hidden = unsaved.hiddenIDs, hidden.count <= Self.greatestExceptionCount else { return nil }
-    let query = plan.partialQuery(except: hidden)
+    guard let replacedIDs = unsaved.replacedIDs, replacedIDs.count <= Self.greatestExceptionCount else { return nil }
+    let query = plan.partialQuery(except: replacedIDs)
     let table = GroupTable(plan.groups)
     for store in fetch.stores {
       guard let groups = try context.computeGroups(query, by: context.reader(for: store)),
@@ -61,6 +61,7 @@ struct AggregateExecution {
     return try scan(AggregateSink(plan, records, preload: records.preload))
   }
 
+  /// The groups computed from the records that a sink receives.
   private func scan<Source>(_ sink: AggregateSink<Source>) throws -> [AttributeValue] {
     var sink = sink
     if plan.hasRangeOfRecords {
@@ -74,10 +75,12 @@ struct AggregateExecution {
 
 /// Adds records to groups.
 private struct AggregateSink<Source: RecordSource>: FetchSink where Source.Record == RecordState {
+  /// Reads the targets at the end of a path of records together.
   typealias Preload = ([RelationshipDescription], [RecordState]) throws -> Void
 
   let table: GroupTable
   private let source: Source
+  /// The paths over to-one relationships to the values of other records.
   private let paths: [[RelationshipDescription]]
   private let preload: Preload
   var sharesRows: Bool { false }

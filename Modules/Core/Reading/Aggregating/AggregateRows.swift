@@ -19,10 +19,10 @@ struct AggregateRowBuilder {
   func rows(of groups: StoreGroups) throws -> AggregateRows {
     let width = plan.columns.keys.count + plan.columns.aggregates.count
     let starts = Array(stride(from: 0, to: width == 0 ? 0 : groups.values.count, by: width))
-    let chosen = try groups.isRangeExact ? starts[...] : part(of: starts, groups)
+    let startsOfRows = try groups.isRangeExact ? starts[...] : startsInRange(starts, groups)
     var values: [AttributeValue] = []
-    values.reserveCapacity(chosen.count * plan.outputs.count)
-    for start in chosen {
+    values.reserveCapacity(startsOfRows.count * plan.outputs.count)
+    for start in startsOfRows {
       for column in plan.outputs {
         let value = plan.columns.value(of: column, in: groups.values, at: start)
         try plan.columns.check(value, of: column)
@@ -32,8 +32,8 @@ struct AggregateRowBuilder {
     return AggregateRows(values: values, width: plan.outputs.count)
   }
 
-  /// The start indices of the groups in the range.
-  private func part(of starts: [Int], _ groups: StoreGroups) throws -> ArraySlice<Int> {
+  /// The start indices of the groups that satisfy the having predicate, in order, and in the range.
+  private func startsInRange(_ starts: [Int], _ groups: StoreGroups) throws -> ArraySlice<Int> {
     let range = FetchRange(offset: plan.query.offset, limit: plan.query.limit)
     let having = groups.isHavingExact ? nil : plan.having
     guard having != nil || !groups.isOrderExact else { return range.part(of: starts) }
@@ -52,6 +52,7 @@ struct AggregateRowBuilder {
     plan.query.order.map { row[$0.column].folded($0.options) }
   }
 
+  /// Whether the values of a group come before the values of another group in the order.
   private func precedes(_ left: [AttributeValue], _ right: [AttributeValue]) -> Bool {
     for (index, key) in plan.query.order.enumerated() {
       let order = left[index].order(to: right[index])

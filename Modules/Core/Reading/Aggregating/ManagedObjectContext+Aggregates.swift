@@ -67,6 +67,7 @@ extension ManagedObjectContext {
     return counts
   }
 
+  /// The value of a single column of the request, computed from all records.
   private final func value<Root: DeclaredEntity, Column: GroupColumn>(
     of request: FetchRequest<Root>, _ column: (GroupScope<Root>) -> Column
   ) throws -> Column.Value {

@@ -24,11 +24,12 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The explanation of a store's part of a plan.
   private final func explanation(
     of plan: FetchPlan, by store: any PersistentStore
   ) throws -> FetchExplanation.Store {
-    let hidden = plan.needsOverlay && plan.isMergeable ? try unsavedStates(for: plan).hiddenCount : 0
-    let query = plan.isMergeable ? plan.orderedQuery(hiding: hidden) : plan.unorderedQuery
+    let replacedCount = plan.needsOverlay && plan.isMergeable ? try unsavedStates(for: plan).replacedCount : 0
+    let query = plan.isMergeable ? plan.orderedQuery(replacing: replacedCount) : plan.unorderedQuery
     let reader = try reader(for: store)
     if let reader = reader as? any QueryExplaining {
       return FetchExplanation.Store(

@@ -16,6 +16,7 @@ struct IdentifierList: Sendable {
     keys.append(id.key)
   }
 
+  /// Adds the identifiers of keys in one space.
   mutating func append(keys more: [Int64], of space: IDSpace) {
     guard !more.isEmpty else { return }
     select(space)
@@ -26,8 +27,8 @@ struct IdentifierList: Sendable {
   /// Makes a space the last one.
   private mutating func select(_ space: IDSpace) {
     if last < spaces.count, spaces[last] === space { return }
-    if let known = spaces.firstIndex(where: { $0 === space }) {
-      last = known
+    if let index = spaces.firstIndex(where: { $0 === space }) {
+      last = index
       return
     }
     if spaces.count == 1 { spaceIndexes = [UInt16](repeating: 0, count: keys.count) }

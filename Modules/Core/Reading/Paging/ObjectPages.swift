@@ -4,8 +4,9 @@
 /// read.
 final class ObjectPages {
   let context: ManagedObjectContext
+  /// The number of records of a page, as the program asked for it.
   let batchSize: Int
-  /// The number of records of a page: the batch size, or the number of all records.
+  /// The number of records of a page: the batch size, or the number of all records if that is smaller.
   private let size: Int
   private let source: any IdentifierSource
   private let entities: [EntityDescription]
@@ -58,8 +59,10 @@ final class ObjectPages {
     return id(at: index)
   }
 
+  /// Ends the process if the calling thread may not use the context.
   private func checkUse() { context.storage.confinement.check("A list of the \(context.label)") }
 
+  /// The present identifier of the record at an index.
   private func id(at index: Int) -> ManagedObjectID {
     Misuse.check(
       index >= 0 && index < source.count,
@@ -130,11 +133,11 @@ final class ObjectPages {
   /// - Returns: The objects of the range.
   private func load(_ range: Range<Int>) throws -> [ManagedObject] {
     let ids = range.map { id(at: $0) }
-    let known = context.storage.registry.objects(for: ids)
-    let wanted = zip(ids, known).compactMap { id, object in
+    let registered = context.storage.registry.objects(for: ids)
+    let wanted = zip(ids, registered).compactMap { id, object in
       object?.isLoaded == true ? nil : id
     }
-    guard !wanted.isEmpty else { return known.compactMap(\.self) }
+    guard !wanted.isEmpty else { return registered.compactMap(\.self) }
     var fresh: [ManagedObject] = []
     context.objects(for: try context.loadRows(wanted), into: &fresh)
     let objects = zip(ids, context.storage.registry.objects(for: ids)).compactMap { id, object in

@@ -3,26 +3,28 @@
 ///
 /// Used inside the context.
 final class RecentObjects {
-  private var young: [ManagedObject] = []
-  private var old: [ManagedObject] = []
-  /// The greatest number of young objects. A read beyond it releases the old objects.
+  // Two generations. When `newer` is full, the objects in `older` are released, and `newer` becomes `older`.
+  private var newer: [ManagedObject] = []
+  private var older: [ManagedObject] = []
+  /// The greatest number of objects in `newer`, and of records in `missing`.
   var limit: Int
 
-  /// The objects of records that could not be loaded, by identifier, until the unit of work ends.
+  /// The objects of records that a page did not find, by identifier, until the unit of work ends.
   private var missing: [ManagedObjectID: ManagedObject] = [:]
+  /// The number of the unit of work in which the records of `missing` were read.
   private var unit = 0
 
   init(limit: Int) { self.limit = limit }
 
   /// Retains the objects of a page, or the last ones of a greater read.
   func keep(_ objects: [ManagedObject]) {
-    let kept = objects.suffix(limit)
-    if young.count + kept.count > limit {
+    let last = objects.suffix(limit)
+    if newer.count + last.count > limit {
       // A released object removes itself from the registry.
-      old = young
-      young = []
+      older = newer
+      newer = []
     }
-    young += kept
+    newer += last
   }
 
   /// Retains the object of a record that a page did not find.
@@ -40,6 +42,6 @@ final class RecentObjects {
   }
 
   func removeAll() {
-    (young, old, missing) = ([], [], [:])
+    (newer, older, missing) = ([], [], [:])
   }
 }

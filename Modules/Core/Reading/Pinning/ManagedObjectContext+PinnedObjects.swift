@@ -5,11 +5,11 @@ extension ManagedObjectContext {
   /// detached stores stay as they are.
   ///
   /// - Throws: Errors of the stores.
-  final func showPinnedState(of stores: [any PersistentStore]) throws {
+  final func loadPinnedState(of stores: [any PersistentStore]) throws {
     let objects = storage.registry.all
     guard !objects.isEmpty || storage.recordCount > 0 else { return }
     forgetFailures(of: objects)
-    // Earlier lists may be older than the fixed state.
+    // The lists may be of another state than the pinned one.
     for object in objects { object.collections = nil }
     storage.invalidateAllLists()
     let identifiers = Set(stores.map(\.identifier))
@@ -17,24 +17,26 @@ extension ManagedObjectContext {
     let ids = objects.compactMap { object in
       object.pending == nil && object.row != nil && isAttached(object.recordID) ? object.recordID : nil
     }
-    let gone = show(try loadRows(ids), of: ids)
+    let gone = setRows(try loadRows(ids), of: ids)
     for id in gone { removeDeletedElsewhere(id) }
     forgetMembers(gone)
     refreshRows(of: storage.records.filter { isAttached($0.id) })
     awakenLoaded()
   }
 
+  /// Gives objects without unsaved changes their rows of the pinned state.
+  ///
   /// - Returns: The records without a row.
-  private final func show(_ rows: [Row], of ids: [ManagedObjectID]) -> Set<ManagedObjectID> {
+  private final func setRows(_ rows: [Row], of ids: [ManagedObjectID]) -> Set<ManagedObjectID> {
     var gone = Set(ids)
     for row in rows {
       gone.remove(row.id)
-      guard let object = storage.registry.object(for: row.id), object.pending == nil, let known = object.row else {
+      guard let object = storage.registry.object(for: row.id), object.pending == nil, let oldRow = object.row else {
         continue
       }
-      if known.version != row.version {
+      if oldRow.version != row.version {
         noteRefreshed(object)
-      } else if known.hasValues(of: row) {
+      } else if oldRow.hasSameValues(as: row) {
         // The buffer that the context has already, perhaps shared with other contexts, is kept.
         continue
       }
@@ -53,7 +55,8 @@ extension ManagedObjectContext {
 }
 
 extension Row {
-  fileprivate func hasValues(of other: Row) -> Bool {
+  /// Whether both rows are of one entity and have equal values.
+  fileprivate func hasSameValues(as other: Row) -> Bool {
     if isIdentical(to: other) { return true }
     return entity === other.entity && count == other.count && (0..<count).allSatisfy { self[$0] == other[$0] }
   }

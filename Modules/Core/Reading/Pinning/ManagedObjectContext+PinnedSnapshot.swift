@@ -117,6 +117,7 @@ extension ManagedObjectContext {
         + "pin it before or after the write.")
   }
 
+  /// Replaces the pinned snapshot by one of the present state. After an error, the snapshot has no state.
   private final func advance(to pin: SnapshotPin) throws {
     try refuseUnsavedParents()
     lease.endPin()
@@ -142,7 +143,7 @@ extension ManagedObjectContext {
     lease.beginPin(pin)
     do {
       for store in stores { try lease.fixReader(for: store) }
-      try showPinnedState(of: stores)
+      try loadPinnedState(of: stores)
     } catch {
       lease.endPin()
       throw error
@@ -152,6 +153,7 @@ extension ManagedObjectContext {
     watchPin(pin)
   }
 
+  /// Throws when a parent has unsaved changes, which the snapshot would not show.
   private final func refuseUnsavedParents() throws(CoherenceError) {
     var ancestor = parent
     while let context = ancestor {
@@ -183,6 +185,7 @@ extension ManagedObjectContext {
   /// Runs an operation of the context that writes into the stores.
   final func writing<T>(_ body: () throws -> T) rethrows -> T { try operating { try movingSnapshot(body) } }
 
+  /// As ``movingSnapshot(_:)``, with a pinned snapshot.
   @inline(never) private final func movingPinnedSnapshot<T>(_ write: () throws -> T) rethrows -> T {
     storage.suspendedPin = lease.endPin()
     turnObserver?.snapshotChanged(in: self)
@@ -226,6 +229,7 @@ extension ManagedObjectContext {
     scheduleCheck(of: pin, after: pin.unreadLimit)
   }
 
+  /// Schedules a check whether the snapshot was read in the meantime.
   private final func scheduleCheck(of pin: SnapshotPin, after duration: Duration) {
     // A context of a thread has no queue for the check.
     guard let handle = storage.handle, !storage.confinement.isOfThread else { return }
@@ -237,13 +241,14 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Expires the snapshot if it was not read for its limit, and schedules the next check otherwise.
   private final func expirePin(_ watch: SnapshotWatch) {
-    // A check that a snapshot with a shorter limit has replaced.
+    // Otherwise the check of a snapshot with a shorter limit has replaced this check.
     guard storage.pinWatch === watch else { return }
     storage.pinWatch = nil
     guard let pin = lease.pin, pin.failure == nil else { return }
-    let rest = lease.isPinInUse ? pin.unreadLimit : pin.unreadLimit - (ContinuousClock.now - pin.lastRead)
-    if rest > .zero { return scheduleCheck(of: pin, after: rest) }
+    let remaining = lease.isPinInUse ? pin.unreadLimit : pin.unreadLimit - (ContinuousClock.now - pin.lastRead)
+    if remaining > .zero { return scheduleCheck(of: pin, after: remaining) }
     lease.failPin(.unread(pin.unreadLimit))
     turnObserver?.snapshotChanged(in: self)
   }

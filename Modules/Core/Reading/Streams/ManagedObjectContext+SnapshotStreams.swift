@@ -59,6 +59,8 @@ extension ManagedObjectContext {
   /// Calls a block with each record of a batch.
   @usableFromInline typealias BatchRead = (_ body: (inout SnapshotReader) -> Void) throws -> Void
 
+  /// Makes a stream of snapshots.
+  ///
   /// - Parameter decode: Makes the snapshots of one batch.
   @usableFromInline final func snapshotStream<S: EntitySnapshot, R: ManagedObject>(
     _ request: FetchRequest<R>, as type: S.Type, _ unreadLimit: Duration,

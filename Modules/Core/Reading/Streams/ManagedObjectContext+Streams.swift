@@ -50,6 +50,7 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The records of a stream of objects, in batches.
   private final func objectBatches<Object: ManagedObject>(
     _ request: FetchRequest<Object>, _ batchSize: Int, _ unreadLimit: Duration
   ) -> StreamBatches<StreamedRecords> {

@@ -43,6 +43,7 @@ extension ManagedObjectContext {
   /// Whether the calling thread may use the context now.
   fileprivate final var mayBeUsedHere: Bool { storage.confinement.isInside }
 
+  /// The error for an iteration outside of the context.
   fileprivate final var streamedElsewhere: CoherenceError {
     CoherenceError(
       .wrongContext,

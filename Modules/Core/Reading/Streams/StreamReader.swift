@@ -8,11 +8,13 @@ import Synchronization
 /// the stream ends. The streamed context is entered once, for the delete rules, and a second time if temporary
 /// identifiers are shown.
 final class StreamReader: @unchecked Sendable {
-  // Sendable: `state`, `lastRead`, `isAwaited` and `observation` are used in `reading` alone.
+  // Sendable: `state`, `lastRead`, `isAwaited` and `observation` are used in `streamContext` alone.
 
   typealias Planner = @Sendable (ManagedObjectContext) throws -> FetchPlan
 
+  /// The state of the iteration.
   private enum State {
+    /// The fetch has not begun.
     case new
     case open(StreamedFetch)
     case ended
@@ -20,7 +22,8 @@ final class StreamReader: @unchecked Sendable {
   }
 
   let context: ManagedObjectContext
-  private let reading: ManagedObjectContext
+  /// The private context of the stream.
+  private let streamContext: ManagedObjectContext
   private let subject: String
   private let plan: Planner
   private let unreadLimit: Duration
@@ -41,7 +44,7 @@ final class StreamReader: @unchecked Sendable {
     self.subject = subject
     self.unreadLimit = unreadLimit
     self.plan = plan
-    reading = context.makeStreamContext()
+    streamContext = context.makeStreamContext()
   }
 
   // MARK: Reading
@@ -52,8 +55,8 @@ final class StreamReader: @unchecked Sendable {
   func next<T: Sendable>(_ read: @escaping @Sendable (StreamedFetch) throws -> T?) async throws -> T? {
     do {
       try Task.checkCancellation()
-      if try await reading.perform({ self.noteCall() }) { try await begin() }
-      return try await reading.perform { try self.advance(read) }
+      if try await streamContext.perform({ self.noteCall() }) { try await begin() }
+      return try await streamContext.perform { try self.advance(read) }
     } catch {
       let failure = Self.typed(error)
       await fail(failure)
@@ -64,13 +67,14 @@ final class StreamReader: @unchecked Sendable {
   /// Ends the stream, also in a cancelled task, and returns when its readers are released.
   private func fail(_ error: any Error) async {
     await withCheckedContinuation { continuation in
-      reading.perform(onError: { _ in }) {
+      streamContext.perform(onError: { _ in }) {
         self.finish(.failed(error))
         continuation.resume()
       }
     }
   }
 
+  /// The error of a failed read, with a code for a cancellation.
   private static func typed(_ error: any Error) -> any Error {
     error is CancellationError ? CoherenceError(.cancelled, "The task was cancelled during a stream.") : error
   }
@@ -83,6 +87,7 @@ final class StreamReader: @unchecked Sendable {
     return if case .new = state { true } else { false }
   }
 
+  /// Reads the next batch of the open fetch, and ends the stream after the last one.
   private func advance<T>(_ read: (StreamedFetch) throws -> T?) throws -> T? {
     switch state {
     case .failed(let error): throw error
@@ -102,7 +107,7 @@ final class StreamReader: @unchecked Sendable {
   }
 
   /// Ends the stream from any thread, without waiting. Does nothing after its end.
-  func abandon() { reading.perform(onError: { _ in }) { self.finish(.failed(Self.abandoned)) } }
+  func abandon() { streamContext.perform(onError: { _ in }) { self.finish(.failed(Self.abandoned)) } }
 
   private static let abandoned = CoherenceError(.cancelled, "The iteration of the stream was given up.")
 
@@ -116,7 +121,7 @@ final class StreamReader: @unchecked Sendable {
       report(fetch.count, end)
     }
     state = end
-    reading.lease.endLasting()
+    streamContext.lease.endLasting()
   }
 
   /// Reports the end to the stack's observer.
@@ -131,26 +136,26 @@ final class StreamReader: @unchecked Sendable {
   // MARK: Beginning
 
   /// The greatest number of attempts to begin between two saves of the streamed context.
-  private static let attempts = 100
+  private static let greatestAttemptCount = 100
 
   /// Begins the fetch with the unsaved changes and the state of the stores of one moment.
   ///
   /// The unsaved records are taken first and the stores are read next. A save of the streamed context in between would
   /// show its records twice, as unsaved and as saved ones: then the fetch begins again.
   private func begin() async throws {
-    for _ in 0..<Self.attempts {
+    for _ in 0..<Self.greatestAttemptCount {
       let permanentIDs = try await context.perform { context in
         try context.refusePinnedStream()
         return try context.preparingRead { context.storage.permanentIDs }
       }
       let number = saveNumbers
-      let temporaryIDs = try await reading.perform { try self.open(permanentIDs) }
+      let temporaryIDs = try await streamContext.perform { try self.open(permanentIDs) }
       guard let temporaryIDs else { return }
       if !temporaryIDs.isEmpty {
         try await context.perform { context in for id in temporaryIDs { context.exposeTemporaryID(id) } }
       }
       if let number, number == saveNumbers { return }
-      try await reading.perform { self.reset() }
+      try await streamContext.perform { self.reset() }
     }
     throw CoherenceError(
       .storeBusy, "The stream could not begin, because the context saved all the time; read the stream again.",
@@ -169,13 +174,15 @@ final class StreamReader: @unchecked Sendable {
     return numbers
   }
 
+  /// Begins the fetch in the private context.
+  ///
   /// - Returns: The temporary identifiers that the stream shows; `nil` when no unsaved record takes part.
   private func open(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) throws -> Set<ManagedObjectID>? {
     // Another block has ended the stream.
     guard case .new = state else { return nil }
-    reading.storage.permanentIDs = permanentIDs
+    streamContext.storage.permanentIDs = permanentIDs
     if observation == nil { observation = context.persistentStoreCoordinator?.observer?.began(operation) }
-    let fetch = try reading.inOneState { try StreamedFetch(try plan(reading), in: reading) }
+    let fetch = try streamContext.inOneState { try StreamedFetch(try plan(streamContext), in: streamContext) }
     state = .open(fetch)
     lastRead = .now
     watch(for: unreadLimit)
@@ -184,10 +191,11 @@ final class StreamReader: @unchecked Sendable {
 
   private var operation: StackOperation { StackOperation(.fetch, subject) }
 
+  /// Ends a fetch that a save has overtaken, so that another one can begin.
   private func reset() {
     guard case .open(let fetch) = state else { return }
     fetch.close()
-    reading.lease.restartLasting()
+    streamContext.lease.restartLasting()
     state = .new
   }
 
@@ -198,14 +206,15 @@ final class StreamReader: @unchecked Sendable {
     let seconds = duration / .seconds(1)
     DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
       guard let self else { return }
-      reading.perform(onError: { _ in }) { self.endIfUnread() }
+      streamContext.perform(onError: { _ in }) { self.endIfUnread() }
     }
   }
 
+  /// Ends the stream if it was not read for its limit, and looks again later otherwise.
   private func endIfUnread() {
     guard case .open = state else { return }
-    let rest = isAwaited ? unreadLimit : unreadLimit - (ContinuousClock.now - lastRead)
-    if rest > .zero { return watch(for: rest) }
+    let remaining = isAwaited ? unreadLimit : unreadLimit - (ContinuousClock.now - lastRead)
+    if remaining > .zero { return watch(for: remaining) }
     finish(
       .failed(
         CoherenceError(
@@ -219,7 +228,8 @@ extension ManagedObjectContext {
   /// Makes the context in which a stream of this context reads.
   final func makeStreamContext() -> ManagedObjectContext {
     let context = ManagedObjectContext(concurrencyType: .privateQueue)
-    // Not a child to the parent: the stream shows the unsaved changes of its beginning, and follows no save.
+    // The parent does not count the context as its child: the stream shows the unsaved changes of its beginning, and
+    // follows no save.
     context.settings.withLock { $0.parent = self }
     context.reportsFetches = reportsFetches
     context.lease.beginLasting()

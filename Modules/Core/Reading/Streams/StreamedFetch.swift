@@ -1,7 +1,7 @@
 /// A fetch whose records are read a batch at a time, with pauses in between.
 ///
-/// The unsaved records that take part are those of the moment when the fetch begins. All reads belong to the readers of
-/// the context, which stays in one state of each store for the whole fetch. Used in the context alone.
+/// The unsaved records that take part are those of the moment when the fetch begins. All reads use the readers
+/// of the context, so that the whole fetch sees one state of each store. Used in the context alone.
 final class StreamedFetch {
   /// The number of gathered records that one batch has.
   static let batchSize = 1024
@@ -13,7 +13,7 @@ final class StreamedFetch {
   private var cursor: (any RowCursor)?
   /// The predicate that the store leaves to the context.
   private var residual: PreparedPredicate?
-  /// The unsaved records and the range, to be merged into the rows; `nil` where the rows are the result already.
+  /// Merges the unsaved records into the rows, and applies the range; `nil` where the rows are the result already.
   private var merge: OverlayMerge<StoredRecords>?
   /// The records that were read at the beginning, because no store returns them in order.
   private var gathered: ArraySlice<RecordState> = []
@@ -25,25 +25,25 @@ final class StreamedFetch {
   init(_ plan: FetchPlan, in context: ManagedObjectContext) throws {
     self.plan = plan
     self.context = context
-    // The states are complete: a later save of the context changes nothing in them.
+    // The states of all unsaved records are copied now, so that a later change of the context changes nothing in them.
     unsaved = plan.needsOverlay ? try context.unsavedStates(for: plan, isComplete: true) : UnsavedStates()
     guard plan.isMergeable else {
       try gather()
       return
     }
-    let found =
+    let unsavedMatches =
       plan.needsOverlay
       ? try RecordFilter(plan, ContextRecords(context: context), unsaved: unsaved).matchingUnsaved() : []
-    let query = plan.orderedQuery(hiding: unsaved.hiddenCount)
+    let query = plan.orderedQuery(replacing: unsaved.replacedCount)
     let fetch = try context.beginFetch(query, from: context.reader(for: plan.stores[0]))
     if !plan.needsOverlay, fetch.isExact {
       cursor = fetch.cursor
       return
     }
-    let merge = try OverlayMerge(found, plan, StoredRecords(context: context))
+    let merge = try OverlayMerge(unsavedMatches, plan, StoredRecords(context: context))
     let predicate = fetch.isPredicateExact ? nil : plan.predicate
     guard fetch.isOrderExact else {
-      try sort(fetch.cursor, predicate, with: found)
+      try sort(fetch.cursor, predicate, with: unsavedMatches)
       return
     }
     cursor = fetch.cursor
@@ -64,22 +64,27 @@ final class StreamedFetch {
   }
 
   /// Whether the record had unsaved changes when the fetch began.
-  func isUnsaved(_ id: ManagedObjectID) -> Bool { unsaved.hides(id) }
+  func isUnsaved(_ id: ManagedObjectID) -> Bool { unsaved.replaces(id) }
 
   /// Whether unsaved records take part.
   var hasUnsaved: Bool { !unsaved.isEmpty }
 
   // MARK: At the beginning
 
+  /// Reads all records at once. The rows of several stores cannot be merged in batches, nor can rows whose predicate or
+  /// order depends on unsaved values of other records.
   private func gather() throws {
     var all = RecordSink(sharesRows: false)
     try FetchExecution(plan, in: context, unsaved: unsaved).run(into: &all)
     gathered = all.records[...]
   }
 
-  private func sort(_ cursor: any RowCursor, _ predicate: PreparedPredicate?, with found: [RecordState]) throws {
+  /// Reads and sorts all records of a store that does not return its rows in the order of the request.
+  ///
+  /// - Parameter matches: The unsaved records that match the request.
+  private func sort(_ cursor: any RowCursor, _ predicate: PreparedPredicate?, with matches: [RecordState]) throws {
     let filter = RecordFilter(plan, StoredRecords(context: context), unsaved: unsaved)
-    var all = RecordSink(found, sharesRows: false)
+    var all = RecordSink(matches, sharesRows: false)
     try context.forEachBatch(of: cursor, isSharing: false) { all.receive(try filter.matching($0, predicate)) }
     gathered = plan.range.part(of: try filter.sorted(all.records))
   }
@@ -98,6 +103,7 @@ final class StreamedFetch {
       try sink.receive(part)
       return true
     }
+    // The range has all its records: the store's further rows are not read.
     guard merge?.isOpen != false else {
       close()
       return false
@@ -111,7 +117,8 @@ final class StreamedFetch {
       try sink.receive(rows)
       return true
     }
-    // The source keeps each related record that it reads, and must not grow with the number of rows.
+    // Each batch has a source of its own: a source keeps every related record that it reads, and a source for all
+    // batches would grow with the number of rows.
     let filter = RecordFilter(plan, StoredRecords(context: context), unsaved: unsaved)
     try merge?.pass(filter.matching(rows, residual), to: &sink)
     return true
@@ -127,7 +134,7 @@ final class StreamedFetch {
   ///
   /// - Returns: `false`, having passed nothing, at the end.
   func next(into sink: any ValueSink) throws -> Bool {
-    let known = sink.count
+    let previousCount = sink.count
     if merge == nil, let cursor = cursor as? any ValueCursor {
       if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled during a stream.") }
       guard try cursor.next(into: sink) else {
@@ -136,9 +143,9 @@ final class StreamedFetch {
       }
     } else {
       var values = RecordValueSink(sink, context)
-      while sink.count == known { if try !next(into: &values) { return false } }
+      while sink.count == previousCount { if try !next(into: &values) { return false } }
     }
-    count += sink.count - known
+    count += sink.count - previousCount
     return true
   }
 

@@ -19,17 +19,18 @@ struct StreamedRecords: Sendable {
 final class StreamedRecordCutter: @unchecked Sendable {
   // Sendable: the confinement of the stream's context admits one thread at a time.
   private let size: Int
-  private var waiting: ArraySlice<RecordState> = []
+  /// The records that the fetch has passed on beyond the last batch.
+  private var surplus: ArraySlice<RecordState> = []
 
   init(size: Int) { self.size = size }
 
   /// The next batch; `nil` at the end.
   func next(of fetch: StreamedFetch) throws -> StreamedRecords? {
-    var sink = RecordSink(Array(waiting), sharesRows: false)
+    var sink = RecordSink(Array(surplus), sharesRows: false)
     while sink.records.count < size { if try !fetch.next(into: &sink) { break } }
     let records = sink.records
     guard !records.isEmpty else { return nil }
-    waiting = records.dropFirst(size)
+    surplus = records.dropFirst(size)
     var batch = StreamedRecords(fetch.plan.prefetches)
     for record in records.prefix(size) { batch.append(record.row, isUnsaved: fetch.isUnsaved(record.id)) }
     fetch.count += batch.count
@@ -79,7 +80,7 @@ extension ManagedObjectContext {
   }
 
   /// The object of a record that had unsaved changes when the stream began. Its row has these changes, and is no saved
-  /// row of the record.
+  /// row of the record. Returns `nil` for a deleted record, and for an inserted record that the context has dropped.
   private final func unsavedObject(of row: Row) throws -> ManagedObject? {
     let id = current(row.id)
     if let object = storage.registry.object(for: id) { return object }

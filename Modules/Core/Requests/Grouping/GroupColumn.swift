@@ -52,7 +52,7 @@ public struct QueryAggregate<Value: AttributeConvertible>: GroupColumn {
 
   init(_ function: AggregateFunction, _ path: PropertyPath) {
     columnPath = PropertyPath(names: [function.pathOperator] + path.names)
-    // Infinities of both signs have no sum.
+    // Without values a store returns the sum 0. A missing sum stands for infinities of both signs, which have no sum.
     missing = function == .sum ? Double.nan as? Value ?? Value.attributeDefault : Value.attributeDefault
   }
 

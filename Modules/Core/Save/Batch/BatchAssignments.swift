@@ -4,7 +4,9 @@ struct BatchAssignments {
   private let entity: EntityDescription
   private let includesSubentities: Bool
   private let derivedValues = DerivedValues()
+  /// The constants of the request.
   private let given: [Int: AttributeValue]
+  /// The calculations of the request.
   private let calculations: [Int: BatchCalculation]
   /// The slots that the request may change, derived ones among them.
   let changedSlots: SlotSet

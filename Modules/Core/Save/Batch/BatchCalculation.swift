@@ -93,7 +93,7 @@ struct BatchCalculation {
     do {
       return try attribute.type.checked(result)
     } catch {
-      throw beyond(error)
+      throw outOfRange(error)
     }
   }
 
@@ -109,19 +109,19 @@ struct BatchCalculation {
       case (.double(let left), .double(let right)): return .double(try number(operation, left, right))
       case (.decimal(let left), .decimal(let right)): return .decimal(try decimal(operation, left, right))
       case (.string(let left), .string(let right)): return .string(left + right)
-      default: throw beyond(nil)
+      default: throw outOfRange(nil)
       }
     }
   }
 
   private func integer(_ operation: Operation, _ left: Int64, _ right: Int64) throws -> Int64 {
-    let (result, isBeyond) =
+    let (result, overflows) =
       switch operation {
       case .sum: left.addingReportingOverflow(right)
       case .difference: left.subtractingReportingOverflow(right)
       case .product: left.multipliedReportingOverflow(by: right)
       }
-    if isBeyond { throw beyond(nil) }
+    if overflows { throw outOfRange(nil) }
     return result
   }
 
@@ -132,7 +132,7 @@ struct BatchCalculation {
       case .difference: left - right
       case .product: left * right
       }
-    guard result.isFinite || !result.isNaN && !(left.isFinite && right.isFinite) else { throw beyond(nil) }
+    guard result.isFinite || !result.isNaN && !(left.isFinite && right.isFinite) else { throw outOfRange(nil) }
     return result
   }
 
@@ -144,11 +144,12 @@ struct BatchCalculation {
       case .difference: NSDecimalSubtract(&result, &left, &right, .plain)
       case .product: NSDecimalMultiply(&result, &left, &right, .plain)
       }
-    guard error == .noError || error == .lossOfPrecision, !result.isNaN else { throw beyond(nil) }
+    guard error == .noError || error == .lossOfPrecision, !result.isNaN else { throw outOfRange(nil) }
     return result
   }
 
-  private func beyond(_ cause: CoherenceError?) -> CoherenceError {
+  /// The error for a result out of the attribute's range.
+  private func outOfRange(_ cause: CoherenceError?) -> CoherenceError {
     var error = SlotArithmetic.overflow(at: attribute.slot, of: entity)
     error.underlying = cause
     return error
@@ -157,7 +158,8 @@ struct BatchCalculation {
   // MARK: In stores
 
   /// The calculation in the form for a ``BatchCalculating`` store: one operation on an integer attribute and a
-  /// constant. `nil` for any other calculation, which Core evaluates.
+  /// constant. `nil` for any other calculation, and where a missing operand would leave a required attribute without a
+  /// value: Core evaluates these, and throws for the missing value.
   var arithmetic: SlotArithmetic? {
     guard kind == .integer, let target = attribute.type.integerRange, !mayBeMissing || attribute.isOptional,
       case .operation(let operation, let left, let right) = node

@@ -58,12 +58,12 @@ struct BatchConstraint {
     var found: [[AttributeValue]: Row] = [:]
     let keys = rows.compactMap(key)
     for start in stride(from: 0, to: keys.count, by: Self.valuesOfOneRead) {
-      let part = keys[start..<min(start + Self.valuesOfOneRead, keys.count)]
+      let keysOfRead = keys[start..<min(start + Self.valuesOfOneRead, keys.count)]
       let conditions = attributes.enumerated().map { index, attribute in
         FetchPredicate.membership(
-          .path(PropertyPath(names: [attribute.name])), in: Array(Set(part.map { $0[index] })))
+          .path(PropertyPath(names: [attribute.name])), in: Array(Set(keysOfRead.map { $0[index] })))
       }
-      let wanted = Set(part)
+      let wanted = Set(keysOfRead)
       // With several attributes, the conditions also match rows that combine values of different wanted rows.
       for row in try fallback.rows(of: StoreQuery(entity: declaring, predicate: .and(conditions))) {
         if let key = key(of: row), wanted.contains(key) { found[key] = row }

@@ -42,6 +42,7 @@ struct BatchFallback {
     }
   }
 
+  /// Deletes the records that satisfy a query, and clears the references to them.
   mutating func delete(_ query: StoreQuery) throws -> BatchDeleteOutcome {
     try repeating { fallback in
       let deletes = try fallback.rows(of: query).map { Edit(deleting: $0) }
@@ -53,6 +54,7 @@ struct BatchFallback {
 
   // MARK: Reading
 
+  /// Reads the rows that satisfy a query exactly; Core evaluates the condition that the store leaves to it.
   func rows(of query: StoreQuery) throws -> [Row] {
     let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
     var result: [Row] = []
@@ -60,7 +62,8 @@ struct BatchFallback {
     return result
   }
 
-  /// The changes that clear the references of other records to deleted records, with their positions in lists of these.
+  /// The changes that clear the references of other records to deleted records, with their positions in the lists of
+  /// the deleted records.
   private func referrers(to deletes: [Row]) throws -> [Edit] {
     guard let root = deletes.first?.entity.root else { return [] }
     let deleted = Set(deletes.map(\.id))
@@ -123,11 +126,13 @@ struct BatchFallback {
     }
   }
 
+  /// Saves edits with the records that participants add, without validation.
   mutating func save(_ edits: [Edit]) throws {
     guard !edits.isEmpty else { return }
     var unit = UnitOfWork(of: RecordKeeper(edits.map(\.record)))
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
     var gatherer = LinkGatherer(store: store, context: context, permanentIDs: PermanentIDs())
+    // A batch delete applies no delete rules, `deny` among them.
     gatherer.obeysDeny = false
     unit.links = try gatherer.links(of: unit)
     context.lease.endForSave()
@@ -168,6 +173,7 @@ struct BatchFallback {
     do {
       return try body(&self)
     } catch is StoreConflict.Failure {
+      // The next attempt must read the rows of the other writer, not those of this attempt's readers.
       context.lease.endForSave()
       return nil
     }

@@ -14,7 +14,7 @@ struct BatchInsertion {
   /// The uniqueness constraint by which duplicates are found; `nil` when duplicates are refused.
   private let constraint: BatchConstraint?
   /// Whether a duplicate takes the values of its row.
-  private let updates: Bool
+  private let updatesDuplicates: Bool
   /// The fresh rows, without duplicates among each other.
   private let rows: [Row]
 
@@ -29,13 +29,13 @@ struct BatchInsertion {
     let slots = try request.names.map { try entity.slotForInsert(named: $0) }
     given = SlotSet(slots)
     switch request.duplicatePolicy {
-    case .fail: (constraint, updates) = (nil, false)
-    case .ignore(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), false)
-    case .update(let names): (constraint, updates) = (try BatchConstraint(names, of: entity), true)
+    case .fail: (constraint, updatesDuplicates) = (nil, false)
+    case .ignore(let names): (constraint, updatesDuplicates) = (try BatchConstraint(names, of: entity), false)
+    case .update(let names): (constraint, updatesDuplicates) = (try BatchConstraint(names, of: entity), true)
     }
     let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues) { context.current($0) }
     var values = try request.rows.map { try check.values($0) }
-    if let constraint { values = constraint.unique(values, keepsLast: updates) }
+    if let constraint { values = constraint.unique(values, keepsLast: updatesDuplicates) }
     guard !values.isEmpty else {
       rows = []
       return
@@ -51,7 +51,7 @@ struct BatchInsertion {
 
   /// The slots in which a duplicate is compared with its row. A duplicate without a difference is not written.
   private var compared: SlotSet {
-    guard updates, let constraint else { return SlotSet() }
+    guard updatesDuplicates, let constraint else { return SlotSet() }
     return SlotSet(given.filter { !constraint.slots.contains($0) })
   }
 
@@ -137,13 +137,13 @@ struct BatchInsertion {
     var fresh: [Row] = []
     var edits: [BatchFallback.Edit] = []
     for row in rows {
-      guard let known = constraint.key(of: row).flatMap({ stored[$0] }) else {
+      guard let duplicate = constraint.key(of: row).flatMap({ stored[$0] }) else {
         fresh.append(row)
         continue
       }
-      guard updates else { continue }
-      guard known.entity === entity else { throw constraint.violation(of: row, known) }
-      if let edit = edit(of: known, as: row) { edits.append(edit) }
+      guard updatesDuplicates else { continue }
+      guard duplicate.entity === entity else { throw constraint.violation(of: row, duplicate) }
+      if let edit = edit(of: duplicate, as: row) { edits.append(edit) }
     }
     return try insert(fresh, edits, by: &fallback)
   }
@@ -187,17 +187,20 @@ struct BatchInsertion {
 private struct DuplicateRace {
   /// The number of stored duplicates that the present attempt found.
   var storedCount = 0
-  private var knownCount = -1
-  private var violationsInVain = 0
+  /// The greatest number of stored duplicates that an attempt with a violation found.
+  private var greatestCount = -1
+  /// The number of violations since an attempt last found more duplicates than the attempts before.
+  private var violationsWithoutProgress = 0
 
   /// Whether the last violation may be a lost race. After two attempts that found no further duplicate, the rows
   /// violate another constraint.
-  var mayBeLost: Bool { storedCount > knownCount || violationsInVain < 2 }
+  var mayBeLost: Bool { storedCount > greatestCount || violationsWithoutProgress < 2 }
 
+  /// Counts a violation of the present attempt.
   mutating func noteViolation() {
-    if storedCount > knownCount { violationsInVain = 0 }
-    violationsInVain += 1
-    knownCount = max(knownCount, storedCount)
+    if storedCount > greatestCount { violationsWithoutProgress = 0 }
+    violationsWithoutProgress += 1
+    greatestCount = max(greatestCount, storedCount)
   }
 }
 

@@ -5,6 +5,7 @@ struct BatchRowCheck {
   private let store: StoreIdentifier
   private let derivedValues: DerivedValues
   private let defaults: [AttributeValue]
+  /// Returns the permanent identifier for a former temporary identifier.
   private let current: (ManagedObjectID) -> ManagedObjectID
 
   /// - Parameters:
@@ -32,6 +33,7 @@ struct BatchRowCheck {
     for (index, value) in given.enumerated() {
       guard let value else { continue }
       let slot = slots[index]
+      // Plain values fit the type of the slot without a check.
       values[slot] = entity.plainValues[slot].contains(value) ? value : try checked(value, at: slot)
     }
     derivedValues.derive(&values, of: entity)

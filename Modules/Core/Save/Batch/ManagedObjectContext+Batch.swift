@@ -20,7 +20,7 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      return try batch { listed in
+      return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()
         var added = ParticipantRecords()
@@ -34,10 +34,12 @@ extension ManagedObjectContext {
         }
         changes.inserted = added.rows
         publishBatch(changes)
-        listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
-        listed.add(added)
-        listed.add(derived: changes.updated, besides: changes.refreshed)
-        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
+        committed.add(batch: changes.refreshed, of: entity, as: .updated, slots: assignments.changedSlots)
+        committed.add(added)
+        committed.add(derived: changes.updated, besides: changes.refreshed)
+        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) {
+          throw notingOutcome(of: failure, in: &committed)
+        }
         return changes.refreshed
       }
     }
@@ -55,7 +57,7 @@ extension ManagedObjectContext {
     try writing {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      return try batch { listed in
+      return try batch { committed in
         let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
         var changes = ChangeSet()
         var added = ParticipantRecords()
@@ -71,11 +73,13 @@ extension ManagedObjectContext {
         }
         changes.inserted = added.rows
         publishBatch(changes)
-        listed.add(batch: changes.refreshed, as: .updated)
-        listed.add(batch: changes.deleted, of: entity, as: .deleted)
-        listed.add(added)
-        listed.add(derived: changes.updated, besides: changes.refreshed)
-        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) { throw noted(failure, in: &listed) }
+        committed.add(batch: changes.refreshed, as: .updated)
+        committed.add(batch: changes.deleted, of: entity, as: .deleted)
+        committed.add(added)
+        committed.add(derived: changes.updated, besides: changes.refreshed)
+        if let failure = outcomes.failure(hasChanges: !changes.isEmpty) {
+          throw notingOutcome(of: failure, in: &committed)
+        }
         return changes.deleted
       }
     }
@@ -95,19 +99,21 @@ extension ManagedObjectContext {
     try SaveRecording(of: self, in: coordinator()).flatMap { isNeeded($0) ? $0 : nil }
   }
 
+  /// Merges the changes of a batch request into this context, as its inbox merges saves of other contexts, and passes
+  /// them to its parents and followers. Loaded lists become out of date, because the changes do not name former owners.
   final func publishBatch(_ changes: ChangeSet) {
     guard !changes.isEmpty else { return }
     _ = inbox.post(changes)
     processInbox()
     storage.invalidateAllLists()
-    spread(changes, passesParents: true)
+    propagate(changes, passesParents: true)
   }
 
   /// Returns the failure of a batch request. After an unknown outcome, live results read everything again, because the
   /// store may have the changes.
-  final func noted(_ failure: any Error, in listed: inout CommittedChanges) -> any Error {
+  final func notingOutcome(of failure: any Error, in committed: inout CommittedChanges) -> any Error {
     if (failure as? CoherenceError)?.outcome == .unknown {
-      listed.dropUncertain()
+      committed.dropUncertain()
       noteCommit()
     }
     return failure
@@ -120,15 +126,16 @@ extension ManagedObjectContext {
   final func batch<T>(_ body: (inout CommittedChanges) throws -> T) throws -> T {
     lease.endForSave()
     let coordinator = try coordinator()
-    let turn = coordinator.storeEventHub.begin()
-    var listed = CommittedChanges(for: coordinator)
+    let runningSave = coordinator.storeEventHub.begin()
+    var committed = CommittedChanges(for: coordinator)
     defer {
       coordinator.countSave()
-      listed.post(to: coordinator, turn)
+      committed.post(to: coordinator, runningSave)
     }
-    return try body(&listed)
+    return try body(&committed)
   }
 
+  /// The query of a batch request, with permanent identifiers in its condition.
   final func batchQuery(
     _ entity: EntityDescription, _ predicate: FetchPredicate?, includesSubentities: Bool
   ) throws -> StoreQuery {
@@ -138,6 +145,7 @@ extension ManagedObjectContext {
     return StoreQuery(entity: entity, includesSubentities: includesSubentities, predicate: prepared?.predicate)
   }
 
+  /// Returns new values of a batch request by slot, checked by type and converted to their stored form.
   final func checkedValues(
     _ values: [String: AttributeValue], of entity: EntityDescription
   ) throws -> [Int: AttributeValue] {

@@ -25,24 +25,24 @@ extension ManagedObjectContext {
       let store = try destination(of: entity, store)
       let insertion = try BatchInsertion(request, of: entity, in: store, by: self)
       guard !insertion.isEmpty else { return BatchInsertResult() }
-      return try batch { listed in
+      return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, false) }
         var fallback = BatchFallback(self, store, recording)
         let outcome: BatchInsertion.Outcome
         do {
           outcome = try insertion.execute(by: &fallback)
         } catch {
-          throw noted(error, in: &listed)
+          throw notingOutcome(of: error, in: &committed)
         }
         var changes = ChangeSet()
         changes.inserted = outcome.rows + fallback.added.rows
         changes.refreshed = outcome.updated
         changes.updated = fallback.derived
         publishBatch(changes)
-        listed.add(inserted: outcome.rows, of: entity)
-        listed.add(batch: outcome.updated, of: entity, as: .updated)
-        listed.add(fallback.added)
-        listed.add(derived: fallback.derived, besides: outcome.rows.map(\.id) + outcome.updated)
+        committed.add(inserted: outcome.rows, of: entity)
+        committed.add(batch: outcome.updated, of: entity, as: .updated)
+        committed.add(fallback.added)
+        committed.add(derived: fallback.derived, besides: outcome.rows.map(\.id) + outcome.updated)
         return BatchInsertResult(inserted: outcome.rows.map(\.id), updated: outcome.updated)
       }
     }

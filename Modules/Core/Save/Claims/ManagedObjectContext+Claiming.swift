@@ -6,9 +6,9 @@ extension ManagedObjectContext {
   /// let mine = try context.claim(free, limit: 8, set: ["worker": name, "leaseEnd": now.addingTimeInterval(60)])
   /// ```
   ///
-  /// The values must make a record stop satisfying the request. Then no two claims, in any thread or process, take a
-  /// record of the same state. Claims on a PostgreSQL server skip the records of running claims and saves, and never
-  /// wait. Claims on other stores wait for the running save. A claim may return fewer records than its limit.
+  /// The values must make a record stop satisfying the request. Then no two claims, in any thread or process, take the
+  /// same record in the same state. Claims on a PostgreSQL server skip the records of running claims and saves, and
+  /// never wait. Claims on other stores wait for the running save. A claim may return fewer records than its limit.
   ///
   /// One transaction for each store. Versions rise, and the objects of this context, its parents and its followers are
   /// refreshed. Unsaved changes are ignored; values are checked by type, not by validation rules. Stores are asked in
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
       }
       var values = try checkedValues(values, of: entity)
       try DerivedValues().derive(&values, of: entity, request.includesSubentities)
-      return try batch { listed in
+      return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()
         var added = ParticipantRecords()
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
             claimed += rows ?? []
             changes.updated += fallback.derived
           } catch {
-            let failure = noted(error, in: &listed)
+            let failure = notingOutcome(of: error, in: &committed)
             guard changes.refreshed.isEmpty else { break }
             throw failure
           }
@@ -111,9 +111,9 @@ extension ManagedObjectContext {
         }
         changes.inserted = added.rows
         publishBatch(changes)
-        listed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
-        listed.add(added)
-        listed.add(derived: changes.updated, besides: changes.refreshed)
+        committed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))
+        committed.add(added)
+        committed.add(derived: changes.updated, besides: changes.refreshed)
         return (changes.refreshed, claimed)
       }
     }

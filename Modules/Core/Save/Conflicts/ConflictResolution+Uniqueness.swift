@@ -56,7 +56,9 @@ private struct JoinRound {
   private(set) var resolution: ConflictResolution
   private let refusal: CoherenceError
   private let policy: MergePolicy
+  /// The changed records, in the order of the unit.
   private var order: [ManagedObjectID] = []
+  /// The changes as they are decided so far, by record.
   private var current: [ManagedObjectID: RecordChange] = [:]
   /// The records decided in this round. Their further collisions are left to the next round, whose reads see the
   /// decisions.
@@ -86,7 +88,7 @@ private struct JoinRound {
       if claimant.kind == .inserted, claimant.base == nil {
         try join(claimant, collision)
       } else {
-        try giveBack(claimant, collision)
+        try restoreUniqueValues(claimant, collision)
       }
     }
   }
@@ -94,7 +96,7 @@ private struct JoinRound {
   // MARK: Updates
 
   /// Restores the former unique values of an updated record.
-  private mutating func giveBack(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
+  private mutating func restoreUniqueValues(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
     guard policy.givesUniqueValuesBack, change.kind == .updated, let base = change.base, let row = change.row,
       isStored(collision)
     else { throw refused(collision) }
@@ -125,6 +127,7 @@ private struct JoinRound {
 
   // MARK: Inserts
 
+  /// Has an inserted record become the record that holds its unique values.
   private mutating func join(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
     guard !(change.object is any JoiningEqualRecord) else { throw refused(collision) }
     let holder = targets[collision.holder.id] ?? collision.holder.id
@@ -156,7 +159,8 @@ private struct JoinRound {
     resolution.joins.note(change, becoming: id, besides: target, in: resolution.store.environment.model)
     resolution.permanentIDs.join([change.record.id, change.id], to: id)
     targets[change.id] = id
-    for (known, joined) in targets where joined == change.id { targets[known] = id }
+    // Records that became the inserted record become the other record too.
+    for (earlier, joined) in targets where joined == change.id { targets[earlier] = id }
     let join = RecordJoin(id: id, entity: stored.entity, members: members(of: change, added: target))
     let draft =
       target.map { $0.rewritten(row: $0.row, changed: $0.changed, join: join) }
@@ -182,7 +186,10 @@ private struct JoinRound {
 
   /// The change that writes the decided values.
   ///
-  /// - Parameter assigned: The assigned slots of the inserted record.
+  /// - Parameters:
+  ///   - assigned: The slots that the save assigns, in the inserted record and in the other record.
+  ///   - draft: The change without values.
+  ///   - mine: The other record's row with the values of the inserted record.
   private func written(
     _ decided: [AttributeValue], _ assigned: SlotSet, over draft: RecordChange, _ mine: Row
   ) -> RecordChange {
@@ -211,6 +218,8 @@ private struct JoinRound {
     return result
   }
 
+  /// The ordered lists that the change of a joined record merges with the other record's lists. A record that the same
+  /// save inserts has no stored lists.
   private mutating func listConflicts(of draft: RecordChange) throws -> [ListConflict] {
     guard draft.kind == .inserted else { return try resolution.lists.lists(of: draft, resolution.permanentIDs) }
     return draft.members.filter { $0.key.isOrdered && !$0.value.isEmpty }.map { relationship, changes in
@@ -241,9 +250,9 @@ private struct JoinRound {
   ) throws {
     let context = resolution.context
     let change: RecordChange
-    if let known = current[id] {
-      guard known.kind != .deleted else { return }
-      change = known
+    if let decided = current[id] {
+      guard decided.kind != .deleted else { return }
+      change = decided
     } else {
       guard let row = try context.readingLatest({ try context.committedRow(id) }) else { return }
       let record = PendingRecord(changing: row)

@@ -15,7 +15,9 @@ struct ConflictResolution {
   /// The inserted records that became stored records.
   var joins = JoinedRecords()
   let context: ManagedObjectContext
+  /// The changes that the policy has given up.
   var discarded: [DiscardedChange] = []
+  /// The ordered lists that the policy has decided.
   var lists: ListMerge
 
   init(of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs) {
@@ -40,11 +42,11 @@ struct ConflictResolution {
   ///   and of the store that reads lists and links.
   mutating func resolve(_ conflicts: [StoreConflict], by policy: MergePolicy) throws {
     let reported = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let kept =
+    let resolved =
       policy.isCustom
       ? try context.refusingChanges(of: unit.changes) { try decide(reported, by: policy) }
       : try decide(reported, by: policy)
-    try rebuild(from: kept)
+    try rebuild(from: resolved)
   }
 
   /// Has the policy decide each conflict, and returns the changes to save, without the discarded changes.
@@ -52,20 +54,20 @@ struct ConflictResolution {
     _ reported: [ManagedObjectID: StoreConflict], by policy: MergePolicy
   ) throws -> [RecordChange] {
     var unresolved: [Conflict] = []
-    var kept: [RecordChange] = []
+    var resolved: [RecordChange] = []
     var separated: [ManagedObjectID: ManagedObjectID] = [:]
     for change in unit.changes {
       guard let storeRow = reported[change.id].map(\.storeRow) else {
-        kept.append(change)
+        resolved.append(change)
         continue
       }
       if storeRow == nil, change.join != nil {
         // Another writer deleted the stored record that an inserted record became. The record is inserted after all.
-        kept += separate(change.id, &separated)
+        resolved += separate(change.id, &separated)
         continue
       }
       if let rebased = rebasedOntoDerived(change, storeRow) {
-        kept.append(rebased)
+        resolved.append(rebased)
         continue
       }
       let conflict = Conflict(
@@ -82,13 +84,13 @@ struct ConflictResolution {
         discarded.append(DiscardedChange(record: change.record, storeRow: storeRow))
       case .write(let values):
         let changesLists = lists.decide(conflict.lists, of: change, permanentIDs, keepsOrder: policy.keepsOrder)
-        kept.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
+        resolved.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
       case .delete where storeRow != nil:
-        kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
+        resolved.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
       case .discard where change.isTakeover:
         // The inserted record remains the stored record, with the stored values.
         lists.decide(conflict.lists, of: change, permanentIDs) { _ in false }
-        kept.append(
+        resolved.append(
           RecordChange(
             change.record, kind: .updated, base: storeRow, row: nil, changed: SlotSet(), join: change.join))
       case .delete, .discard:
@@ -98,7 +100,7 @@ struct ConflictResolution {
       }
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
-    return separated.isEmpty ? kept : kept.map { $0.redirected(separated) }
+    return separated.isEmpty ? resolved : resolved.map { $0.redirected(separated) }
   }
 
   /// Rebases a change onto a row that differs from the change's base in derived values alone. No writer edited the
@@ -122,9 +124,10 @@ struct ConflictResolution {
   }
 
   /// Rebuilds the unit from resolved changes, with the positions in lists and the links that the changes add and
-  /// remove.
+  /// remove. References to records that the changes delete are cleared.
   mutating func rebuild(from resolved: [RecordChange]) throws {
-    let changes = try RecordChange.releasing(lists.positioned(resolved) { addition($0, $1, $2) })
+    let positioned = lists.positioned(resolved) { positionChange($0, $1, $2) }
+    let changes = try RecordChange.clearingReferencesToDeleted(in: positioned)
     var unit = UnitOfWork(of: unit.keeper)
     for change in changes { unit.append(change) }
     let gatherer = LinkGatherer(
@@ -134,7 +137,7 @@ struct ConflictResolution {
   }
 
   /// The change of a member whose position changes because a list was merged.
-  func addition(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
+  func positionChange(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
     let record = PendingRecord(changing: row)
     record.set(.int(position), at: slot)
     if let object = context.storage.registry.object(for: row.id), object.pending == nil { record.object = object }

@@ -3,6 +3,7 @@ struct JoinedRecords {
   /// An inserted record whose change is a part of another record's change.
   struct Absorbed {
     let record: PendingRecord
+    /// The record whose change contains the inserted record's change.
     let id: ManagedObjectID
   }
 
@@ -13,6 +14,7 @@ struct JoinedRecords {
   private var originals: [ManagedObjectID: [RecordChange]] = [:]
 
   var isEmpty: Bool { originals.isEmpty }
+  /// The records that inserted records became.
   var targets: [ManagedObjectID] { Array(originals.keys) }
 
   /// Records that the record of a change becomes another record.
@@ -23,12 +25,14 @@ struct JoinedRecords {
   mutating func note(
     _ change: RecordChange, becoming id: ManagedObjectID, besides target: RecordChange?, in model: ManagedObjectModel
   ) {
-    var known = originals[id] ?? (target?.join == nil ? [target].compactMap(\.self) : [])
-    known += originals.removeValue(forKey: change.id) ?? [change]
-    originals[id] = known
+    // The other record's own change counts as a change from before the joins.
+    var changes = originals[id] ?? (target?.join == nil ? [target].compactMap(\.self) : [])
+    changes += originals.removeValue(forKey: change.id) ?? [change]
+    originals[id] = changes
     for index in absorbed.indices where absorbed[index].id == change.id {
       absorbed[index] = Absorbed(record: absorbed[index].record, id: id)
     }
+    // Without a change of the other record, the inserted record's own change is written to the other record.
     if target != nil { absorbed.append(Absorbed(record: change.record, id: id)) }
     // A list with the inserted record may contain the other record already, and the other record's lists lack the
     // inserted record's members.

@@ -32,6 +32,7 @@ extension MergePolicy {
     if case .storeTrumps = kind.fallback { list.ancestor == nil || list.ancestor == list.store } else { true }
   }
 
+  /// Decides by the rules of properties, and by the fallback for properties without a rule.
   private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
     guard case .rules = kind, let mine = conflict.mine, let store = conflict.store else {
       return try Self.decision(by: kind.fallback, conflict, changed: changed)
@@ -40,9 +41,9 @@ extension MergePolicy {
     guard !ruled.isEmpty else { return try Self.decision(by: kind.fallback, conflict, changed: changed) }
     var values: [AttributeValue]
     if case .error = kind.fallback {
-      var rest = changed
-      for slot in ruled.keys { rest.remove(slot) }
-      guard let merged = conflict.mergedProperties(rest) else { return .fail }
+      var slotsWithoutRule = changed
+      for slot in ruled.keys { slotsWithoutRule.remove(slot) }
+      guard let merged = conflict.mergedProperties(slotsWithoutRule) else { return .fail }
       values = merged
     } else {
       switch try Self.decision(by: kind.fallback, conflict, changed: changed) {
@@ -52,7 +53,7 @@ extension MergePolicy {
       }
     }
     for (slot, value) in ruled { values[slot] = value }
-    Self.movePositions(of: mine, store, in: &values)
+    Self.choosePositions(of: mine, store, in: &values)
     return .write(values)
   }
 
@@ -62,7 +63,7 @@ extension MergePolicy {
   ) throws -> [Int: AttributeValue] {
     let rules = rules(for: store.entity)
     var result: [Int: AttributeValue] = [:]
-    // The save has validated the values of the writers, but not a value that a rule computed.
+    // The writers' values are validated already, so that the check gets the store's row with the computed values only.
     var unchecked = store.values
     for (slot, rule) in rules.sorted(by: { $0.key < $1.key }) where slot < mine.count {
       guard changed.contains(slot) else {
@@ -83,6 +84,7 @@ extension MergePolicy {
     return result
   }
 
+  /// Decides by a policy for whole records.
   private static func decision(by kind: Kind, _ conflict: Conflict, changed: SlotSet) throws -> Resolution {
     switch kind {
     case .rules: return .fail
@@ -92,20 +94,20 @@ extension MergePolicy {
       guard let values = try resolve(conflict) else { return .discard }
       var check = PolicyValueCheck(of: conflict)
       var checked = try check.checked(values)
-      if let mine = conflict.mine, let store = conflict.store { Self.movePositions(of: mine, store, in: &checked) }
+      if let mine = conflict.mine, let store = conflict.store { Self.choosePositions(of: mine, store, in: &checked) }
       return .write(checked)
     case .storeTrumps:
       guard let mine = conflict.mine, let store = conflict.store else { return .discard }
       var values = store.values
       for slot in changed where conflict.ancestor?[slot] == store[slot] { values[slot] = mine[slot] }
-      Self.movePositions(of: mine, store, in: &values)
+      Self.choosePositions(of: mine, store, in: &values)
       return .write(values)
     case .objectTrumps:
       guard let mine = conflict.mine else { return .delete }
       guard let store = conflict.store else { return .write(mine.values) }
       var values = store.values
       for slot in changed { values[slot] = mine[slot] }
-      Self.movePositions(of: mine, store, in: &values)
+      Self.choosePositions(of: mine, store, in: &values)
       return .write(values)
     case .overwrite:
       guard let mine = conflict.mine else { return .delete }
@@ -113,9 +115,9 @@ extension MergePolicy {
     }
   }
 
-  /// Takes each position from the writer whose reference to the owner wins: a position is meaningless in another
+  /// Chooses each position from the writer whose reference to the owner wins: a position is meaningless in another
   /// owner's list. The reference is in the slot before the position.
-  private static func movePositions(of mine: Row, _ store: Row, in values: inout [AttributeValue]) {
+  private static func choosePositions(of mine: Row, _ store: Row, in values: inout [AttributeValue]) {
     for slot in values.indices.dropFirst() {
       guard case .position = mine.entity.slots[slot], mine[slot - 1] != store[slot - 1] else { continue }
       values[slot] = values[slot - 1] == mine[slot - 1] ? mine[slot] : store[slot]

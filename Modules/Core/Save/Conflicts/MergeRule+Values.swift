@@ -35,6 +35,7 @@ extension MergeRule {
     }
   }
 
+  /// Whether the rule can decide about values of the property's type.
   private func fits(_ property: PropertyDescription) -> Bool {
     switch decision {
     case .store, .context, .closure: return true
@@ -85,10 +86,10 @@ extension MergeRule {
   private func sum(_ base: Int64, _ mine: Int64, _ stored: Int64) throws -> Int64 {
     // The difference may be out of range although the result is not: the order of the operands is tried both ways.
     for (first, second) in [(mine, stored), (stored, mine)] {
-      let (difference, isBeyond) = first.subtractingReportingOverflow(base)
-      if isBeyond { continue }
-      let (result, isTooLarge) = second.addingReportingOverflow(difference)
-      if !isTooLarge { return result }
+      let (difference, overflows) = first.subtractingReportingOverflow(base)
+      if overflows { continue }
+      let (result, sumOverflows) = second.addingReportingOverflow(difference)
+      if !sumOverflows { return result }
     }
     throw overflow
   }

@@ -40,15 +40,16 @@ struct UniqueCollisions {
 
   private let store: any PersistentStore
   private let context: ManagedObjectContext
-  private let kept: [RecordChange]
-  private let keptByID: [ManagedObjectID: RecordChange]
+  /// The inserts and the updates of the save.
+  private let changes: [RecordChange]
+  private let changesByID: [ManagedObjectID: RecordChange]
   private let deleted: Set<ManagedObjectID>
 
   init(of unit: UnitOfWork, in store: any PersistentStore, reading context: ManagedObjectContext) {
     self.store = store
     self.context = context
-    kept = unit.kept
-    keptByID = Dictionary(kept.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    changes = unit.insertsAndUpdates
+    changesByID = Dictionary(changes.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     deleted = Set(unit.deletes.lazy.map(\.id))
   }
 
@@ -61,10 +62,10 @@ struct UniqueCollisions {
   func all() throws -> [Collision] {
     var result: [(rank: Int, collision: Collision)] = []
     let ranks = Dictionary(
-      kept.enumerated().map { ($0.element.id, $0.offset) }, uniquingKeysWith: { first, _ in first })
+      changes.enumerated().map { ($0.element.id, $0.offset) }, uniquingKeysWith: { first, _ in first })
     for constraint in constraints {
       var claims: [[AttributeValue]: [RecordChange]] = [:]
-      for change in kept {
+      for change in changes {
         if let values = claim(of: change, under: constraint) { claims[values, default: []].append(change) }
       }
       guard !claims.isEmpty else { continue }
@@ -87,7 +88,7 @@ struct UniqueCollisions {
   private var constraints: [Constraint] {
     var result: [Constraint] = []
     var seen: Set<Constraint> = []
-    for entity in Set(kept.map(\.entity)).sorted(by: { $0.position < $1.position }) {
+    for entity in Set(changes.map(\.entity)).sorted(by: { $0.position < $1.position }) {
       var entities: [EntityDescription] = []
       var ancestor: EntityDescription? = entity
       while let current = ancestor {
@@ -118,7 +119,7 @@ struct UniqueCollisions {
     of values: [AttributeValue], _ stored: Row?, _ claimants: [RecordChange], _ constraint: Constraint
   ) -> Holder? {
     if let stored, !deleted.contains(stored.id) {
-      guard let change = keptByID[stored.id] else { return .stored(stored) }
+      guard let change = changesByID[stored.id] else { return .stored(stored) }
       // If the save changes the stored record's values, the former values are free.
       if change.row.flatMap(constraint.values) == values { return .saved(stored.id) }
     }
@@ -128,17 +129,19 @@ struct UniqueCollisions {
 
   // MARK: Reading
 
-  /// The greatest number of values in one query of a single property, and of several.
+  /// The greatest number of values in one query of a single property, and of several properties, whose values are a
+  /// condition each.
   private static let valuesOfOneRead = (single: 500, several: 50)
 
+  /// Reads the stored rows with values of a constraint, by these values.
   private func storedRows(
     with values: [[AttributeValue]], under constraint: Constraint
   ) throws -> [[AttributeValue]: Row] {
     var result: [[AttributeValue]: Row] = [:]
     let size = constraint.properties.count == 1 ? Self.valuesOfOneRead.single : Self.valuesOfOneRead.several
     for start in stride(from: 0, to: values.count, by: size) {
-      let part = values[start..<min(start + size, values.count)]
-      let predicate = predicate(for: part, under: constraint)
+      let valuesOfQuery = values[start..<min(start + size, values.count)]
+      let predicate = predicate(for: valuesOfQuery, under: constraint)
       let query = StoreQuery(entity: constraint.entity, predicate: predicate)
       let prepared = try PreparedPredicate(predicate, for: constraint.entity)
       try context.forEachRow(query, prepared: prepared, in: store) { rows in

@@ -7,7 +7,7 @@ struct AffectedDerivations {
   private let index: DerivationIndex
   private let environment: StoreEnvironment
   /// The entities that the store holds. Lazy, because most saves concern no derived value.
-  private lazy var held = Set(environment.entities.map { ObjectIdentifier($0) })
+  private lazy var heldEntities = Set(environment.entities.map { ObjectIdentifier($0) })
   private var byEntity: [ObjectIdentifier: DerivationUpdate] = [:]
 
   /// Returns the derived values to compute, by entity; none for changes that concern no derived value.
@@ -30,16 +30,19 @@ struct AffectedDerivations {
     self.environment = environment
   }
 
-  private mutating func change(_ derivation: RelationshipDerivation, _ body: (inout DerivationUpdate) -> Void) {
-    let held = self.held
+  /// Changes the update of the entity with a derived attribute.
+  private mutating func changeUpdate(_ derivation: RelationshipDerivation, _ body: (inout DerivationUpdate) -> Void) {
+    let heldEntities = self.heldEntities
     // A store that does not hold the other records has no value for their owner.
-    guard derivation.relationships.allSatisfy({ held.contains(ObjectIdentifier($0.destination)) }) else { return }
+    guard derivation.relationships.allSatisfy({ heldEntities.contains(ObjectIdentifier($0.destination)) }) else {
+      return
+    }
     let entity = derivation.attribute.entity
     body(&byEntity[ObjectIdentifier(entity), default: DerivationUpdate(of: entity)])
   }
 
   private mutating func note(owners keys: Set<Int64>, of derivation: RelationshipDerivation) {
-    if !keys.isEmpty { change(derivation) { $0.add(owners: keys, of: derivation) } }
+    if !keys.isEmpty { changeUpdate(derivation) { $0.add(owners: keys, of: derivation) } }
   }
 
   // MARK: Rows
@@ -79,7 +82,7 @@ struct AffectedDerivations {
     }
     for linked in triggers.linkedValues where slots.contains(linked.valueSlot) {
       guard let relationship = linked.derivation.relationships.first else { continue }
-      change(linked.derivation) { $0.add(rows.map(\.key), by: .members(relationship), of: linked.derivation) }
+      changeUpdate(linked.derivation) { $0.add(rows.map(\.key), by: .members(relationship), of: linked.derivation) }
     }
     let passages = triggers.passages.filter { slots.contains($0.slot) }
     if !passages.isEmpty { note(passages, through: Set(rows.map(\.key))) }
@@ -96,13 +99,15 @@ struct AffectedDerivations {
     if !dangling.isEmpty { note(dangling, through: Set(group.deletes.lazy.map(\.id.key))) }
   }
 
+  /// Notes the owners whose paths lead over records. The store finds the owners: it follows the steps of each passage
+  /// back from the records.
   private mutating func note(
     _ passages: [(derivation: RelationshipDerivation, steps: [RelationshipDescription], slot: Int)],
     through keys: Set<Int64>
   ) {
     guard !keys.isEmpty else { return }
     for passage in passages {
-      change(passage.derivation) { $0.add(keys, by: .path(passage.steps), of: passage.derivation) }
+      changeUpdate(passage.derivation) { $0.add(keys, by: .path(passage.steps), of: passage.derivation) }
     }
   }
 

@@ -11,7 +11,8 @@ struct DerivationComputation {
     let row: Row
     /// The slots of the derived values.
     let slots: SlotSet
-    /// The row that the save would have left without derived values.
+    /// The row as the save would have left it, without new derived values. For a record that the save does not change
+    /// otherwise, this is the row in the store.
     let stored: Row
   }
 

@@ -26,14 +26,14 @@ struct DerivingSave {
     computed = computation.written.values.map(\.row).sorted { $0.key < $1.key }
   }
 
-  /// Saves into the store, and moves the coordinator's row cache.
+  /// Saves into the store, and updates the coordinator's row cache.
   ///
   /// - Returns: The rows with derived values, at their new versions.
   func run(in store: any PersistentStore, by coordinator: PersistentStoreCoordinator) throws -> [Row] {
     try coordinator.save(request, in: store) + computed
   }
 
-  /// Saves into the store without moving the row cache, for batch requests.
+  /// Saves into the store without an update of the row cache, for batch requests.
   ///
   /// - Returns: The rows with derived values, at their new versions.
   func run(in store: any PersistentStore) throws -> [Row] { try store.saveDeriving(request) + computed }
@@ -42,20 +42,19 @@ struct DerivingSave {
 extension RowChanges {
   /// Returns the changes with computed rows: in place of rows that the changes write, and as further updates.
   ///
-  /// - Parameter written: The rows with the slots that differ, and the stored rows of records that the changes do not
-  ///   write.
+  /// - Parameter written: The rows with derived values that Core computed, by record.
   fileprivate func replacing(_ written: [ManagedObjectID: DerivationComputation.Written]) -> RowChanges {
     var result = RowChanges()
-    var rest = written
+    var unmatched = written
     for group in inserts {
       for row in group.rows {
-        let row = rest.removeValue(forKey: row.id)?.row ?? row
+        let row = unmatched.removeValue(forKey: row.id)?.row ?? row
         _ = result.insert(row, of: group.entity, isRestored: group.restoredKeys.contains(row.key))
       }
     }
     for group in updates {
       for (update, base) in zip(group.updates, group.bases) {
-        let derived = rest.removeValue(forKey: update.row.id)
+        let derived = unmatched.removeValue(forKey: update.row.id)
         let slots = derived.map { group.slots.union($0.slots) } ?? group.slots
         let update = RowUpdate(row: derived?.row ?? update.row, baseVersion: update.baseVersion)
         result.update(update, of: group.entity, slots: slots, base: base)
@@ -64,7 +63,7 @@ extension RowChanges {
     for group in deletes {
       for (delete, base) in zip(group.deletes, group.bases) { _ = result.delete(delete, of: group.entity, base: base) }
     }
-    for (_, derived) in rest.sorted(by: { $0.key.key < $1.key.key }) {
+    for (_, derived) in unmatched.sorted(by: { $0.key.key < $1.key.key }) {
       let update = RowUpdate(row: derived.row, baseVersion: derived.stored.version)
       result.update(update, of: derived.row.entity, slots: derived.slots, base: derived.stored)
     }

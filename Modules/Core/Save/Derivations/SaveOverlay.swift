@@ -7,9 +7,9 @@ final class SaveOverlay: DerivationSource {
   /// The rows that the save writes; `nil` for deleted records.
   private var changed: [ManagedObjectID: Row?] = [:]
   /// The rows read so far; `nil` for missing records.
-  private var known: [ManagedObjectID: Row?] = [:]
+  private var readRows: [ManagedObjectID: Row?] = [:]
   /// The records read at the end of a path or a link that the save does not write, by identifier.
-  private var read: [ManagedObjectID: Row] = [:]
+  private var sourcesByID: [ManagedObjectID: Row] = [:]
   /// The members of owners, by relationship, read at once for all owners of an update.
   private var members: [RelationshipDescription: [Int64: [Row]]] = [:]
 
@@ -24,7 +24,7 @@ final class SaveOverlay: DerivationSource {
 
   /// The records on which the computed values depend and that the save does not write. The save writes them with the
   /// next version, see ``DerivationComputation``.
-  var sources: [Row] { read.values.sorted { $0.key < $1.key } }
+  var sources: [Row] { sourcesByID.values.sorted { $0.key < $1.key } }
 
   /// Reads the members of owners with one query for each relationship.
   func prepareMembers(of owners: [Row], for update: DerivationUpdate) throws {
@@ -54,10 +54,10 @@ final class SaveOverlay: DerivationSource {
     let space = spaces[relationship.destination]
     let targets = keys.sorted().map { AttributeValue.reference(ManagedObjectID(space: space, key: $0)) }
     for start in stride(from: 0, to: targets.count, by: Self.keysOfOneRead) {
-      let part = Array(targets[start..<min(start + Self.keysOfOneRead, targets.count)])
+      let targetsOfQuery = Array(targets[start..<min(start + Self.keysOfOneRead, targets.count)])
       let query = StoreQuery(
         entity: relationship.entity,
-        predicate: .membership(.path(PropertyPath(names: [relationship.name])), in: part))
+        predicate: .membership(.path(PropertyPath(names: [relationship.name])), in: targetsOfQuery))
       let cursor = try reader.fetch(query).cursor
       var rows: [Row] = []
       while try cursor.next(into: &rows) {}
@@ -81,13 +81,14 @@ final class SaveOverlay: DerivationSource {
           return owner.key
         })
     case .links(let table, let isForward):
-      let links = try present(table, of: members, fromSource: !isForward)
+      let links = try linkEnds(in: table, of: members, fromSource: !isForward)
       return Set(links.map { isForward ? $0.source : $0.target })
     }
   }
 
   /// The links of records as the save will leave them.
-  private func present(_ table: LinkTable, of keys: Set<Int64>, fromSource: Bool) throws -> Set<LinkChanges.LinkEnds> {
+  private func linkEnds(in table: LinkTable, of keys: Set<Int64>, fromSource: Bool) throws -> Set<LinkChanges.LinkEnds>
+  {
     var ends = Set(
       try reader.links(table, of: keys.sorted(), fromSource: fromSource).map {
         LinkChanges.LinkEnds(source: $0.source, target: $0.target)
@@ -109,14 +110,14 @@ final class SaveOverlay: DerivationSource {
     guard record.entity.isKind(of: relationship.entity), let slot = relationship.slot,
       case .reference(let id) = record[slot]
     else { return nil }
-    return noted(try row(id, of: relationship.destination))
+    return notingSource(try row(id, of: relationship.destination))
   }
 
   func members(of relationship: RelationshipDescription, from record: Row) throws -> [Row] {
     if let prepared = members[relationship] { return prepared[record.key] ?? [] }
     guard case .links(_, let isForward) = relationship.storage else { return [] }
     let keys = try memberKeys(of: relationship, from: record, isForward)
-    return try keys.sorted().compactMap { noted(try self.record($0, of: relationship.destination)) }
+    return try keys.sorted().compactMap { notingSource(try self.record($0, of: relationship.destination)) }
   }
 
   func memberCount(of relationship: RelationshipDescription, from record: Row) throws -> Int {
@@ -129,18 +130,19 @@ final class SaveOverlay: DerivationSource {
     of relationship: RelationshipDescription, from record: Row, _ isForward: Bool
   ) throws -> [Int64] {
     guard case .links(let table, _) = relationship.storage else { return [] }
-    return try present(table, of: [record.key], fromSource: isForward).map { isForward ? $0.target : $0.source }
+    return try linkEnds(in: table, of: [record.key], fromSource: isForward).map { isForward ? $0.target : $0.source }
   }
 
   private func row(_ id: ManagedObjectID, of root: EntityDescription) throws -> Row? {
-    if let row = changed[id] ?? known[id] { return row }
+    if let row = changed[id] ?? readRows[id] { return row }
     let row = try reader.row(id.key, of: root.root)
-    known.updateValue(row, forKey: id)
+    readRows.updateValue(row, forKey: id)
     return row
   }
 
-  private func noted(_ row: Row?) -> Row? {
-    if let row, changed[row.id] == nil { read[row.id] = row }
+  /// Notes that a computed value depends on a row, if the save does not write the row.
+  private func notingSource(_ row: Row?) -> Row? {
+    if let row, changed[row.id] == nil { sourcesByID[row.id] = row }
     return row
   }
 }

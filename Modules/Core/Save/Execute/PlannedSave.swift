@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   ///
   /// Other writers may write during the first three runs. During the last run the stores keep other writers out, if all
   /// of them can, see ``WriterExcluding``. A race is a conflict that the merge policy does not resolve, a unique value
-  /// that another writer saved first, or a reference to a record that another writer deleted. The last run throws the
-  /// errors that no other writer caused. During all runs the merge policy resolves no collision of unique values,
-  /// because the next run finds the other record.
+  /// that another writer saved first, or a reference to a record that another writer deleted. The last run throws its
+  /// errors: no other writer has caused them, if the stores keep other writers out. During all runs the merge policy
+  /// resolves no collision of unique values, because the next run finds the other record.
   ///
   /// - Parameters:
   ///   - entity: The entity of the records to save. The stores that hold it keep other writers out.
@@ -40,6 +40,7 @@ extension ManagedObjectContext {
     }
     do {
       return try excludingWriters(of: stores) {
+        // Other writers may have changed the rows that earlier runs read.
         forgetCleanRows()
         return try work()
       }

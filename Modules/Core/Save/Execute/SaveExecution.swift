@@ -37,7 +37,7 @@ struct SaveExecution {
   ///   the last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store
   ///   is as before then, unless the error's outcome says otherwise.
   func commit(_ unit: StoreUnit) throws -> CommittedUnit {
-    var attempted = ConflictResolution(of: unit, in: context, permanentIDs)
+    var resolution = ConflictResolution(of: unit, in: context, permanentIDs)
     if SaveReservations.all.isAnyTaken, !context.lease.excludesWriters {
       // The wait must not hold a connection.
       context.lease.endOffers()
@@ -46,11 +46,11 @@ struct SaveExecution {
     var reservation = SaveReservations.Reservation()
     defer { SaveReservations.all.end(&reservation) }
     for attempt in 1...Self.attempts {
-      if try save(&attempted, &reservation) { return attempted.committed }
+      if try save(&resolution, &reservation) { return resolution.committed }
       if attempt == Self.sharedAttempts, policy.canExcludeWriters, !context.lease.excludesWriters,
-        try saveExcludingWriters(&attempted, &reservation)
+        try saveExcludingWriters(&resolution, &reservation)
       {
-        return attempted.committed
+        return resolution.committed
       }
       if attempt > 2, !context.lease.excludesWriters { SaveReservations.pause(after: attempt - 2) }
     }
@@ -63,27 +63,27 @@ struct SaveExecution {
   ///
   /// - Returns: `false` when the save found conflicts, which are resolved in the unit now.
   private func save(
-    _ attempted: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
+    _ resolution: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
   ) throws -> Bool {
     if let recording {
-      attempted.added = try recording.records(addedTo: attempted.unit, in: attempted.store, attempted.permanentIDs)
+      resolution.added = try recording.records(addedTo: resolution.unit, in: resolution.store, resolution.permanentIDs)
     }
-    var saving = try DerivingSave(attempted.unit.rows.adding(attempted.added), of: context, in: attempted.store)
+    var saving = try DerivingSave(resolution.unit.rows.adding(resolution.added), of: context, in: resolution.store)
     guard !saving.request.steps.isEmpty else { return true }
-    saving.request.signals = try context.signals(addedTo: attempted.added.signals)
+    saving.request.signals = try context.signals(addedTo: resolution.added.signals)
     do {
-      attempted.derived = try saving.run(in: attempted.store, by: coordinator)
+      resolution.derived = try saving.run(in: resolution.store, by: coordinator)
       return true
     } catch let failure as StoreConflict.Failure {
       // The policy's closure and the reservation may wait for other writers, which need connections.
       context.lease.endOffers()
-      try attempted.resolve(failure.conflicts, by: policy)
+      try resolution.resolve(failure.conflicts, by: policy)
       // A writer with a reservation may be waiting for this store, which keeps that writer out. A wait for its
       // reservation would never end.
       if !context.lease.excludesWriters { SaveReservations.all.begin(&reservation, with: failure.conflicts.map(\.id)) }
     } catch let error as CoherenceError where resolvesUniqueness && error.outcome == .notApplied {
       context.lease.endOffers()
-      try resolve(error, in: &attempted)
+      try resolve(error, in: &resolution)
     }
     if Task.isCancelled {
       throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
@@ -95,17 +95,17 @@ struct SaveExecution {
   ///
   /// - Throws: The error, if it is no refusal by a constraint, and after too many attempts without a record that
   ///   explains it.
-  private func resolve(_ error: CoherenceError, in attempted: inout ConflictResolution) throws {
+  private func resolve(_ error: CoherenceError, in resolution: inout ConflictResolution) throws {
     switch error.code {
     case .uniquenessViolated:
-      if try attempted.resolve(error, by: policy) { return }
-    case .danglingReference where !attempted.joins.isEmpty:
+      if try resolution.resolve(error, by: policy) { return }
+    case .danglingReference where !resolution.joins.isEmpty:
       // Another writer may have deleted a stored record that inserted records became. They are inserted after all.
-      try attempted.separateAll()
+      try resolution.separateAll()
     default: throw error
     }
-    attempted.uselessAttempts += 1
-    if attempted.uselessAttempts > Self.uselessAttempts { throw error }
+    resolution.uselessAttempts += 1
+    if resolution.uselessAttempts > Self.uselessAttempts { throw error }
   }
 
   /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempts meet
@@ -113,11 +113,11 @@ struct SaveExecution {
   ///
   /// - Returns: Whether the unit was written; `false` also for a store that cannot keep writers out.
   private func saveExcludingWriters(
-    _ attempted: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
+    _ resolution: inout ConflictResolution, _ reservation: inout SaveReservations.Reservation
   ) throws -> Bool {
-    guard attempted.store is any WriterExcluding else { return false }
-    return try context.excludingWriters(of: [attempted.store]) {
-      for _ in 1...Self.exclusiveAttempts where try save(&attempted, &reservation) { return true }
+    guard resolution.store is any WriterExcluding else { return false }
+    return try context.excludingWriters(of: [resolution.store]) {
+      for _ in 1...Self.exclusiveAttempts where try save(&resolution, &reservation) { return true }
       return false
     }
   }

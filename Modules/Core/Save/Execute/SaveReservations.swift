@@ -130,6 +130,7 @@ final class SaveReservations: Sendable {
     return admitted
   }
 
+  /// Reserves the records for a waiter that takes records.
   private func enter(_ waiter: Waiter, _ state: inout State) {
     guard waiter.takes else { return }
     for id in waiter.ids { state.holders[id] = waiter.thread }
@@ -138,7 +139,7 @@ final class SaveReservations: Sendable {
 
   /// Waits for a random time of at most 50 milliseconds, which grows with the number of lost attempts.
   static func pause(after count: Int) {
-    let most = min(0.001 * Double(1 << min(count, 6)), 0.05)
-    WorkerPool.shared.blocking { Thread.sleep(forTimeInterval: .random(in: 0...most)) }
+    let longest = min(0.001 * Double(1 << min(count, 6)), 0.05)
+    WorkerPool.shared.blocking { Thread.sleep(forTimeInterval: .random(in: 0...longest)) }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The derived values of one save into stores, all computed with the same time.
+/// Computes the derived values of one save that follow from other values of the same record or from the time of the
+/// save. All records of the save get the same time.
 struct DerivedValues {
   /// The time of the save.
   let time: Timestamp
@@ -85,7 +86,8 @@ extension EntityDescription {
     for related in checked.related { values[related.slot] = stored?[related.slot] ?? related.initial }
     guard !checked.derived.isEmpty else { return }
     let slots = Set(checked.derived.map(\.slot))
-    // The time of the last change stays if no change remains, or only positions in lists of other records.
+    // A derived value without a source is the time of the last change. The time stays if no change remains, or only
+    // positions in lists of other records.
     func isOwn(_ slot: Int) -> Bool {
       if case .position = self.slots[slot] { return false }
       return !slots.contains(slot)
@@ -95,8 +97,8 @@ extension EntityDescription {
     for derived in checked.derived {
       if let source = derived.source {
         values[derived.slot] = derived.derivation.value(from: values[source])
-      } else if let time = isChanged ? mine : stored {
-        values[derived.slot] = time[derived.slot]
+      } else if let timedRow = isChanged ? mine : stored {
+        values[derived.slot] = timedRow[derived.slot]
       }
     }
   }

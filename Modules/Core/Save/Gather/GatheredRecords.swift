@@ -36,8 +36,8 @@ extension ManagedObjectContext {
 }
 
 extension PendingRecord {
-  /// Whether the record has other changes than members, which are the other sides of references, and than references
-  /// that delete rules have cleared.
+  /// Whether the record is deleted, or has a changed attribute or a new target. Changed members are no edits of the
+  /// record, because the members' references have them; delete rules clear references, and lists move positions.
   fileprivate var isEditOfItsOwn: Bool {
     if kind == .deleted { return true }
     return changed.contains { slot in

@@ -38,7 +38,7 @@ struct LinkGatherer {
   private mutating func gather(_ unit: UnitOfWork, _ discarded: [DiscardedChange]) throws {
     let deletes = unit.deletes
     deleted = Set(deletes.map(\.id))
-    for change in unit.kept { try gatherMembers(change) }
+    for change in unit.insertsAndUpdates { try gatherMembers(change) }
     for change in discarded {
       links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
     }
@@ -68,6 +68,9 @@ struct LinkGatherer {
     isForward ? Link(source: owner.key, target: member.key) : Link(source: member.key, target: owner.key)
   }
 
+  /// Adds a link, unless the save deletes its member, or the member was discarded before its first save.
+  ///
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``.
   private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
     if !deleted.isEmpty, deleted.contains(member) { return }
     guard let home = member.storeIdentifier else {
@@ -154,7 +157,7 @@ struct LinkGatherer {
     guard obeysDeny, !stored.isEmpty, let relationship = fromSource ? table.forward : table.forward.inverse,
       relationship.deleteRule == .deny
     else { return }
-    let gone = Set(deletes.filter { $0.entity.isKind(of: relationship.destination) }.map(\.id.key))
+    let deletedKeys = Set(deletes.filter { $0.entity.isKind(of: relationship.destination) }.map(\.id.key))
     let owners = Dictionary(
       deletes.lazy.filter { $0.entity.isKind(of: relationship.entity) }.map { ($0.id.key, $0) },
       uniquingKeysWith: { first, _ in first })
@@ -162,7 +165,7 @@ struct LinkGatherer {
     var denied: [ManagedObjectID: RecordChange] = [:]
     for link in stored where !links.removes(link, from: table) {
       let (key, member) = fromSource ? (link.source, link.target) : (link.target, link.source)
-      guard !gone.contains(member), let owner = owners[key] else { continue }
+      guard !deletedKeys.contains(member), let owner = owners[key] else { continue }
       let isRemoved = owner.members[relationship]?.contains(ManagedObjectID(space: space, key: member)) == false
       if !isRemoved { denied[owner.id] = owner }
     }

@@ -10,10 +10,10 @@ extension ManagedObjectContext {
   final func membersMovedByParents(in records: [PendingRecord]) throws -> [PendingRecord] {
     let deleted = records.filter { $0.kind == .deleted && $0.entity.hasReferringRecords }
     guard !deleted.isEmpty else { return [] }
-    let known = Set(records.lazy.map(\.id))
+    let idsToSave = Set(records.lazy.map(\.id))
     var moved: [ManagedObjectID: PendingRecord] = [:]
     for owner in deleted {
-      for (id, inverse) in membersMovedByParents(from: owner.id) where !known.contains(id) {
+      for (id, inverse) in membersMovedByParents(from: owner.id) where !idsToSave.contains(id) {
         guard let slot = inverse.slot, let base = moved[id]?.base ?? parentEdits(of: id).last?.base,
           base[slot] == .reference(owner.id)
         else { continue }

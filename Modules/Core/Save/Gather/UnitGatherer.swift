@@ -45,6 +45,7 @@ struct UnitGatherer {
     return result
   }
 
+  /// The units with their changes, without links, by store.
   private func unitsByStore() throws -> [(home: StoreIdentifier, unit: UnitOfWork)] {
     let keeper = RecordKeeper(gathered.records)
     var units: [(home: StoreIdentifier, unit: UnitOfWork)] = []
@@ -59,16 +60,16 @@ struct UnitGatherer {
         last = (id, index)
       }
       let stored = gathered.bases.isEmpty ? nil : gathered.bases[index]
-      units[last!.index].unit.append(try released(change(record, id: id, stored: stored)))
+      units[last!.index].unit.append(try clearingReferencesToDeleted(in: change(record, id: id, stored: stored)))
     }
     return units
   }
 
   /// The change without references to records that the save deletes. A change made on top of another writer's save may have
   /// references that the delete rules did not find.
-  private func released(_ change: RecordChange) throws -> RecordChange {
+  private func clearingReferencesToDeleted(in change: RecordChange) throws -> RecordChange {
     guard storage.hasDeletes else { return change }
-    return try change.released { storage.record(for: $0)?.kind == .deleted }
+    return try change.clearingReferences { storage.record(for: $0)?.kind == .deleted }
   }
 
   /// The change of a record, with the row to write.
@@ -117,7 +118,9 @@ struct UnitGatherer {
     }
   }
 
-  /// Replaces the temporary identifiers in a row's references.
+  /// Replaces the temporary identifiers in a row's references, and clears references to records that were never saved.
+  ///
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``.
   private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
     for slot in record.entity.referenceSlots {
       guard case .reference(let target) = row[slot] else { continue }

@@ -29,11 +29,13 @@ struct KeyReservation {
   private func runs(of records: [PendingRecord], into groups: inout [KeyGroup]) throws -> [Run] {
     var runs: [Run] = []
     var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
-    var only: ObjectIdentifier?
+    // The entity whose records continue the last run: all of them have the same store. `nil` if several stores hold the
+    // last entity.
+    var runEntity: ObjectIdentifier?
     try records.visit { unmanaged in
       let beginsRun = unmanaged._withUnsafeGuaranteedRef { record in
         guard record.needsKey else { return false }
-        guard ObjectIdentifier(record.entity) == only, record.assignedStore == nil else { return true }
+        guard ObjectIdentifier(record.entity) == runEntity, record.assignedStore == nil else { return true }
         runs[runs.count - 1].length += 1
         return false
       }
@@ -46,22 +48,22 @@ struct KeyReservation {
       let index = groups.firstIndex { $0.store === store && $0.root === root } ?? groups.count
       if index == groups.count { groups.append(KeyGroup(store: store, root: root)) }
       runs.append(Run(group: index, length: 1))
-      only = candidates[key]!.count == 1 ? key : nil
+      runEntity = candidates[key]!.count == 1 ? key : nil
     }
     return runs
   }
 
   private func assignKeys(to records: [PendingRecord], _ runs: [Run], _ groups: inout [KeyGroup]) {
     var index = 0
-    var left = runs.first?.length ?? 0
+    var remainingLength = runs.first?.length ?? 0
     records.visit { unmanaged in
       unmanaged._withUnsafeGuaranteedRef { record in
         guard record.needsKey else { return }
-        while left == 0 {
+        while remainingLength == 0 {
           index += 1
-          left = runs[index].length
+          remainingLength = runs[index].length
         }
-        left -= 1
+        remainingLength -= 1
         record.reservedID = groups[runs[index].group].next()
       }
     }

@@ -22,12 +22,12 @@ struct PermanentIDs {
   /// Makes the former identifiers of an inserted record stand for the record that it became.
   mutating func join(_ former: [ManagedObjectID], to id: ManagedObjectID) {
     // Records that became this record before become the other record too.
-    for (known, target) in joined where former.contains(target) { joined[known] = id }
-    for known in former where known != id { joined[known] = id }
+    for (earlier, target) in joined where former.contains(target) { joined[earlier] = id }
+    for formerID in former where formerID != id { joined[formerID] = id }
   }
 
   /// Reverts a join.
-  mutating func separate(_ former: [ManagedObjectID]) { for known in former { joined[known] = nil } }
+  mutating func separate(_ former: [ManagedObjectID]) { for formerID in former { joined[formerID] = nil } }
 
   /// The identifier that a record has after the save.
   subscript(id: ManagedObjectID) -> ManagedObjectID {

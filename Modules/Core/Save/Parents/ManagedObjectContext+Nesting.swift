@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     lease.endForSave()
     parent.supersedeMainUnit()
     try enter(parent) {
-      try parent.absorb(records)
+      try parent.receive(records)
       parent.pendingSignals.formUnion(pendingSignals)
     }
     pendingSignals = []
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     for record in records { markClean(record, &changes) }
     storage.reports.removeAll()
     invalidateLists(of: changes.deleted, withoutInverse: true)
-    spread(changes, passesParents: savesThroughParent)
+    propagate(changes, passesParents: savesThroughParent)
     callDidSave(of: saved)
   }
 
@@ -32,14 +32,14 @@ extension ManagedObjectContext {
     try confinement.owning(servesMain: false) { try parent.inside(body) }
   }
 
-  /// Turns the changes of a child into changes of this context.
-  private final func absorb(_ records: [PendingRecord]) throws {
+  /// Turns the changes of a child, which saves into this context, into changes of this context.
+  private final func receive(_ records: [PendingRecord]) throws {
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
-    let bare = records.filter(needsNoObject)
-    let bareRows = try loadRows(bare.map(\.id))
-    try requireRows(bareRows, of: bare)
-    let bareIDs = Set(bare.lazy.map(\.id))
-    let records = bare.isEmpty ? records : records.filter { !bareIDs.contains($0.id) }
+    let bareDeletes = records.filter(needsNoObject)
+    let bareRows = try loadRows(bareDeletes.map(\.id))
+    try requireRows(bareRows, of: bareDeletes)
+    let bareIDs = Set(bareDeletes.lazy.map(\.id))
+    let records = bareDeletes.isEmpty ? records : records.filter { !bareIDs.contains($0.id) }
     let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
     defer {
       withExtendedLifetime(loaded) {}
@@ -52,18 +52,18 @@ extension ManagedObjectContext {
       if record.kind != .deleted, object.isDeleted { throw object.deletedError() }
       targets[record.id] = object
     }
-    for record in records where isNew(record) { absorbInsert(record) }
+    for record in records where isNew(record) { receiveInsert(record) }
     var neverSaved: Set<ManagedObjectID> = []
     for record in records {
       guard let object = targets[record.id] else { continue }
-      record.kind == .deleted ? try absorbDelete(record, of: object) : try absorbUpdate(record, of: object)
+      record.kind == .deleted ? try receiveDelete(record, of: object) : try receiveUpdate(record, of: object)
       if object.flags.contains(.detached) { neverSaved.insert(object.recordID) }
     }
     try forgetNeverSaved(neverSaved)
-    absorbBareDeletes(bare, bareRows)
+    receiveBareDeletes(bareDeletes, bareRows)
   }
 
-  /// Whether a child's delete of a record needs no object in this context.
+  /// Whether a child's delete of a record needs no object in this context: a bare delete.
   private final func needsNoObject(_ record: PendingRecord) -> Bool {
     record.kind == .deleted && !storage.recordsUndo && !record.entity.checked.hasDeletionHooks
       && storage.registry.object(for: record.id) == nil && storage.record(for: record.id) == nil
@@ -80,10 +80,10 @@ extension ManagedObjectContext {
   }
 
   /// Turns deletes of a child into deletes of this context, without objects.
-  private final func absorbBareDeletes(_ records: [PendingRecord], _ rows: [Row]) {
+  private final func receiveBareDeletes(_ records: [PendingRecord], _ rows: [Row]) {
     guard !records.isEmpty else { return }
     for row in rows { storage.trackBareDelete(of: row) }
-    // The child has applied the delete rules.
+    // The child has applied the delete rules, for which the tracking queues the records.
     storage.pendingRecordDeletes.removeLast(rows.count)
     storage.withPending {
       for record in records {
@@ -104,11 +104,13 @@ extension ManagedObjectContext {
     return objects
   }
 
+  /// Whether a child has inserted a record that this context does not have yet.
   private final func isNew(_ record: PendingRecord) -> Bool {
     record.kind == .inserted && storage.registry.object(for: record.id) == nil
   }
 
-  private final func absorbInsert(_ record: PendingRecord) {
+  /// Makes an inserted object of this context from a child's.
+  private final func receiveInsert(_ record: PendingRecord) {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
     let own = PendingRecord(inserting: record.id, record.snapshot)
@@ -125,7 +127,8 @@ extension ManagedObjectContext {
     if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
   }
 
-  private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
+  /// Adds a child's edits to an object of this context.
+  private final func receiveUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     if storage.recordsUndo { try object.recordUndo(of: record, in: own, current: current) }
     let members = record.members.mapValues { $0.mapped(current) }
@@ -151,12 +154,14 @@ extension ManagedObjectContext {
     return .reference(current(id))
   }
 
-  private final func absorbDelete(_ record: PendingRecord, of object: ManagedObject) throws {
+  /// Deletes an object of this context that a child has deleted. The child has applied the delete rules already, but
+  /// only to the targets and members that it knew.
+  private final func receiveDelete(_ record: PendingRecord, of object: ManagedObject) throws {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
     if storage.recordsUndo { recordUndo(ofDeleting: object, own) }
     if own.hasRelatedEdits {
-      // The child has not seen targets and members that this context added later. The rules find no others.
+      // The rules find the targets and members that this context added later, and no others.
       scheduleDeleteRules(of: object)
     } else if own.base == nil, !isParentsInsert(own) {
       return detachDeleted(object)
@@ -176,7 +181,7 @@ extension ManagedObjectContext {
     storage.undo?.record(.deleted(deleted))
   }
 
-  /// Makes a record clean after the parent has absorbed its changes.
+  /// Makes a record clean after the parent has received its changes.
   private final func markClean(_ record: PendingRecord, _ changes: inout ChangeSet) {
     if record.kind == .deleted { changes.deleted.append(record.id) }
     guard let object = record.object else { return storage.untrack(record) }
@@ -211,17 +216,18 @@ extension ManagedObjectContext {
   /// own base is newer, and is used.
   final func storedBase(of record: PendingRecord) throws -> StoredBase? {
     let parents = parentEdits(of: record.id)
-    var known: Row?
+    var parentBase: Row?
     for base in parents.map(\.base) {
-      if base.version >= record.base?.version ?? base.version { known = base }
+      if base.version >= record.base?.version ?? base.version { parentBase = base }
     }
-    guard let row = try known ?? storedBaseUnderAbandonedChanges(of: record) else { return nil }
+    guard let row = try parentBase ?? storedBaseUnderAbandonedChanges(of: record) else { return nil }
     return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
   /// The stored row of a record whose base contains unsaved changes of a parent: changes that the parent has discarded
   /// since, or changes on top of a later row than the parent has seen.
   private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
+    // A base that is the cached stored row has no changes of a parent.
     guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
       let stored = try committedRow(base.id), stored.version >= base.version
     else { return nil }

@@ -22,11 +22,11 @@ extension ManagedObjectContext {
   /// Publishes the records that participants added to a save of this context, as if another context had saved them.
   ///
   /// - Parameter changes: Receives the records, for other contexts.
-  final func adopt(_ records: ParticipantRecords, into changes: inout ChangeSet) {
+  final func publishAdded(_ records: ParticipantRecords, into changes: inout ChangeSet) {
     for group in records.groups {
       changes.inserted += group.rows
       for relationship in group.entity.listsDerivedFromRows { storage.invalidateLists(of: relationship) }
-      guard group.rows.count <= Self.listedRecords else {
+      guard group.rows.count <= Self.greatestListedCount else {
         events.noteEverything()
         continue
       }
@@ -36,5 +36,5 @@ extension ManagedObjectContext {
 
   /// The greatest number of records of participants that notifications of the saving context list. Listing makes an
   /// object of each record.
-  private static var listedRecords: Int { 1_000 }
+  private static var greatestListedCount: Int { 1_000 }
 }

@@ -17,9 +17,9 @@ public struct RecordedChanges: RandomAccessCollection {
     self.comparesValues = comparesValues
     let all = unit.changes
     // Most saves with observed changes have only observed changes, and share the array.
-    let isAll = all.allSatisfy { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
+    let observesAll = all.allSatisfy { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
     changes =
-      isAll ? all : all.filter { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
+      observesAll ? all : all.filter { observer.observes($0.entity) && $0.isRecorded(comparing: comparesValues) }
   }
 
   /// Zero.

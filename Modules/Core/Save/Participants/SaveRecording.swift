@@ -34,7 +34,7 @@ struct SaveRecording {
       let changes = RecordedChanges(of: unit, seenBy: observer, permanentIDs, comparesValues: comparesValues)
       guard !changes.isEmpty, let participant = observer.object as? any SaveParticipant else { continue }
       var participation = SaveParticipation(in: store, of: model, by: author, changes, keys, derivedValues)
-      try context.ask(participant, in: &participation)
+      try context.call(participant, in: &participation)
       records.append(participation.records)
     }
     return records
@@ -63,6 +63,7 @@ extension UnitOfWork {
     !rows.inserts.isEmpty || !rows.updates.isEmpty || !rows.deletes.isEmpty || !links.isEmpty
   }
 
+  /// Whether the unit has a change of an entity that a participant observes.
   fileprivate func changesRecords(observedBy observer: EntityObservers.Observer) -> Bool {
     rows.inserts.contains { observer.observes($0.entity) } || updates.contains { observer.observes($0.entity) }
       || rows.deletes.contains { observer.observes($0.entity) }
@@ -72,7 +73,7 @@ extension UnitOfWork {
 extension ManagedObjectContext {
   /// Calls a participant in the middle of a save of this context. Throws if the participant changes objects of the
   /// context: the commit would mark such a change as saved, although no store has it.
-  fileprivate final func ask(_ participant: any SaveParticipant, in save: inout SaveParticipation) throws {
+  fileprivate final func call(_ participant: any SaveParticipant, in save: inout SaveParticipation) throws {
     storage.isCallingParticipant = true
     defer { storage.isCallingParticipant = false }
     do {

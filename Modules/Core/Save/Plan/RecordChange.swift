@@ -84,6 +84,7 @@ struct RecordChange {
   var base: Row? { if let resolved { resolved.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
   /// The version of the stored row on which the change is based.
   var baseVersion: Int64 { resolved?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
+  /// The edits that the store reports as a conflict, although they are made on the base.
   var overtaken: OvertakenEdits? {
     if let resolved { resolved.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
   }
@@ -153,7 +154,7 @@ struct RecordChange {
   }
 
   /// Releases the record's object. Called after the save, when the object is clean.
-  func retire() { unmanaged._withUnsafeGuaranteedRef { $0.object = nil } }
+  func releaseObject() { unmanaged._withUnsafeGuaranteedRef { $0.object = nil } }
 
   /// The version of the row that a save of the change writes.
   private var writtenVersion: Int64 { (isWritten ? row?.version : nil) ?? Self.version(after: base) }

@@ -99,6 +99,7 @@ struct SavePlan {
     guard rows.count > 1 else { return }
     let wanted = Set(rows.map { row in slots.map { row[$0] } })
     for group in concerned {
+      // One missing value frees the values: a constraint compares no row with a missing value.
       guard let slot = slots.first(where: { group.slots.contains($0) }) else { continue }
       for (update, base) in zip(group.updates, group.bases) {
         guard let base, wanted.contains(slots.map { base[$0] }) else { continue }
@@ -122,7 +123,8 @@ struct SavePlan {
     guard groups.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
       return (groups.map { .insert($0.entity, $0.rows) }, [])
     }
-    var pending = Set(groups.lazy.flatMap(\.rows).map(\.id))
+    // The rows that no step so far inserts.
+    var uninserted = Set(groups.lazy.flatMap(\.rows).map(\.id))
     var steps: [SaveStep] = []
     var fixes: [SlotGroup: [Row]] = [:]
     for group in groups {
@@ -130,13 +132,13 @@ struct SavePlan {
       var rows: [Row] = []
       rows.reserveCapacity(group.rows.count)
       for row in group.rows {
-        pending.remove(row.id)
-        var late = SlotSet()
+        uninserted.remove(row.id)
+        var lateSlots = SlotSet()
         for slot in entity.referenceSlots {
-          if case .reference(let target) = row[slot], pending.contains(target) { late.insert(slot) }
+          if case .reference(let target) = row[slot], uninserted.contains(target) { lateSlots.insert(slot) }
         }
-        rows.append(late.isEmpty ? row : row.clearing(late))
-        if !late.isEmpty { fixes[SlotGroup(entity, late), default: []].append(row) }
+        rows.append(lateSlots.isEmpty ? row : row.clearing(lateSlots))
+        if !lateSlots.isEmpty { fixes[SlotGroup(entity, lateSlots), default: []].append(row) }
       }
       steps.append(.insert(entity, rows))
     }

@@ -24,9 +24,8 @@ struct UnitOfWork {
 
   var inserts: [RecordChange] { insertGroups.count == 1 ? insertGroups[0] : insertGroups.flatMap(\.self) }
   var deletes: [RecordChange] { deleteGroups.count == 1 ? deleteGroups[0] : deleteGroups.flatMap(\.self) }
-  /// The inserts and the updates.
-  var kept: [RecordChange] { updates.isEmpty ? inserts : inserts + updates }
-  var changes: [RecordChange] { deleteGroups.isEmpty ? kept : kept + deletes }
+  var insertsAndUpdates: [RecordChange] { updates.isEmpty ? inserts : inserts + updates }
+  var changes: [RecordChange] { deleteGroups.isEmpty ? insertsAndUpdates : insertsAndUpdates + deletes }
 
   /// Adds a change of a record that ``keeper`` retains.
   mutating func append(_ change: RecordChange) {

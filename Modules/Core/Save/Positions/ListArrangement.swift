@@ -17,12 +17,12 @@ struct ListArrangement {
   private static let growth = 1.5
 
   /// - Parameters:
-  ///   - known: The positions that the members have, in the new order; `nil` for members without a position.
+  ///   - stored: The positions that the members have, in the new order; `nil` for members without a position.
   ///   - range: The positions that they may get. Holds fewer than 2^63 positions.
-  init(_ known: [Int64?], in range: Range<Int64>) {
+  init(_ stored: [Int64?], in range: Range<Int64>) {
     self.range = range
-    let allowed = known.map { position in position.flatMap { range.contains($0) ? $0 : nil } }
-    positions = Array(repeating: nil, count: known.count)
+    let allowed = stored.map { position in position.flatMap { range.contains($0) ? $0 : nil } }
+    positions = Array(repeating: nil, count: stored.count)
     for index in allowed.longestIncreasingSubsequence { positions[index] = allowed[index] }
   }
 
@@ -51,6 +51,7 @@ struct ListArrangement {
     }
     // The members are at an end of the list, which later members extend.
     let count = Int64(members.count)
+    // The first position of a list without positions: zero, if the range has room behind it.
     let origin = max(range.lowerBound, min(0, range.upperBound - count))
     let room = right.map { $0 - range.lowerBound } ?? (range.upperBound - 1 - (left ?? origin - 1))
     let distance = min(ListPositions.spacing, room / count)

@@ -24,6 +24,7 @@ extension ManagedObjectContext {
         }
       }
     }
+    // The preparation of the save calls `willSave` of new records only. Members with new positions are left out.
     _ = storage.takeNewRecords()
   }
 
@@ -64,26 +65,26 @@ extension ManagedObjectContext {
     of ids: [ManagedObjectID], _ owner: ManagedObject, _ relationship: RelationshipDescription, _ column: MemberColumn
   ) throws -> [StoredPosition] {
     let list = owner.loadedList(of: relationship)?.positions ?? [:]
-    var unknown: [Int] = []
+    var unreadIndices: [Int] = []
     var result: [StoredPosition] = []
     result.reserveCapacity(ids.count)
     for id in ids {
       let record = storage.record(for: id)
-      let known = record?.base.map { column.position(of: $0, owner: owner.recordID) }
-      if record == nil || known.map({ $0 != .new }) == true, let position = list[id] {
+      let basePosition = record?.base.map { column.position(of: $0, owner: owner.recordID) }
+      if record == nil || basePosition.map({ $0 != .new }) == true, let position = list[id] {
         // The list belongs to the version of its owner's row, and the row of a member may be older.
         result.append(position.map(StoredPosition.at) ?? .missing(key: id.key))
-      } else if let known {
-        result.append(known)
+      } else if let basePosition {
+        result.append(basePosition)
       } else {
-        if record == nil { unknown.append(result.count) }
+        if record == nil { unreadIndices.append(result.count) }
         result.append(.new)
       }
     }
-    guard !unknown.isEmpty else { return result }
+    guard !unreadIndices.isEmpty else { return result }
     let rows = Dictionary(
-      try loadRows(unknown.map { ids[$0] }).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    for index in unknown {
+      try loadRows(unreadIndices.map { ids[$0] }).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for index in unreadIndices {
       if let row = rows[ids[index]] { result[index] = column.position(of: row, owner: owner.recordID) }
     }
     return result

@@ -1,7 +1,9 @@
 /// Collects the committed changes of a save or a batch request for the streams of changes by entity and for live
 /// results. Collects nothing for a kind of receiver without receivers.
 struct CommittedChanges {
+  /// The changes for the streams of changes by entity; `nil` without streams.
   private var list: EntityChangeList?
+  /// The changes for live results; `nil` without live results.
   private var changes: StoreChanges?
 
   init(for coordinator: PersistentStoreCoordinator) {
@@ -15,7 +17,9 @@ struct CommittedChanges {
     changes?.add(committed.unit)
     for absorbed in committed.absorbed { changes?.renamed[absorbed.record.id] = absorbed.id }
     add(committed.added)
-    if !committed.derived.isEmpty { add(derived: committed.derived, besides: committed.unit.kept.map(\.id)) }
+    if !committed.derived.isEmpty {
+      add(derived: committed.derived, besides: committed.unit.insertsAndUpdates.map(\.id))
+    }
   }
 
   /// Adds the rows whose derived values a save changed.
@@ -24,8 +28,8 @@ struct CommittedChanges {
   mutating func add(derived rows: [Row], besides ids: [ManagedObjectID] = []) {
     guard !rows.isEmpty else { return }
     if list != nil {
-      let known = Set(ids)
-      for (_, rows) in Dictionary(grouping: rows.filter { !known.contains($0.id) }, by: { $0.entity.position })
+      let listedIDs = Set(ids)
+      for (_, rows) in Dictionary(grouping: rows.filter { !listedIDs.contains($0.id) }, by: { $0.entity.position })
         .sorted(by: { $0.key < $1.key })
       {
         list?.add(rows.map(\.id), of: rows[0].entity, as: .updated)
@@ -58,10 +62,10 @@ struct CommittedChanges {
   /// store may have further changes.
   mutating func dropUncertain() { changes = nil }
 
-  /// Posts the changes, and ends the save's turn at the hub.
-  func post(to coordinator: PersistentStoreCoordinator, _ turn: StoreEventHub.Turn) {
+  /// Posts the changes, and ends the running save at the hub.
+  func post(to coordinator: PersistentStoreCoordinator, _ save: StoreEventHub.RunningSave) {
     if let list { coordinator.entityChangeFeed.post(list) }
-    coordinator.storeEventHub.end(turn, changes)
+    coordinator.storeEventHub.end(save, changes)
   }
 }
 

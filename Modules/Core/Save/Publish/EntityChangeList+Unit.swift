@@ -13,8 +13,8 @@ extension EntityChangeList {
   /// Adds the records whose only change is a link changed from the other side.
   private mutating func addOwners(of unit: UnitOfWork) {
     guard !unit.links.owners.isEmpty else { return }
-    let known = Set(unit.changes.map(\.id))
-    for (id, relationships) in unit.links.owners where !known.contains(id) {
+    let changedIDs = Set(unit.changes.map(\.id))
+    for (id, relationships) in unit.links.owners where !changedIDs.contains(id) {
       if let entity = id.space.rows.row(id.key)?.entity {
         add(CollectionOfOne(id), of: entity, as: .updated)
       } else if let entity = relationships.first?.entity {

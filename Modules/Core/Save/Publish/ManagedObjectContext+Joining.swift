@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   /// - Parameter changes: Receives the other records' identifiers by the inserted records' former identifiers.
   /// - Returns: The changes of inserted records whose objects have left the context.
   final func takeJoinedObjects(of committed: CommittedUnit, _ changes: inout ChangeSet) -> [RecordChange] {
-    var left: [RecordChange] = []
+    var detachedChanges: [RecordChange] = []
     var objects: [ManagedObject] = []
     var former: Set<ManagedObjectID> = []
     for change in committed.unit.updates where change.isTakeover {
@@ -19,14 +19,14 @@ extension ManagedObjectContext {
       guard let object = record.object else { continue }
       objects.append(object)
       former.insert(record.id)
-      let isOnly = storage.registry.object(for: change.id) == nil && object.entity === change.entity
-      if isOnly { continue }
+      let remains = storage.registry.object(for: change.id) == nil && object.entity === change.entity
+      if remains { continue }
       detachJoined(object, to: change.id, showing: change.row)
-      left.append(change)
+      detachedChanges.append(change)
     }
     if !committed.absorbed.isEmpty {
       let rows = Dictionary(
-        committed.unit.kept.map { ($0.id, $0.row) }, uniquingKeysWith: { first, _ in first })
+        committed.unit.insertsAndUpdates.map { ($0.id, $0.row) }, uniquingKeysWith: { first, _ in first })
       for absorbed in committed.absorbed {
         noteJoin([absorbed.record.id, absorbed.record.permanentID], to: absorbed.id, &changes)
         guard let object = absorbed.record.object else { continue }
@@ -36,15 +36,15 @@ extension ManagedObjectContext {
       }
     }
     if !objects.isEmpty { storage.undo?.forget(objects, formerly: former) }
-    return left
+    return detachedChanges
   }
 
   /// Makes the former identifiers of an inserted record lead to the record that it became, here and in following
   /// contexts.
   private final func noteJoin(_ former: [ManagedObjectID], to id: ManagedObjectID, _ changes: inout ChangeSet) {
-    for known in former where known != id {
-      noteJoin(of: known, to: id)
-      changes.permanentIDs[known] = id
+    for formerID in former where formerID != id {
+      noteJoin(of: formerID, to: id)
+      changes.permanentIDs[formerID] = id
     }
   }
 }

@@ -6,7 +6,7 @@ extension ManagedObjectContext {
   /// - Parameter changes: Receives the changes, for other contexts.
   final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
     let unit = committed.unit
-    let joins = takeJoinedObjects(of: committed, &changes)
+    let detachedJoins = takeJoinedObjects(of: committed, &changes)
     for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
       // Most saves have one group, whose array is shared.
       changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
     changes.updated += updated
     markClean(unit.updates, writing: updated, committed.permanentIDs, &changes)
-    storage.untrack(unit.kept)
+    storage.untrack(unit.insertsAndUpdates)
     let deleted = unit.deletes
     for change in deleted {
       changes.deleted.append(change.id)
@@ -32,11 +32,12 @@ extension ManagedObjectContext {
     }
     if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
     for change in committed.discarded { discard(change) }
-    for relationship in committed.outdatedLists { outdateBothSides(of: relationship) }
+    for relationship in committed.outdatedLists { invalidateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
-    adopt(committed.added, into: &changes)
+    publishAdded(committed.added, into: &changes)
     publish(derived: committed.derived, into: &changes)
-    for row in joins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
+    // The objects that the context had of the other records get the values of the joins.
+    for row in detachedJoins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
   }
 
   /// Refreshes the objects of this context from rows whose derived values a save changed.
@@ -61,9 +62,9 @@ extension ManagedObjectContext {
     let isChild = parent != nil
     for start in stride(from: 0, to: saved.count, by: count) {
       if start < rows.count { Row.enter(rows[start..<min(start + count, rows.count)]) }
-      let part = saved[start..<min(start + count, saved.count)]
+      let batch = saved[start..<min(start + count, saved.count)]
       var moves: [ObjectRegistry.Move] = []
-      for change in part {
+      for change in batch {
         guard let object = change.object else { continue }
         markClean(object, change, permanentIDs)
         if isChild { object.row = object.row.map { throughParents($0, except: change.changed) } }
@@ -76,7 +77,7 @@ extension ManagedObjectContext {
         }
       }
       storage.registry.move(moves)
-      for change in part { change.retire() }
+      for change in batch { change.releaseObject() }
     }
   }
 
@@ -115,7 +116,8 @@ extension ManagedObjectContext {
     }
   }
 
-  private final func outdateBothSides(of relationship: RelationshipDescription) {
+  /// Marks all loaded lists of a relationship and of its inverse as out of date.
+  private final func invalidateBothSides(of relationship: RelationshipDescription) {
     storage.invalidateLists(of: relationship)
     if let inverse = relationship.inverse, inverse.isToMany { storage.invalidateLists(of: inverse) }
   }
@@ -129,7 +131,7 @@ extension ManagedObjectContext {
       events.noteDeleted(object)
       return
     }
-    for relationship in change.record.members.keys { outdateBothSides(of: relationship) }
+    for relationship in change.record.members.keys { invalidateBothSides(of: relationship) }
     // A position that is not saved leaves the list of another record in another order than its context has.
     for slot in change.record.changed {
       guard case .position(let owner) = change.record.entity.slots[slot], let list = owner.inverse else { continue }

@@ -1,4 +1,4 @@
-// Deny rules for records deleted without objects by a cascade.
+// Deny rules for records deleted without objects: bare deletes, by a cascade or by the save of a child context.
 
 extension ManagedObjectContext {
   /// The denied deletes of records without objects, found with one read for each relationship.

@@ -108,10 +108,11 @@ extension ManagedObjectContext {
     return called
   }
 
-  /// Validates all unsaved records. Objects changed by validation hooks are validated too.
+  /// Validates all unsaved records. An object that the validation hooks of another object change is validated after the
+  /// change, also if its own hooks were called before. Changes that a hook has posted itself cause no second validation.
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
-    guard try storage.isChanged(by: { try callingHooks { try validation.check(storage.records) } }) else {
+    guard try storage.isChanged(by: { try callingHooks { try validation.check(in: storage) } }) else {
       validation.add(denials: try denialsOfBareDeletes())
       return try validation.conclude()
     }
@@ -121,11 +122,16 @@ extension ManagedObjectContext {
       due += storage.takeNewRecords()
       // The objects that the validation changed or deleted are validated like the others.
       let changed = try callWillSave(due, &preparation).filter { $0.isTracked && $0.kind != .deleted }
-      let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasAsked($0) }
-      callingHooks { for record in changed + deleted { validation.ask(record) } }
+      let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasCalledHooks(ofDeleted: $0) }
+      let repeated = validation.takeRecordsToRepeat().filter { record in
+        record.isTracked && record.kind != .deleted && !changed.contains { $0 === record }
+      }
+      if !repeated.isEmpty { try preparation.beginRound(repeated) }
+      callingHooks { validation.callHooks(of: changed + deleted + repeated, in: storage) }
       try applyPendingDeleteRules()
       due = storage.takeNewRecords()
-    } while !due.isEmpty || storage.records.contains { $0.kind == .deleted && !validation.hasAsked($0) }
+    } while !due.isEmpty || validation.hasRecordsToRepeat
+      || storage.records.contains { $0.kind == .deleted && !validation.hasCalledHooks(ofDeleted: $0) }
     try assignPositions()
     var result = try validation.withModelRules(of: storage.records)
     result.add(denials: try denialsOfBareDeletes())

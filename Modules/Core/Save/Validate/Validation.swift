@@ -8,20 +8,35 @@ struct Validation {
   // The tables retain the records next to their addresses: a hook may release a record, whose address a new record
   // could get.
 
-  /// The failures that hooks reported, by record, so that the hooks of an object are called once for each kind of
-  /// change.
-  private var objections:
+  /// The failures that the last call of a record's hooks reported, with the kind of the change at that call.
+  private var hookFailures:
     [ObjectIdentifier: (record: PendingRecord, kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
+  private var calls = HookCalls([])
   /// The deleted records whose hooks were called.
-  private var askedDeletes: [ObjectIdentifier: PendingRecord] = [:]
+  private var deletesWithCalledHooks: [ObjectIdentifier: PendingRecord] = [:]
 
-  /// Validates records by the model's rules and by their hooks.
-  mutating func check(_ records: [PendingRecord]) throws {
-    for record in records where record.isTracked && !record.isUnchanged {
+  /// Validates all unsaved records by the model's rules and by their hooks. Called once, before other calls of hooks.
+  mutating func check(in storage: ContextStorage) throws {
+    calls = HookCalls(storage.records)
+    for (index, record) in storage.records.enumerated() where record.isTracked && !record.isUnchanged {
       try checkByModel(record)
-      ask(record)
+      let changed = storage.changes { callHooks(of: record) }
+      if !changed.isEmpty { calls.noteChanges(of: changed, byRecordAt: index) }
     }
   }
+
+  /// Calls the hooks of records after ``check(in:)``.
+  mutating func callHooks(of records: [PendingRecord], in storage: ContextStorage) {
+    for record in records {
+      let changed = storage.changes { callHooks(of: record) }
+      calls.noteChanges(of: changed, by: record)
+    }
+  }
+
+  /// Removes and returns the records that the hooks of other records have changed after their own hooks were called.
+  mutating func takeRecordsToRepeat() -> [PendingRecord] { calls.takeRecordsToRepeat() }
+
+  var hasRecordsToRepeat: Bool { calls.hasRecordsToRepeat }
 
   /// Returns a validation with the model's rules applied anew, and with the failures that hooks have reported. Calls no
   /// hook.
@@ -29,8 +44,8 @@ struct Validation {
     var result = Validation()
     for record in records where record.isTracked && !record.isUnchanged {
       try result.checkByModel(record)
-      if let objection = objections[ObjectIdentifier(record)], objection.kind == record.kind {
-        result.failures += objection.failures
+      if let earlier = hookFailures[ObjectIdentifier(record)], earlier.kind == record.kind {
+        result.failures += earlier.failures
       }
     }
     return result
@@ -50,12 +65,12 @@ struct Validation {
     }
   }
 
-  /// Calls the validation hooks of a record's object.
-  mutating func ask(_ record: PendingRecord) {
+  /// Calls the validation hooks of a record's object. The failures of an earlier call are dropped.
+  private mutating func callHooks(of record: PendingRecord) {
     let kind = record.kind
-    if kind == .deleted { askedDeletes[ObjectIdentifier(record)] = record }
+    if kind == .deleted { deletesWithCalledHooks[ObjectIdentifier(record)] = record }
     guard let object = record.object else { return }
-    var found = record.entity.checked.asksForProperties ? propertyFailures(of: record, object) : []
+    var found = record.entity.checked.hasPropertyRules ? propertyFailures(of: record, object) : []
     do {
       switch kind {
       case .inserted: try object.validateForInsert()
@@ -65,13 +80,18 @@ struct Validation {
     } catch {
       found.append(failure(.validationFailed, record, "", Self.text(of: error)))
     }
-    guard !found.isEmpty else { return }
-    objections[ObjectIdentifier(record)] = (record, kind, found)
+    guard !found.isEmpty else {
+      if !hookFailures.isEmpty { hookFailures[ObjectIdentifier(record)] = nil }
+      return
+    }
+    hookFailures[ObjectIdentifier(record)] = (record, kind, found)
     failures += found
   }
 
   /// Whether the hooks of a deleted record were called.
-  func hasAsked(_ record: PendingRecord) -> Bool { askedDeletes[ObjectIdentifier(record)] != nil }
+  func hasCalledHooks(ofDeleted record: PendingRecord) -> Bool {
+    deletesWithCalledHooks[ObjectIdentifier(record)] != nil
+  }
 
   private static func text(of error: any Error) -> String { (error as? CoherenceError)?.message ?? "\(error)" }
 
@@ -225,16 +245,17 @@ extension ValidationRule {
     }
   }
 
+  /// The compiled patterns of the rules, by their texts.
   private static let patterns = Mutex<[String: TextPattern]>([:])
 
   private static func matches(_ value: AttributeValue, _ pattern: String) throws -> Bool {
     guard case .string(let text) = value else { return true }
-    let known = try patterns.withLock { known in
-      if let pattern = known[pattern] { return pattern }
-      let compiled = try TextPattern(pattern, [])
-      known[pattern] = compiled
-      return compiled
+    let compiled = try patterns.withLock { compiledPatterns in
+      if let textPattern = compiledPatterns[pattern] { return textPattern }
+      let textPattern = try TextPattern(pattern, [])
+      compiledPatterns[pattern] = textPattern
+      return textPattern
     }
-    return try known.matches(text)
+    return try compiled.matches(text)
   }
 }

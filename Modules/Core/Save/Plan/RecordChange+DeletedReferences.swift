@@ -7,14 +7,14 @@ extension RecordChange {
   ///
   /// - Throws: ``ErrorCode/danglingReference`` when a rule other than ``DeleteRule/nullify`` decides about the record,
   ///   or the record needs the reference.
-  static func releasing(_ changes: [RecordChange]) throws -> [RecordChange] {
+  static func clearingReferencesToDeleted(in changes: [RecordChange]) throws -> [RecordChange] {
     let deleted = Set(changes.lazy.filter { $0.kind == .deleted }.map(\.id))
     guard !deleted.isEmpty else { return changes }
-    return try changes.map { try $0.released(from: deleted.contains) }
+    return try changes.map { try $0.clearingReferences(to: deleted.contains) }
   }
 
-  /// The change without references to deleted records; see ``releasing(_:)``.
-  func released(from isDeleted: (ManagedObjectID) -> Bool) throws -> RecordChange {
+  /// The change without references to deleted records; see ``clearingReferencesToDeleted(in:)``.
+  func clearingReferences(to isDeleted: (ManagedObjectID) -> Bool) throws -> RecordChange {
     guard kind != .deleted, entity.hasReferences, let row = row ?? base else { return self }
     var values: [AttributeValue]?
     var changed = changed
