@@ -18,7 +18,8 @@ extension HTTPClientRequest {
 }
 
 extension HTTPHeaders {
-  /// The header fields of a request, with the fields that a `URLSession` adds: some services refuse requests without them.
+  /// The header fields of a request, with Accept and User-Agent if they are missing: a `URLSession` adds both, and some
+  /// services refuse requests without them.
   fileprivate init(_ fields: HTTPFields) {
     self.init()
     // A request must have a single Cookie field (RFC 6265, 5.4).

@@ -13,9 +13,14 @@
 ///
 /// The macro finds entities by the types of variables: entities, optionals of them, collections, sets and dictionaries
 /// of them, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other types are ignored.
-/// An entity that the macro cannot follow does not compile: in a constant (`let`), in a computed property with a
-/// setter, or in a collection without replaceable elements. Mark such a property with ``NotNested()``, so that it stays
-/// as it was stored, or implement `nestedEntitiesKeyPaths` yourself instead of using the macro.
+/// Properties with entities that the macro cannot follow do not compile:
+/// - a constant (`let`) with an entity, a collection of entities or a wrapper, or with an optional of these
+/// - a computed property with a setter, with an entity, an optional entity, a collection of entities or a wrapper
+/// - a variable with a collection of entities without replaceable elements
+///
+/// Mark such a property with ``NotNested()``, so that it stays as it was stored, or implement `nestedEntitiesKeyPaths`
+/// yourself instead of using the macro. In other types, such as a constant dictionary of entities, the compiler does not
+/// find the entities: the property compiles, and is not followed.
 @attached(
   extension, conformances: Aggregate, names: named(nestedEntitiesKeyPaths), named(nestedPlaces),
   named(checkNestedPlaces))

@@ -9,8 +9,9 @@
 /// }
 /// ```
 ///
-/// For each associated value the macro generates a private property that reads and writes the value in its case. The
-/// macro refuses cases that differ only in their labels, because patterns cannot distinguish them.
+/// For each associated value the macro generates a private property that reads and writes the value in its case. Values
+/// of the plain types of the standard library, such as `Int` and `String`, and cases marked with ``NotNested()`` get
+/// none. The macro refuses several cases of one name with such values, because patterns cannot distinguish the cases.
 @attached(
   extension, conformances: EntityWrapper, names: named(wrappedEntitiesKeyPaths), named(checkNestedPlaces), arbitrary)
 public macro EntityWrapper() = #externalMacro(module: "CoherenceMacrosPlugin", type: "EntityWrapperMacro")

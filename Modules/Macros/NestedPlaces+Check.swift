@@ -1,6 +1,7 @@
-/// Overloads that check properties at compile time. The generated code never runs them.
+/// The results of the overloads of ``NestedPlaces`` that check properties at compile time. The generated code calls
+/// `check()` of each result, in a function that is compiled but never run.
 public enum PlaceCheck {
-  /// The result for a valid property.
+  /// The result for a property in which the check finds no entity that the macro cannot follow.
   public struct Passed {
     /// Compiles.
     public func check() {}
@@ -47,10 +48,12 @@ public enum PlaceCheck {
   }
 }
 
-// Swift chooses the most specific overload for a type. The overload is chosen first, without regard to the result,
-// because a separate statement uses the result.
+// Swift chooses the most specific overload for a property's type, and the first overload for every type that no other
+// one has: such a property passes, although it may have entities. The call of `check()` stands in a statement of its
+// own: in one statement, Swift would pass over an overload with an unavailable `check()` in favour of a less specific
+// one.
 extension NestedPlaces {
-  /// A variable without entities, or with entities that the macro follows.
+  /// A variable without entities, with entities that the macro follows, or of a type without another overload.
   public static func variable<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A variable with a collection of entities.
@@ -61,6 +64,19 @@ extension NestedPlaces {
   public static func variable<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Passed
   where C.Element: Identifiable { .init() }
 
+  /// A variable with an optional collection of entities.
+  public static func variable<C: Collection>(_ keyPath: WritableKeyPath<Root, C?>) -> PlaceCheck.Immutable
+  where C.Element: Identifiable { .init() }
+
+  /// A variable with an optional collection of entities that the macro follows.
+  public static func variable<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C?>) -> PlaceCheck.Passed
+  where C.Element: Identifiable { .init() }
+
+  /// A variable with an optional set of entities.
+  public static func variable<T: Identifiable>(_ keyPath: WritableKeyPath<Root, Set<T>?>) -> PlaceCheck.Passed {
+    .init()
+  }
+
   /// A variable with a set of entities.
   public static func variable<T: Identifiable>(_ keyPath: WritableKeyPath<Root, Set<T>>) -> PlaceCheck.Passed {
     .init()
@@ -68,7 +84,7 @@ extension NestedPlaces {
 }
 
 extension NestedPlaces {
-  /// A constant without entities.
+  /// A constant without entities, or of a type without another overload, such as a dictionary of entities.
   public static func constant<Part>(_ keyPath: KeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A constant entity.
@@ -90,10 +106,36 @@ extension NestedPlaces {
 
   /// A constant optional wrapper of entities.
   public static func constant<W: EntityWrapper>(_ keyPath: KeyPath<Root, W?>) -> PlaceCheck.Constant { .init() }
+
+  /// A constant collection of optional entities.
+  public static func constant<C: Collection, T: Identifiable>(_ keyPath: KeyPath<Root, C>) -> PlaceCheck.Constant
+  where C.Element == T? { .init() }
+
+  /// A constant collection of collections of entities.
+  public static func constant<C: Collection>(_ keyPath: KeyPath<Root, C>) -> PlaceCheck.Constant
+  where C.Element: Collection, C.Element.Element: Identifiable { .init() }
+
+  /// A constant dictionary with entities as values.
+  public static func constant<Key: Hashable, T: Identifiable>(
+    _ keyPath: KeyPath<Root, [Key: T]>
+  ) -> PlaceCheck.Constant { .init() }
+
+  /// A constant dictionary with collections of entities as values.
+  public static func constant<Key: Hashable, C: Collection>(
+    _ keyPath: KeyPath<Root, [Key: C]>
+  ) -> PlaceCheck.Constant where C.Element: Identifiable { .init() }
+
+  /// A constant collection of wrappers of entities.
+  public static func constant<C: Collection>(_ keyPath: KeyPath<Root, C>) -> PlaceCheck.Constant
+  where C.Element: EntityWrapper { .init() }
+
+  /// A constant optional collection of wrappers of entities.
+  public static func constant<C: Collection>(_ keyPath: KeyPath<Root, C?>) -> PlaceCheck.Constant
+  where C.Element: EntityWrapper { .init() }
 }
 
 extension NestedPlaces {
-  /// A computed property without entities.
+  /// A computed property without entities, or of a type without another overload, such as an optional collection.
   public static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A computed entity.
@@ -106,6 +148,40 @@ extension NestedPlaces {
   public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Computed
   where C.Element: Identifiable { .init() }
 
+  /// A computed optional collection of entities.
+  public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C?>) -> PlaceCheck.Computed
+  where C.Element: Identifiable { .init() }
+
   /// A computed wrapper of entities.
   public static func computed<W: EntityWrapper>(_ keyPath: WritableKeyPath<Root, W>) -> PlaceCheck.Computed { .init() }
+
+  /// A computed optional wrapper of entities.
+  public static func computed<W: EntityWrapper>(_ keyPath: WritableKeyPath<Root, W?>) -> PlaceCheck.Computed { .init() }
+
+  /// A computed collection of optional entities.
+  public static func computed<C: Collection, T: Identifiable>(_ keyPath: WritableKeyPath<Root, C>)
+    -> PlaceCheck.Computed
+  where C.Element == T? { .init() }
+
+  /// A computed collection of collections of entities.
+  public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Computed
+  where C.Element: Collection, C.Element.Element: Identifiable { .init() }
+
+  /// A computed dictionary with entities as values.
+  public static func computed<Key: Hashable, T: Identifiable>(
+    _ keyPath: WritableKeyPath<Root, [Key: T]>
+  ) -> PlaceCheck.Computed { .init() }
+
+  /// A computed dictionary with collections of entities as values.
+  public static func computed<Key: Hashable, C: Collection>(
+    _ keyPath: WritableKeyPath<Root, [Key: C]>
+  ) -> PlaceCheck.Computed where C.Element: Identifiable { .init() }
+
+  /// A computed collection of wrappers of entities.
+  public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C>) -> PlaceCheck.Computed
+  where C.Element: EntityWrapper { .init() }
+
+  /// A computed optional collection of wrappers of entities.
+  public static func computed<C: Collection>(_ keyPath: WritableKeyPath<Root, C?>) -> PlaceCheck.Computed
+  where C.Element: EntityWrapper { .init() }
 }

@@ -1,5 +1,5 @@
-/// The key paths of the entities in a value, chosen by the types of its properties. The macros generate calls of this
-/// type; user code does not need it.
+/// The places of the entities in a value: the key paths of the properties with entities, chosen by the types of the
+/// properties. The macros generate calls of this type; user code does not need it.
 // Sendable: the key paths are constant, and the key paths that the macros generate capture nothing.
 public struct NestedPlaces<Root>: @unchecked Sendable {
   /// The key paths, in the order of the properties.
@@ -12,7 +12,7 @@ public struct NestedPlaces<Root>: @unchecked Sendable {
 }
 
 extension NestedPlaces {
-  /// A property without entities.
+  /// A property without entities, or of a type without another overload. Its entities are not found.
   @inlinable public static func at<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> [PartialIdentifiableKeyPath<Root>] {
     []
   }

@@ -62,6 +62,7 @@ struct AttributeCode {
     return result
   }
 
+  /// The type of the variable, for the Swift type of the attribute's kind.
   private func swiftType(_ type: String) -> String {
     let named = isCodable ? attribute.customClassName ?? type : weakReferenceType ?? type
     // A derived attribute has no value before the first save.
@@ -70,6 +71,7 @@ struct AttributeCode {
 
   // MARK: - Kinds
 
+  /// The variable of a transient attribute.
   private func transient() -> CodePart {
     guard let type = ValueCode(attribute.kind).type, attribute.kind != .transformable else {
       return CodePart(
@@ -83,6 +85,7 @@ struct AttributeCode {
     return result
   }
 
+  /// The variable of an entity's composite attribute.
   private func composite() -> CodePart {
     guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
     var result = CodePart()
@@ -107,6 +110,8 @@ struct AttributeCode {
       ])
   }
 
+  /// The argument of `@Attribute` for a type that the variable's Swift type does not tell; warns where the model file
+  /// does not name the Swift type.
   private func kindOption(_ result: inout CodePart) -> [SourceLine.Argument] {
     if attribute.kind == .transformable {
       result.warnings.append(
@@ -139,6 +144,7 @@ struct AttributeCode {
 
   // MARK: - Options
 
+  /// The argument of `@Attribute` for a derivation; none and a warning if the framework has no such derivation.
   private func derived(_ result: inout CodePart) -> [SourceLine.Argument] {
     guard let text = attribute.derivation else { return [] }
     let expression = text.filter { !$0.isWhitespace }
@@ -168,6 +174,7 @@ struct AttributeCode {
     }
   }
 
+  /// The validation rules as arguments of `@Attribute`.
   private func rules(_ result: inout CodePart) -> [SourceLine.Argument] {
     let suffix = [.string, .data, .url, .transformable].contains(attribute.kind) ? "Length" : ""
     // Truth values and identifiers have no order; the model file warns of their bounds itself.
@@ -204,6 +211,8 @@ struct AttributeCode {
     return text == "" && ![.string, .url].contains(attribute.kind) ? nil : text
   }
 
+  /// The Swift expression of the default; none and a warning if its type is unknown. Warns of a default that only
+  /// objects have.
   private func defaultValue(_ result: inout CodePart, isPart: Bool = false) -> String? {
     guard let text = defaultText else { return nil }
     if isCodable, attribute.customClassName != nil {
@@ -219,12 +228,14 @@ struct AttributeCode {
     return value.text
   }
 
+  /// The Swift expression of a text of the file, or a fault.
   private func expression(_ text: String, _ use: String, _ result: inout CodePart) -> ValueCode.Expression? {
     if let value = ValueCode(attribute.kind).expression(text) { return value }
     result.faults.append("The \(use) of \(subject) is not a value of the kind '\(attribute.kind.rawValue)'.")
     return nil
   }
 
+  /// The number of characters in a text of the file, or a fault.
   private func count(_ text: String, _ use: String, _ result: inout CodePart) -> String? {
     if let value = Int64(text), value >= 0 { return ValueCode.grouped(value) }
     result.faults.append("The \(use) length of \(subject) is not a number of characters.")
@@ -233,24 +244,26 @@ struct AttributeCode {
 
   // MARK: - Layout
 
+  /// The variable as a parameter of the structure's initializer.
   private func parameter(_ type: String, _ value: String?) -> String {
     let initial = value ?? (attribute.isOptional ? "nil" : nil)
     return "\(SwiftName.escaped(attribute.name)): \(type)\(initial.map { " = \($0)" } ?? "")"
   }
 
+  /// The lines of the variable. A value that does not fit stands on a line of its own.
   private func lines(
     marker: (name: String, arguments: [SourceLine.Argument])?, type: String, value: String?
   ) -> [String] {
     var declaration = "\(plan.options.access.prefix)var \(SwiftName.escaped(attribute.name)): \(type)"
-    var rest: [String] = []
+    var valueLines: [String] = []
     if let value {
       if declaration.count + value.count + 5 <= SourceLine.width {
         declaration += " = \(value)"
       } else {
         declaration += " ="
-        rest = ["    \(value)"]
+        valueLines = ["    \(value)"]
       }
     }
-    return CodeArguments.lines(marker: marker, declaration: declaration) + rest
+    return CodeArguments.lines(marker: marker, declaration: declaration) + valueLines
   }
 }

@@ -10,7 +10,9 @@ public struct CodeFolder: Sendable {
   public init(_ url: URL) { self.url = url }
 
   /// Writes sources. A file with the same text already is not touched, so that builds see no change. A file without the
-  /// header of generated files is never replaced unless `force` is set, and a file that belongs to the program never.
+  /// header of generated files is replaced only if `force` is set. A class of the program, which a run with the style
+  /// ``CodeStyle/base`` writes once, is not replaced by such a run, even if `force` is set; a run with another style
+  /// treats it as any other file without the header.
   ///
   /// If a file may not be replaced, no file is written, and the report names the file. Generated files of the same
   /// model file that the sources do not have are reported and not removed.
@@ -62,6 +64,7 @@ public struct CodeFolder: Sendable {
     }
   }
 
+  /// The generated files of the model file that are not among the sources.
   private func orphans(besides names: Set<String>, source: String) throws -> [String] {
     guard FileManager.default.fileExists(atPath: url.path) else { return [] }
     let header = Data(GeneratedFile.header(of: source).utf8)
@@ -70,6 +73,7 @@ public struct CodeFolder: Sendable {
       .filter { try text(of: $0)?.starts(with: header) == true }
   }
 
+  /// Runs an operation on a file, and names the file in its error.
   private func translating<Result>(_ verb: String, _ name: String, _ body: () throws -> Result) throws -> Result {
     do {
       return try body()

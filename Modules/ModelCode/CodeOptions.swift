@@ -19,8 +19,8 @@ public struct CodeOptions: Sendable, Hashable {
 public enum CodeStyle: String, Sendable, Hashable, CaseIterable {
   /// A whole class for each entity, in `Track.swift`. Methods of the program stand in extensions, in other files.
   case `class`
-  /// A base class for each entity, in `TrackBase.swift`, and a class that inherits from it, in `Track.swift`. The second
-  /// file is written once and belongs to the program, which adds stored variables, overrides and methods.
+  /// A base class for each entity, in `TrackBase.swift`, and a class that inherits from it, in `Track.swift`. The
+  /// second file is written once and belongs to the program, which adds stored variables, overrides and methods.
   case base
 }
 

@@ -41,6 +41,7 @@ struct CodePlan {
   func structureName(of attribute: ModelFile.Attribute, in owner: String) -> String? {
     guard attribute.parts.isEmpty else { return owner + SwiftName.capitalized(attribute.name) }
     return file.parts(of: attribute).flatMap { parts in
+      // An attribute that does not name its type has the parts of the type, by which the type is found.
       let named = file.composites.first { $0.name == attribute.compositeName }
       return (named ?? file.composites.first { $0.parts == parts })?.name
     }
@@ -50,17 +51,20 @@ struct CodePlan {
   /// composites that attributes declare inline.
   var structures: [(name: String, parts: [ModelFile.Attribute])] {
     var list = file.composites.map { (name: $0.name, parts: $0.parts) }
-    for entity in file.entities { collectParts(of: entity.attributes, owner: className(of: entity), into: &list) }
+    for entity in file.entities {
+      addInlineComposites(of: entity.attributes, owner: className(of: entity), into: &list)
+    }
     return list
   }
 
-  private func collectParts(
+  /// Adds the composites that attributes declare inline, nested ones among them.
+  private func addInlineComposites(
     of attributes: [ModelFile.Attribute], owner: String, into list: inout [(name: String, parts: [ModelFile.Attribute])]
   ) {
     for attribute in attributes where !attribute.parts.isEmpty {
       let name = owner + SwiftName.capitalized(attribute.name)
       list.append((name, attribute.parts))
-      collectParts(of: attribute.parts, owner: name, into: &list)
+      addInlineComposites(of: attribute.parts, owner: name, into: &list)
     }
   }
 

@@ -23,7 +23,8 @@ struct EntityCode {
       result.faults += part.faults
       result.needsFoundation = result.needsFoundation || part.needsFoundation
     }
-    let groups = [lists(&result), attributes.flatMap(\.lines), relationships.flatMap(\.lines)].filter { !$0.isEmpty }
+    let groups = [uniqueAndIndexLines(&result), attributes.flatMap(\.lines), relationships.flatMap(\.lines)]
+      .filter { !$0.isEmpty }
     result.lines = head
     if groups.isEmpty {
       result.lines[result.lines.count - 1] += "}"
@@ -47,6 +48,7 @@ struct EntityCode {
       ? "/// The stored properties of ``\(className)``." : "/// An object of the entity `\(entity.name)`."
   }
 
+  /// The lines of the attribute `@Entity` or `@Subentity`.
   private var macro: [String] {
     var arguments: [SourceLine.Argument] = []
     if declaredName != entity.name { arguments.append(.text(SwiftName.literal(entity.name))) }
@@ -60,8 +62,9 @@ struct EntityCode {
 
   // MARK: - Constraints and indexes
 
-  private func lists(_ result: inout CodePart) -> [String] {
-    let unique = entity.uniqueness.map { list($0, "uniqueness constraint", &result) }
+  /// The lines of `#Unique` and `#Index`.
+  private func uniqueAndIndexLines(_ result: inout CodePart) -> [String] {
+    let unique = entity.uniqueness.map { keyPaths(of: $0, "uniqueness constraint", &result) }
     let indexes = entity.indexes.compactMap { index -> String? in
       guard index.elements.allSatisfy({ $0.property != nil && $0.kind == "Binary" }) else {
         result.warnings.append(
@@ -72,7 +75,7 @@ struct EntityCode {
         result.warnings.append(
           "The index '\(index.name)' of '\(entity.name)' is ascending: the framework has no descending indexes.")
       }
-      return list(index.elements.compactMap(\.property), "index", &result)
+      return keyPaths(of: index.elements.compactMap(\.property), "index", &result)
     }
     return call("#Unique", unique.compactMap { $0 }) + call("#Index", indexes)
   }
@@ -82,7 +85,8 @@ struct EntityCode {
     return SourceLine.call("\(macro)<\(declaredName)>", lists.map { .text($0) }, indentation: "  ")
   }
 
-  private func list(_ names: [String], _ use: String, _ result: inout CodePart) -> String? {
+  /// The array of the key paths of properties; a fault for a name without a property.
+  private func keyPaths(of names: [String], _ use: String, _ result: inout CodePart) -> String? {
     var paths: [String] = []
     for name in names {
       guard let path = keyPath(name) else {

@@ -12,7 +12,8 @@ public struct GeneratedFile: Sendable, Hashable {
   public var name: String
   /// The text of the file.
   public var text: String
-  /// Whether the file belongs to the program after it was written once. Such a file is never replaced.
+  /// Whether the file belongs to the program after it was written once. It only replaces a generated file of its name,
+  /// which another style has written, and never a file without the header of generated files.
   public var isWrittenOnce: Bool
 
   init(_ name: String, _ text: String, isWrittenOnce: Bool = false) {

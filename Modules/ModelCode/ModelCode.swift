@@ -65,6 +65,7 @@ public struct ModelCode: Sendable {
     var needsFoundation = false
   }
 
+  /// The types of all sources in their order, or an error with all faults.
   private func parts() throws -> (types: [TypeText], warnings: [String]) {
     var faults = NameFaults(plan: plan).sentences
     var warnings = plan.file.withoutReportedParts.warnings

@@ -21,7 +21,9 @@ struct NameFaults {
     if let parent = entity.parent, plan.entity(parent) == nil {
       return ["The parent '\(parent)' of '\(entity.name)' is not an entity of the model file; correct the name."]
     }
-    if plan.entityAndAncestors(of: entity).last?.parent != nil {
+    // An entity without a parent, a missing entity or a repetition ends the list. Only this entity's repetition is a
+    // fault of this entity.
+    if plan.entityAndAncestors(of: entity).last?.parent == entity.name {
       return ["The entity '\(entity.name)' is its own ancestor."]
     }
     return []
@@ -33,6 +35,7 @@ struct NameFaults {
     return repeated + names.compactMap { fault($0, of: entity) }
   }
 
+  /// The reason why a property cannot have a name; `nil` for a valid name.
   private func fault(_ name: String, of entity: ModelFile.Entity) -> String? {
     let advice =
       "rename '\(name)' of '\(entity.name)' in the model file, with the present name as its renaming identifier."
@@ -56,7 +59,7 @@ struct NameFaults {
       }
       let isType =
         SwiftName.isIdentifier(structure.name) && !SwiftName.types.contains(structure.name)
-        && !SwiftName.keywords.contains(structure.name)
+        && !SwiftName.keywords.contains(structure.name) && !SwiftName.unusable.contains(structure.name)
       return (isType ? [] : ["'\(structure.name)' cannot be the name of a structure; rename the composite."])
         + names + repeated
     }

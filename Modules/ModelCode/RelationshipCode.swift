@@ -36,6 +36,7 @@ struct RelationshipCode {
       lines: CodeArguments.lines(marker: marker, declaration: "\(access)var \(name): \(type)"))
   }
 
+  /// The arguments of `@Relationship`.
   private var arguments: [SourceLine.Argument] {
     var arguments: [SourceLine.Argument] = []
     if let inverse = relationship.inverse, plan.namesInverse(relationship, of: entity) {

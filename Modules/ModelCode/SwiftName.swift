@@ -13,10 +13,10 @@ enum SwiftName {
 
   /// The name with a capital first letter, without characters that an identifier cannot have.
   static func capitalized(_ name: String) -> String {
-    let kept = name.unicodeScalars.filter {
+    let allowed = name.unicodeScalars.filter {
       $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType == .decimal
     }
-    let text = String(String.UnicodeScalarView(kept))
+    let text = String(String.UnicodeScalarView(allowed))
     return text.prefix(1).uppercased() + text.dropFirst()
   }
 
@@ -60,8 +60,8 @@ enum SwiftName {
   /// The words with a meaning after a dot, which no property can have as its name.
   static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
 
-  /// The properties of every managed object, and the members that the macro writes into a class. A variable may have the
-  /// name of another method.
+  /// The properties of every managed object, and the members that the macro writes into a class. A variable may have
+  /// the name of another method.
   static let members: Set<String> = [
     "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue",
     "hasPersistentChangedValues", "initializeDefaults", "isDeleted", "isFault", "isInserted", "isUnavailable",

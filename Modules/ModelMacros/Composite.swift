@@ -12,8 +12,8 @@
 /// private part has no key in it.
 ///
 /// The initial value of a part is the part's default in the model, in new objects and in records without the part. It
-/// is evaluated once for the model; the current date, a new `UUID` and a random value are compile-time errors. The parts
-/// of an optional composite have no default in the model, so that the composite of a new object is `nil`.
+/// is evaluated once for the model; the current date, a new `UUID` and a random value are compile-time errors. The
+/// parts of an optional composite have no default in the model, so that the composite of a new object is `nil`.
 @attached(
   extension, conformances: CompositeValue, names: named(Parts), named(compositeParts), named(init(reading:)),
   named(write(to:)))

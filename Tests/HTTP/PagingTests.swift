@@ -45,6 +45,16 @@ struct PagingTests {
     #expect(client.requests.map { $0.path } == (1...4).map { "/items?size=2&page=\($0)" })
   }
 
+  @Test func `the other parameters of a page's request stay as they were written`() async throws {
+    let client = StubClient { [self] _, request in
+      let number = pageNumber(request)
+      return .make(to: request, 200, [:], body(Page(number: number, items: number > 1 ? [] : [1])))
+    }
+    let first = "https://example.org/items?q=a+b%26c&page=1&s=%C3%BC"
+    #expect(try await items(client, Self.numbered, from: first) == [[1], []])
+    #expect(client.requests.map(\.path) == ["/items?q=a+b%26c&page=1&s=%C3%BC", "/items?q=a+b%26c&page=2&s=%C3%BC"])
+  }
+
   @Test func `pages with cursors of any characters are requested one after the other`() async throws {
     let cursors: [String?] = ["a+b/c=&d", "ü 2", nil]
     let client = StubClient { [self] number, request in
@@ -61,7 +71,8 @@ struct PagingTests {
     let client = StubClient { [self] number, request in
       let links = [
         "<https://example.org/items?page=9>; rel=\"last\", </items?page=2>; title=\"a, b\"; rel=\"prefetch next\"",
-        "<https://example.org/items?page=3>; rel=NEXT", "<https://example.org/items?page=1>; rel=\"first\"",
+        "<https://example.org/items?page=3>; title=\"a; rel=prev, \\\"b\"; rel=NEXT",
+        "<https://example.org/items?page=1>; rel=\"first\"",
       ]
       return .make(to: request, 200, ["Link": links[number]], body(Page(items: [number])))
     }

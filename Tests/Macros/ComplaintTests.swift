@@ -147,16 +147,38 @@ struct ComplaintTests {
     let reviewer: Author? = nil
     let readers: [Author] = []
     let media = Media.nothing
+    let drafts: [Author?] = []
+    let columns: [[Author]] = []
+    let byRole: [String: Author] = [:]
+    let byTeam: [String: [Author]] = [:]
+    let gallery: [Media] = []
+    let album: [Media]? = nil
     let count = 1
+    let ages: [String: [Int]] = [:]
     var names = ["a"]
     var frozen = CollectionOfOne(Author(id: 1, name: "a"))
     var window = Frozen(authors: [])
+    var optionalWindow: Frozen?
+    var optionalReaders: [Author]?
+    var optionalTags: Set<Tag>?
     var editor: Author {
       get { author }
       set {}
     }
     var size: Int {
       get { 1 }
+      set {}
+    }
+    var team: [Author]? {
+      get { nil }
+      set {}
+    }
+    var teams: [String: [Author]] {
+      get { [:] }
+      set {}
+    }
+    var cover: Media? {
+      get { nil }
       set {}
     }
   }
@@ -175,20 +197,28 @@ struct ComplaintTests {
   @Test func `an entity in a constant fails the compile-time check`() {
     let checks: [Any] = [
       Places.constant(\.author), Places.constant(\.reviewer), Places.constant(\.readers), Places.constant(\.media),
+      Places.constant(\.drafts), Places.constant(\.columns), Places.constant(\.byRole), Places.constant(\.byTeam),
+      Places.constant(\.gallery), Places.constant(\.album),
     ]
     #expect(checks.allSatisfy { $0 is PlaceCheck.Constant })
-    let passed = Places.constant(\.count)
-    #expect(type(of: passed) == PlaceCheck.Passed.self)
+    let (count, ages) = (Places.constant(\.count), Places.constant(\.ages))
+    #expect(type(of: count) == PlaceCheck.Passed.self && type(of: ages) == PlaceCheck.Passed.self)
   }
 
   @Test func `an entity in a computed property fails the compile-time check`() {
     let (editor, size) = (Places.computed(\.editor), Places.computed(\.size))
     #expect(type(of: editor) == PlaceCheck.Computed.self && type(of: size) == PlaceCheck.Passed.self)
+    let others: [Any] = [Places.computed(\.team), Places.computed(\.teams), Places.computed(\.cover)]
+    #expect(others.allSatisfy { $0 is PlaceCheck.Computed })
   }
 
   @Test func `entities in a read-only collection fail the compile-time check`() {
     let (window, frozen, names) = (Places.variable(\.window), Places.variable(\.frozen), Places.variable(\.names))
     #expect(type(of: window) == PlaceCheck.Immutable.self)
+    let optional = (
+      Places.variable(\.optionalWindow), Places.variable(\.optionalReaders), Places.variable(\.optionalTags)
+    )
+    #expect(type(of: optional) == (PlaceCheck.Immutable, PlaceCheck.Passed, PlaceCheck.Passed).self)
     #expect(type(of: frozen) == PlaceCheck.Passed.self && type(of: names) == PlaceCheck.Passed.self)
   }
 }

@@ -47,6 +47,36 @@ struct GeneratorWarningTests {
     #expect(try warnings(of: file([.init("title", .string), .init("year", .int32, optional: true)])) == [])
   }
 
+  @Test func `a missing parent and a cycle of parents are faults of the entities that cause them`() throws {
+    let missing = ModelFile(
+      name: "Music", entities: [.init("Album", parent: "Release"), .init("Release", parent: "Gone")])
+    #expect(fault(of: missing)?.contains("The parent 'Gone' of 'Release' is not an entity of the model file") == true)
+    #expect(fault(of: missing)?.contains("its own ancestor") == false)
+    let cycle = ModelFile(
+      name: "Music",
+      entities: [.init("Album", parent: "Release"), .init("Release", parent: "Item"), .init("Item", parent: "Release")])
+    #expect(fault(of: cycle)?.contains("The entity 'Release' is its own ancestor.") == true)
+    #expect(fault(of: cycle)?.contains("'Album' is its own ancestor") == false)
+  }
+
+  @Test func `a composite needs a name and parts that Swift allows`() throws {
+    func fault(of composite: ModelFile.Composite) -> String? {
+      let user = ModelFile.Attribute("place", .composite, compositeName: composite.name)
+      return self.fault(
+        of: ModelFile(name: "Music", entities: [.init("Track", attributes: [user])], composites: [composite]))
+    }
+    #expect(fault(of: .init("Place", parts: [.init("x", .double)])) == nil)
+    #expect(
+      fault(of: .init("Place", parts: [.init("x y", .double)]))?
+        .contains("'x y' cannot be the name of a variable; rename the part of the composite 'Place'.") == true)
+    #expect(
+      fault(of: .init("Place", parts: [.init("x", .double), .init("x", .double)]))?
+        .contains("The composite 'Place' has two parts 'x'; rename one.") == true)
+    #expect(
+      fault(of: .init("1st", parts: [.init("x", .double)]))?
+        .contains("'1st' cannot be the name of a structure; rename the composite.") == true)
+  }
+
   @Test func `a setting that no source has is a warning of the model file`() throws {
     let attribute = ModelFile.Attribute("title", .string, otherAttributes: ["strange": "YES"])
     #expect(try warnings(of: file([attribute])).count { $0.contains("strange") } == 1)
@@ -85,6 +115,13 @@ struct GeneratorWarningTests {
   ])
   func `a class with the name of a type that sources use is refused`(name: String, reason: String) {
     #expect(fault(of: ModelFile(entities: [.init(name)]))?.contains(reason) == true)
+  }
+
+  @Test(arguments: ["self", "init", "_", "class", "Date"])
+  func `a composite with a name that no structure can have is refused`(name: String) {
+    let file = ModelFile(
+      name: "Music", entities: [.init("Track")], composites: [.init(name, parts: [.init("width", .double)])])
+    #expect(fault(of: file)?.contains("'\(name)' cannot be the name of a structure;") == true)
   }
 
   @Test func `two types that share a file are refused`() {

@@ -74,7 +74,10 @@ struct ModelFileTests {
     #expect(warnings.count == 3)
     let model = try MusicFile.make().model(classes: MusicFile.classes)
     #expect(Array(model.warnings.prefix(3)) == warnings)
-    #expect(try model.entity(named: "Track").fetchedProperties.map(\.name) == ["sameYear"])
+    let fetched = try model.entity(named: "Track").fetchedProperties
+    #expect(fetched.map(\.name) == ["sameYear"])
+    let track = try #require(try MusicFile.make().entities.first { $0.name == "Track" })
+    #expect(track.fetchedProperties.map(\.userInfo) == [["use": "list"]])
   }
 
   @Test func `a template becomes a fetch request with the values of its variables`() throws {

@@ -86,6 +86,9 @@ enum MusicFile {
     inverseName="tracks" inverseEntity="Release"/>
             <fetchedProperty name="sameYear" optional="YES">
                 <fetchRequest name="fetchedPropertyFetchRequest" entity="Track" predicateString="year == 2000"/>
+                <userInfo>
+                    <entry key="use" value="list"/>
+                </userInfo>
             </fetchedProperty>
             <fetchIndex name="byYear">
                 <fetchIndexElement property="year" type="Binary" order="descending"/>

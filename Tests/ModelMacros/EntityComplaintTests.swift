@@ -237,5 +237,9 @@ import Testing
       ])
     #expect(
       corrected(source, by: "remove '@MainActor'") == "@Entity final class Track: ManagedObject {\n}")
+    let comment = "/// A track.\n"
+    #expect(
+      corrected(comment + source, by: "remove '@MainActor'")
+        == comment + "@Entity final class Track: ManagedObject {\n}")
   }
 }

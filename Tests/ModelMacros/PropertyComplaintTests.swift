@@ -179,6 +179,14 @@ import Testing
       ])
   }
 
+  @Test func `the correction that removes the first of two attributes keeps the comment of the property`() {
+    let start = "@Entity final class Track: ManagedObject {\n  var title = \"\"\n\n  /// The album.\n  "
+    #expect(
+      ModelMacrosTests.corrected(
+        start + "@Transient @Relationship var album: Album?\n}", by: "remove '@Transient'")
+        == start + "@Relationship var album: Album?\n}")
+  }
+
   @Test func `repeated and contradicting options are diagnosed`() {
     #expect(
       complaints(about: "@Attribute(.unique, .unique) var title: String") == [

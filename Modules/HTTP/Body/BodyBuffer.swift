@@ -3,13 +3,14 @@ import Synchronization
 
 /// The unread part of a body: in memory up to a size, and beyond in a file.
 ///
-/// A session cannot wait for a reader, because FoundationNetworking restarts a suspended transfer. A body that arrives
-/// faster than its reader reads is therefore written to a file, and a slow reader occupies no connection. Every client
-/// buffers bodies in this way, so that its time limits and its connections do not depend on readers.
+/// A `URLSession` cannot wait for a reader, because FoundationNetworking restarts a suspended transfer. A body that
+/// arrives faster than its reader reads is therefore written to a file, and a slow reader occupies no connection. Every
+/// client buffers bodies in this way, so that its time limits and its connections do not depend on readers.
 package final class BodyBuffer: Sendable {
-  /// The maximum number of bytes in memory, and of bytes read from the file at once.
-  static let memorySize = 256 * 1024
+  /// The usual ``memorySize``.
+  static let defaultMemorySize = 256 * 1024
 
+  /// The maximum number of bytes in memory, and of bytes read from the file at once.
   private let memorySize: Int
   private let state: Mutex<State>
 
@@ -17,16 +18,18 @@ package final class BodyBuffer: Sendable {
     var memory = Data()
     /// The bytes after those in memory; `nil` until the memory is full.
     var file: OverflowFile?
+    /// The end of the body, complete or failed; `nil` while the body arrives.
     var end: Result<Void, any Error>?
     /// The waiting readers; empty while bytes are unread.
     var readers: [CheckedContinuation<Data?, any Error>] = []
     var onEnd: [@Sendable () -> Void] = []
     var onCancel: (@Sendable () -> Void)?
+    /// The largest number of unread bytes in memory so far.
     var peak = 0
   }
 
   /// - Parameter memorySize: The maximum number of bytes in memory; `Int.max` keeps the whole body in memory.
-  init(memorySize: Int = BodyBuffer.memorySize) {
+  init(memorySize: Int = BodyBuffer.defaultMemorySize) {
     self.memorySize = memorySize
     state = Mutex(State())
   }
@@ -72,6 +75,7 @@ package final class BodyBuffer: Sendable {
     }
   }
 
+  /// Adds bytes to the unread ones: in the file while it has unread bytes, so that the order is preserved.
   private func keep(_ data: Data, in state: inout State) throws {
     let fits = data.count <= memorySize - state.memory.count
     if fits, state.file?.unreadCount ?? 0 == 0 {
@@ -149,7 +153,8 @@ package final class BodyBuffer: Sendable {
     return state.end.map { end in end.map { nil } }
   }
 
-  /// Waits for the end of the body, and returns all of it from memory.
+  /// Waits for the end of the body, and returns the whole body. For a buffer with all bytes in memory: a buffer with a
+  /// file returns only the bytes before those in the file.
   ///
   /// - Throws: The errors of ``next()``.
   func collected() async throws -> Data {

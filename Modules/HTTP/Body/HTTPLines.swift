@@ -2,8 +2,8 @@ import CoherenceCore
 public import Foundation
 
 extension HTTPBody {
-  /// The lines of the body, each as soon as it is complete. A body of JSON Lines (`application/x-ndjson`) has one record in
-  /// each line.
+  /// The lines of the body, each as soon as it is complete. A body of JSON Lines (`application/x-ndjson`) has one
+  /// record in each line.
   ///
   /// ```swift
   /// for try await line in reply.body.lines() { songs.append(try decoder.decode(Song.self, from: line)) }
@@ -11,7 +11,8 @@ extension HTTPBody {
   ///
   /// Lines end with a line feed or with carriage return and line feed. Empty lines are omitted.
   ///
-  /// - Parameter limit: The maximum number of bytes in a line, so that a body without line feeds does not fill the memory.
+  /// - Parameter limit: The maximum number of bytes in a line, so that a body without line feeds does not fill the
+  ///   memory.
   public func lines(limit: Int = 1 << 20) -> HTTPLines { HTTPLines(body: self, limit: limit) }
 }
 
@@ -28,6 +29,7 @@ public struct HTTPLines: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private var parts: HTTPBody.Iterator
     private let limit: Int
+    /// The bytes of the latest part after the present line.
     private var unread = Data()
     /// The bytes of the present line from earlier parts.
     private var line = Data()
@@ -50,6 +52,7 @@ public struct HTTPLines: AsyncSequence, Sendable {
       return line.isEmpty ? nil : line
     }
 
+    /// Returns the next line that ends in the unread bytes; `nil` after moving the bytes without an end to `line`.
     private mutating func takeLine() throws -> Data? {
       while !unread.isEmpty {
         let end = unread.firstIndex(of: UInt8(ascii: "\n"))

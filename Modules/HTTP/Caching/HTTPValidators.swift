@@ -4,30 +4,30 @@ import Synchronization
 
 /// The validators of merged content, by address.
 ///
-/// A validator represents content in the stores. It is therefore stored only after a successful merge, and the validators
-/// of one Connect do not apply to another. May be used from any thread.
+/// A validator represents content in the stores. It is therefore stored only after a successful merge, and the
+/// validators of one Connect do not apply to another. May be used from any thread.
 public final class HTTPValidators: Sendable {
-  private let known: Mutex<[String: HTTPValidator]>
+  private let validators: Mutex<[String: HTTPValidator]>
 
   /// Makes a collection of validators.
   ///
   /// - Parameter entries: The ``entries`` of an earlier run.
-  public init(_ entries: [String: HTTPValidator] = [:]) { known = Mutex(entries) }
+  public init(_ entries: [String: HTTPValidator] = [:]) { validators = Mutex(entries) }
 
   /// All validators by address, to store for the next run. The addresses may contain credentials.
-  public var entries: [String: HTTPValidator] { known.withLock { $0 } }
+  public var entries: [String: HTTPValidator] { validators.withLock { $0 } }
 
   /// The validator of a request's address; `nil` for methods other than GET.
   public subscript(request: HTTPRequest) -> HTTPValidator? {
-    get { Self.address(of: request).flatMap { address in known.withLock { $0[address] } } }
+    get { Self.address(of: request).flatMap { address in validators.withLock { $0[address] } } }
     set {
       guard let address = Self.address(of: request) else { return }
-      known.withLock { $0[address] = newValue }
+      validators.withLock { $0[address] = newValue }
     }
   }
 
   /// Removes all validators, so that all content is requested again.
-  public func removeAll() { known.withLock { $0 = [:] } }
+  public func removeAll() { validators.withLock { $0 = [:] } }
 
   private static func address(of request: HTTPRequest) -> String? {
     request.method == .get ? request.url?.absoluteString : nil
@@ -42,7 +42,8 @@ extension HTTPClient {
   ///   - validators: The validators of merged content, updated after a successful merge.
   ///   - merge: Called with a successful reply. After an error the content is requested again the next time.
   /// - Returns: The result of `merge`; `nil` for unchanged content (304).
-  /// - Throws: The errors of ``send(_:body:)`` and of `merge`; ``ErrorCode/httpStatus`` for a status other than 2xx and 304.
+  /// - Throws: The errors of ``send(_:body:)`` and of `merge`; ``ErrorCode/httpStatus`` for a status other than 2xx and
+  ///   304.
   public func ifChanged<Result>(
     _ request: HTTPRequest, since validators: HTTPValidators, merge: (HTTPReply) async throws -> Result
   ) async throws -> Result? {

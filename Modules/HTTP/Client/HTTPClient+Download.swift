@@ -6,17 +6,17 @@ extension HTTPClient {
   /// Sends a request without a body, and returns at the head of the reply; see ``stream(_:body:)``.
   public func stream(_ request: HTTPRequest) async throws -> HTTPStream { try await stream(request, body: nil) }
 
-  /// Returns the complete reply of ``send(_:body:)`` as a stream: the default for clients that do not stream, or that need
-  /// the whole body like ``HTTPRecorder`` and ``HTTPReplay``.
+  /// Returns the complete reply of ``send(_:body:)`` as a stream: the default for clients that do not stream, or that
+  /// need the whole body like ``HTTPRecorder`` and ``HTTPReplay``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
     HTTPStream(try await send(request, body: body))
   }
 
   /// Sends a request, and writes the reply's body to a file while it arrives.
   ///
-  /// The file appears, or replaces an existing file atomically, after the body is complete. A failure leaves an existing
-  /// file unchanged. Only the owner can read and write the file. A large body can be decoded from the file without a copy
-  /// in memory: `Data(contentsOf: file, options: .mappedIfSafe)`.
+  /// The file appears, or replaces an existing file atomically, after the body is complete. A failure leaves an
+  /// existing file unchanged. Only the owner can read and write the file. A large body can be decoded from the file
+  /// without a copy in memory: `Data(contentsOf: file, options: .mappedIfSafe)`.
   ///
   /// - Returns: The reply with an empty body. A 304 leaves the file unchanged; see ``HTTPReply/isUnchanged``.
   /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx and 304; the errors of ``stream(_:body:)`` and
@@ -33,6 +33,7 @@ extension HTTPClient {
     return reply
   }
 
+  /// Runs an operation on the file; its error names the file and becomes ``ErrorCode/inputOutput``.
   private static func writing<Result>(to file: URL, _ operation: () throws -> Result) throws -> Result {
     do {
       return try operation()

@@ -3,12 +3,11 @@ import Foundation
 
 /// Parses a stream of server-sent events, `text/event-stream`, after the HTML standard (WHATWG, 9.2.6).
 ///
-/// The parser takes the bytes in parts of any size, as they arrive. ``HTTPClient/events(_:options:)`` uses the parser for a
-/// connection; use the parser alone for a stream that another
-/// client or a file delivers.
+/// The parser takes the bytes in parts of any size, as they arrive. ``HTTPClient/events(_:options:)`` uses the parser
+/// for a connection; use the parser alone for a stream that another client or a file delivers.
 public struct ServerEventParser: Sendable {
-  /// The identifier to send after a reconnection: that of the last event that ended, or of its predecessors. Empty for
-  /// none.
+  /// The identifier to send after a reconnection: that of the last complete event, which inherits its predecessor's
+  /// identifier if it has none. Empty before the first identifier.
   public private(set) var lastEventID: String
   /// The last reconnection time that the server asked for; `nil` for none.
   public private(set) var reconnectionTime: Duration?

@@ -11,9 +11,9 @@ extension HTTPClient {
   /// }
   /// ```
   ///
-  /// The sequence connects with the first read. When the connection ends or breaks, the sequence connects again after the
-  /// server's reconnection time, with the identifier of the last event as `Last-Event-ID`, so that the server can send the
-  /// events in between. The sequence ends after a reply with the status 204.
+  /// The sequence connects with the first read. When the connection ends or breaks, the sequence connects again after
+  /// the server's reconnection time, with the identifier of the last event as `Last-Event-ID`, so that the server can
+  /// send the events in between. The sequence ends after a reply with the status 204.
   public func events(_ request: HTTPRequest, options: ServerEventOptions = ServerEventOptions()) -> ServerEvents {
     ServerEvents(request: request, client: self, options: options)
   }
@@ -57,9 +57,9 @@ public struct ServerEvents: AsyncSequence, Sendable {
 
     /// Waits for the next event; `nil` after the server has ended the stream with the status 204.
     ///
-    /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a
-    ///   reply of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error
-    ///   after the maximum number of failures; `CancellationError` when the task is cancelled. The sequence has ended then.
+    /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a reply
+    ///   of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error after the
+    ///   maximum number of failures; `CancellationError` when the task is cancelled. The sequence has ended then.
     public mutating func next() async throws -> ServerEvent? {
       while !isAtEnd {
         if let event = events.popLast() { return event }
@@ -91,13 +91,14 @@ public struct ServerEvents: AsyncSequence, Sendable {
     /// Ends the connection, after which the next read connects again.
     private mutating func endConnection(with error: CoherenceError?) throws {
       body = nil
-      // A connection that brought events and ended is the way of some servers.
+      // Some servers end each connection after its events, so such an end is no failure.
       if error == nil, hasEvents { return }
       failureCount += 1
       guard let maximum = options.maximumFailures, failureCount >= Swift.max(maximum, 1) else { return }
       throw error ?? HTTPFailure(to: request).broken("the stream of events ended")
     }
 
+    /// Requests the stream, after a delay if it is not the first connection. Leaves `body` empty after a 204.
     private mutating func connect() async throws {
       if !isFirstConnection {
         try await options.clock.wait(for: options.delay(reconnectionTime, failures: failureCount))
@@ -116,6 +117,7 @@ public struct ServerEvents: AsyncSequence, Sendable {
           "\(HTTPFailure(to: request).host) replied without the content type 'text/event-stream'; check the address.",
           underlying: HTTPFailure(to: request, status: stream.status.code))
       }
+      // A new parser: the incomplete event of the former connection is discarded.
       parser = ServerEventParser(lastEventID: id, limit: options.limit)
       (body, hasEvents) = (stream.body, false)
     }

@@ -23,29 +23,31 @@ enum PrivateFile {
   /// A temporary file beside the target, which `commit` renames to the target. Deleted without a commit.
   final class Draft {
     private let file: URL
-    private let draft: String
+    /// The path of the temporary file.
+    private let path: String
     private let handle: FileHandle
     private var isCommitted = false
 
     init(of file: URL) throws {
+      // The file behind a symbolic link is replaced, and the link stays.
       let file = file.resolvingSymlinksInPath()
-      let draft = file.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString)").path
-      let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      let path = file.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString)").path
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
       self.file = file
-      self.draft = draft
+      self.path = path
       handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     deinit {
-      if !isCommitted { unlink(draft) }
+      if !isCommitted { unlink(path) }
     }
 
     func write(_ data: Data) throws { try handle.write(contentsOf: data) }
 
     func commit() throws {
       try handle.close()
-      guard rename(draft, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+      guard rename(path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
       isCommitted = true
     }
   }

@@ -4,7 +4,7 @@ public import HTTPTypes
 
 /// A complete reply of a server: the head and the body.
 public struct HTTPReply: Sendable, Hashable {
-  /// The request of the reply.
+  /// The request as the client was asked to send it, also after a redirect.
   public var request: HTTPRequest
   /// Status and header fields.
   public var response: HTTPResponse

@@ -4,7 +4,7 @@ public import HTTPTypes
 
 /// A reply whose body may still be arriving. ``HTTPClient/stream(_:body:)`` returns it at the head of the reply.
 public struct HTTPStream: Sendable {
-  /// The request of the reply.
+  /// The request as the client was asked to send it, also after a redirect.
   public var request: HTTPRequest
   /// Status and header fields.
   public var response: HTTPResponse

@@ -106,12 +106,15 @@ extension HTTPRequest {
 
   func replacingQuery(_ name: String, with value: String) -> HTTPRequest {
     guard let url, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return self }
-    var items = components.queryItems ?? []
-    let item = URLQueryItem(name: name, value: value)
-    if let index = items.firstIndex(where: { $0.name == name }) { items[index] = item } else { items.append(item) }
-    components.queryItems = items
-    // Many servers decode a plus sign in a query as a space.
-    components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
+    // The other items stay as the user wrote them: the server decides whether their plus signs are spaces.
+    var items = components.percentEncodedQueryItems ?? []
+    let item = URLQueryItem(name: name, value: value).percentEncoded
+    if let index = items.firstIndex(where: { $0.name.removingPercentEncoding == name }) {
+      items[index] = item
+    } else {
+      items.append(item)
+    }
+    components.percentEncodedQueryItems = items
     var request = self
     request.url = components.url
     return request.unconditional
@@ -123,5 +126,15 @@ extension HTTPRequest {
     request.headerFields[.ifNoneMatch] = nil
     request.headerFields[.ifModifiedSince] = nil
     return request
+  }
+}
+
+extension URLQueryItem {
+  fileprivate var percentEncoded: URLQueryItem {
+    var components = URLComponents()
+    components.queryItems = [self]
+    // Many servers decode a plus sign in a query as a space.
+    components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
+    return components.percentEncodedQueryItems?.first ?? self
   }
 }

@@ -24,18 +24,14 @@ struct LinkHeader {
     }
   }
 
-  /// The parameters of one link: the text up to a comma outside of quotation marks.
-  private static func parameters(in text: Substring) -> Substring {
-    var isQuoted = false
-    let end = text.firstIndex { character in
-      if character == "\"" { isQuoted.toggle() }
-      return character == "," && !isQuoted
-    }
-    return text[..<(end ?? text.endIndex)]
-  }
+  /// The parameters of one link.
+  private static func parameters(in text: Substring) -> Substring { text.prefix(upTo: ",") }
 
   private static func relations(in parameters: Substring) -> [Substring] {
-    for parameter in parameters.split(separator: ";") {
+    var rest = parameters.drop { $0 != ";" }.dropFirst()
+    while !rest.isEmpty {
+      let parameter = rest.prefix(upTo: ";")
+      rest = rest[parameter.endIndex...].dropFirst()
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, parts[0].trimmed.lowercased() == "rel" else { continue }
       return parts[1].trimmed.split { $0 == "\"" || $0 == " " }
@@ -45,6 +41,21 @@ struct LinkHeader {
 }
 
 extension Substring {
+  /// The text before the first separator outside of quotation marks. A backslash in quotation marks escapes a character.
+  fileprivate func prefix(upTo separator: Character) -> Substring {
+    var isQuoted = false
+    var isEscaped = false
+    return prefix { character in
+      if isEscaped {
+        isEscaped = false
+        return true
+      }
+      isEscaped = isQuoted && character == "\\"
+      if character == "\"" { isQuoted.toggle() }
+      return character != separator || isQuoted
+    }
+  }
+
   fileprivate var trimmed: Substring {
     let start = drop { $0 == " " || $0 == "\t" }
     guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return start.prefix(0) }

@@ -7,8 +7,8 @@ public import HTTPTypes
 /// Redirects are followed one hop at a time, by the Fetch standard ("HTTP-redirect fetch"):
 ///
 /// - Within an origin (scheme, host and port) all header fields are kept. A request to another origin keeps only the
-///   ``portableFields``: no `Authorization`, no `Cookie`, no API key. A later hop back to the first origin does not restore
-///   the removed fields.
+///   ``portableFields``: no `Authorization`, no `Cookie`, no API key. A later hop back to the first origin does not
+///   restore the removed fields.
 /// - 307 and 308 keep method and body. 301 and 302 turn a POST into a GET without a body; so does 303 with every method
 ///   but GET and HEAD.
 /// - A redirect from `https` to `http`, or to another scheme, throws ``ErrorCode/httpRedirectRefused``.
@@ -44,7 +44,8 @@ public struct HTTPRedirectPolicy: Sendable, Hashable {
 package struct HTTPHop: Sendable {
   package var request: HTTPRequest
   package var body: Data?
-  /// Whether this request or an earlier one of the chain has another origin than the first request.
+  /// Whether this request or an earlier one of the chain has another origin than the first request. Credentials of the
+  /// client, such as header fields of a session, must not be added then.
   var hasLeftOrigin = false
 }
 
@@ -72,7 +73,7 @@ extension HTTPRedirectPolicy {
 
   /// The address that a reply redirects to; `nil` for a reply to return.
   private func target(of reply: some AnyHTTPReply, to hop: HTTPHop) throws -> URL? {
-    guard followsRedirects, Self.statuses.contains(reply.response.status.code),
+    guard followsRedirects, Self.redirectStatuses.contains(reply.response.status.code),
       let location = reply.response.headerFields[.location]
     else { return nil }
     guard let target = URL(string: location, relativeTo: hop.request.url)?.absoluteURL else {
@@ -81,6 +82,8 @@ extension HTTPRedirectPolicy {
     return target
   }
 
+  /// Returns the request that follows a redirect, with the method, the body and the header fields that the redirect
+  /// leaves.
   private func hop(after hop: HTTPHop, to target: URL, status: Int) throws -> HTTPHop {
     var next = hop
     next.request = try moved(hop.request, to: target)
@@ -95,8 +98,8 @@ extension HTTPRedirectPolicy {
 
   /// Returns the request at another address. For another origin the request keeps only the portable header fields.
   ///
-  /// - Throws: ``ErrorCode/httpRedirectRefused`` for another scheme than `http` and `https`, and for a change from `https`
-  ///   to `http`.
+  /// - Throws: ``ErrorCode/httpRedirectRefused`` for another scheme than `http` and `https`, and for a change from
+  ///   `https` to `http`.
   func moved(_ request: HTTPRequest, to url: URL) throws -> HTTPRequest {
     let failure = HTTPFailure(to: request)
     guard let source = request.url.flatMap(HTTPOrigin.init), let target = HTTPOrigin(url) else {
@@ -135,7 +138,7 @@ extension HTTPRedirectPolicy {
     }
   }
 
-  private static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+  private static let redirectStatuses: Set<Int> = [301, 302, 303, 307, 308]
   /// The header fields that describe a body.
   private static let bodyFields: [HTTPField.Name] = [
     .contentEncoding, .contentLanguage, .contentLength, .contentType, .transferEncoding,

@@ -4,32 +4,33 @@ import HTTPTypes
 extension HTTPExchange {
   /// Whether a request matches the recorded one by method, address and body.
   ///
-  /// - Parameter isMatching: Whether a placeholder of the recording matches every value.
-  func isReply(to request: HTTPRequest, _ body: Data?, isMatching: Bool) -> Bool {
+  /// - Parameter placeholdersMatch: Whether a placeholder of the recording matches every value.
+  func isReply(to request: HTTPRequest, _ body: Data?, placeholdersMatch: Bool) -> Bool {
     guard method == request.method.rawValue else { return false }
     let address = HTTPAddress.components(of: request.url?.absoluteString ?? "")?.string ?? ""
-    return isAddress(address, isMatching: isMatching) && isBody(body ?? Data(), isMatching: isMatching)
+    return isAddress(address, placeholdersMatch: placeholdersMatch)
+      && isBody(body ?? Data(), placeholdersMatch: placeholdersMatch)
   }
 
-  private func isAddress(_ address: String, isMatching: Bool) -> Bool {
+  private func isAddress(_ address: String, placeholdersMatch: Bool) -> Bool {
     if url == address { return true }
-    guard isMatching else { return false }
+    guard placeholdersMatch else { return false }
     let recorded = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let asked = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     guard recorded.count == 2, asked.count == 2, recorded[0] == asked[0] else { return false }
     return Self.matches(recorded[1], asked[1])
   }
 
-  private func isBody(_ body: Data, isMatching: Bool) -> Bool {
+  private func isBody(_ body: Data, placeholdersMatch: Bool) -> Bool {
     let recorded = requestBody?.data ?? Data()
     if recorded == body { return true }
     guard case .text(let text) = requestBody, let asked = String(validating: body, as: UTF8.self) else {
-      return isMatching && isPlaceholder && !body.isEmpty
+      return placeholdersMatch && isPlaceholder && !body.isEmpty
     }
     if let json = try? JSONDocument(text), let other = try? JSONDocument(asked) {
-      return json.root.equals(other.root, isMatching: isMatching)
+      return json.root.equals(other.root, placeholdersMatch: placeholdersMatch)
     }
-    guard isMatching, !body.isEmpty else { return false }
+    guard placeholdersMatch, !body.isEmpty else { return false }
     return isPlaceholder || Self.matches(text[...], asked[...])
   }
 
@@ -45,6 +46,7 @@ extension HTTPExchange {
     return recorded.count == asked.count && zip(recorded, asked).allSatisfy { matchesOne($0, $1) }
   }
 
+  /// Whether one parameter equals the recorded one, except for a replaced value.
   private static func matchesOne(_ recorded: Substring, _ asked: Substring) -> Bool {
     if recorded == asked { return true }
     guard let equals = recorded.firstIndex(of: "=") else {

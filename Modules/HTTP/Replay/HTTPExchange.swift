@@ -32,6 +32,7 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
     self.replyURL = replyURL
   }
 
+  /// Makes the redacted exchange of a request and its reply.
   init(_ request: HTTPRequest, _ requestBody: Data?, _ reply: HTTPReply, by redactor: inout HTTPRedactor) {
     method = request.method.rawValue
     url = redactor.address(of: request)
@@ -45,6 +46,7 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
     if length != reply.body.count { headerFields = headerFields.filter { $0.key.lowercased() != "content-length" } }
   }
 
+  /// Returns the recorded reply as the reply to a request.
   func reply(to request: HTTPRequest) -> HTTPReply {
     var fields = HTTPFields()
     for (name, value) in headerFields.sorted(by: { $0.key < $1.key }) {

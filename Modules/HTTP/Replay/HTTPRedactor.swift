@@ -35,6 +35,7 @@ struct HTTPRedactor: Sendable {
     return value.isEmpty ? String(text) : String(text[...equals]) + placeholders.placeholder(for: value)
   }
 
+  /// A name or value of a form without its escapes, so that the same secret in another form has the same placeholder.
   private func decoded(_ text: Substring) -> String {
     String(text.map { $0 == "+" ? " " : $0 }).removingPercentEncoding ?? String(text)
   }
@@ -62,7 +63,7 @@ struct HTTPRedactor: Sendable {
     }
   }
 
-  /// `<address>; rel="next", <address>; …`
+  /// Redacts the addresses of a field `Link`: `<address>; rel="next", <address>; …`.
   private mutating func links(_ text: String) -> String {
     var result = ""
     var rest = text[...]
@@ -78,36 +79,37 @@ struct HTTPRedactor: Sendable {
   // MARK: Bodies
 
   mutating func body(_ data: Data, of request: HTTPRequest) -> HTTPRecordedBody {
-    if let body = readable(data, request.headerFields, isRequest: true) { return body }
+    if let body = redactedFields(in: data, request.headerFields, isRequest: true) { return body }
     if data.isEmpty || redaction.recordsOpaqueBodies { return HTTPRecordedBody(data) }
     return .text(placeholders.placeholder(for: data.base64EncodedString()))
   }
 
   mutating func body(_ data: Data, of response: HTTPResponse) -> HTTPRecordedBody {
-    readable(data, response.headerFields, isRequest: false) ?? HTTPRecordedBody(data)
+    redactedFields(in: data, response.headerFields, isRequest: false) ?? HTTPRecordedBody(data)
   }
 
-  /// The redacted body; `nil` for a body other than JSON and forms.
-  private mutating func readable(_ data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
+  /// The body with its secret fields replaced; `nil` for a body other than JSON and forms.
+  private mutating func redactedFields(in data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
     guard let text = String(validating: data, as: UTF8.self) else { return nil }
     if fields[.contentType]?.lowercased().contains("x-www-form-urlencoded") == true { return .text(parameters(text)) }
     do throws(JSONDocument.TooDeep) {
       guard let json = try JSONDocument(text) else { return nil }
-      return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
+      return .text(json.replacing(replacements(in: json, isRequest: isRequest)))
     } catch {
       // The fields cannot be read, so that any value may be secret.
       return .text(placeholders.placeholder(for: text))
     }
   }
 
-  private mutating func secrets(of json: JSONDocument, isRequest: Bool) -> [JSONDocument.Edit] {
+  /// The replacements of the secret values of a JSON body.
+  private mutating func replacements(in json: JSONDocument, isRequest: Bool) -> [JSONDocument.Edit] {
     var edits: [JSONDocument.Edit] = []
     // A body repeats few names many times, so the decisions are cached.
-    var known: [String: Bool] = [:]
+    var decisions: [String: Bool] = [:]
     let values = json.values { name in
-      if let isSecret = known[name] { return isSecret }
+      if let isSecret = decisions[name] { return isSecret }
       let isSecret = redaction.isSecret(field: name)
-      known[name] = isSecret
+      decisions[name] = isSecret
       return isSecret
     }
     for value in values {
@@ -119,8 +121,9 @@ struct HTTPRedactor: Sendable {
   }
 }
 
-/// The address in a recording: without name, password and fragment.
+/// The form of addresses in a recording.
 enum HTTPAddress {
+  /// The components of an address without name, password and fragment; `nil` for a text that is no address.
   static func components(of text: String) -> URLComponents? {
     guard var components = URLComponents(string: text) else { return nil }
     components.user = nil

@@ -7,17 +7,18 @@ import Synchronization
 ///
 /// Requests are matched by method, address and body; the order of members in a JSON body does not matter. Each recorded
 /// reply is returned once, and replies to equal requests in the order of the recording. A replaced value of a recording
-/// matches every value, so that a request with another token finds the same reply. An exact match is preferred. May be used
-/// from any thread.
+/// matches every value, so that a request with another token finds the same reply. An exact match is preferred. May be
+/// used from any thread.
 public final class HTTPReplay: HTTPClient {
   private let redaction: HTTPRedaction
-  private let waiting: Mutex<[HTTPExchange]>
+  /// The exchanges whose replies have not been returned yet.
+  private let unused: Mutex<[HTTPExchange]>
 
   /// Makes a replay of exchanges.
   ///
   /// - Parameter redaction: The rules for the addresses in errors.
   public init(_ exchanges: [HTTPExchange], redaction: HTTPRedaction = HTTPRedaction()) {
-    waiting = Mutex(exchanges)
+    unused = Mutex(exchanges)
     self.redaction = redaction
   }
 
@@ -34,33 +35,36 @@ public final class HTTPReplay: HTTPClient {
   }
 
   /// The exchanges without a request so far. A test can check that none remains.
-  public var remaining: [HTTPExchange] { waiting.withLock { $0 } }
+  public var remaining: [HTTPExchange] { unused.withLock { $0 } }
 
   /// Returns the recorded reply to a request.
   ///
   /// - Throws: ``ErrorCode/httpUnmatchedRequest`` when the recording has no reply, or no further reply, to the request.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try Task.checkCancellation()
-    let exchange = waiting.withLock { waiting -> HTTPExchange? in
-      let literal = waiting.firstIndex { $0.isReply(to: request, body, isMatching: false) }
-      guard let index = literal ?? waiting.firstIndex(where: { $0.isReply(to: request, body, isMatching: true) })
+    let exchange = unused.withLock { unused -> HTTPExchange? in
+      let exactMatch = unused.firstIndex { $0.isReply(to: request, body, placeholdersMatch: false) }
+      guard
+        let index = exactMatch ?? unused.firstIndex(where: { $0.isReply(to: request, body, placeholdersMatch: true) })
       else { return nil }
-      return waiting.remove(at: index)
+      return unused.remove(at: index)
     }
     guard let exchange else { throw unmatched(request) }
     return exchange.reply(to: request)
   }
 
-  /// Contains paths, unlike other errors, because a recording belongs to a test.
+  /// The error of a request without a reply. Contains paths, unlike other errors, because a recording belongs to a
+  /// test.
   private func unmatched(_ request: HTTPRequest) -> CoherenceError {
     var redactor = HTTPRedactor(redaction)
     let address = redactor.address(of: request)
-    var left: [String] = []
-    for exchange in remaining { left.append("\(exchange.method) \(redactor.address(exchange.url))") }
+    var unusedRequests: [String] = []
+    for exchange in remaining { unusedRequests.append("\(exchange.method) \(redactor.address(exchange.url))") }
     return CoherenceError(
       .httpUnmatchedRequest,
       "The recording has no reply to \(request.method.rawValue) \(address). "
-        + (left.isEmpty ? "All that it had were given." : "It has: \(left.joined(separator: ", ")).")
+        + (unusedRequests.isEmpty
+          ? "All its replies have been returned." : "It has: \(unusedRequests.joined(separator: ", ")).")
         + " Record it again, or correct the request.", underlying: HTTPFailure(to: request))
   }
 }

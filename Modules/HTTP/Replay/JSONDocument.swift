@@ -31,6 +31,7 @@ struct JSONDocument: Sendable {
     let content: String
   }
 
+  /// The replacement of a range in the text.
   struct Edit {
     let range: Range<Int>
     let text: String
@@ -59,6 +60,8 @@ struct JSONDocument: Sendable {
     }
   }
 
+  /// Returns the text with replacements.
+  ///
   /// - Parameter edits: The replacements in the order of their ranges.
   func replacing(_ edits: [Edit]) -> String {
     var result: [UInt8] = []
@@ -82,6 +85,7 @@ indirect enum JSONNode: Sendable {
   case literal(Range<Int>, String)
 }
 
+/// A member of a JSON object.
 struct JSONMember: Sendable {
   let name: String
   let value: JSONNode
@@ -92,17 +96,18 @@ struct JSONMember: Sendable {
 extension JSONNode {
   /// Whether two values are equal without regard to the order of members.
   ///
-  /// - Parameter isMatching: Whether a placeholder in this value matches every value.
-  func equals(_ other: JSONNode, isMatching: Bool) -> Bool {
-    if isMatching, case .text(_, let content) = self, HTTPPlaceholders.isPlaceholder(content) { return true }
+  /// - Parameter placeholdersMatch: Whether a placeholder in this value matches every value.
+  func equals(_ other: JSONNode, placeholdersMatch: Bool) -> Bool {
+    if placeholdersMatch, case .text(_, let content) = self, HTTPPlaceholders.isPlaceholder(content) { return true }
     switch (self, other) {
     case (.object(let members), .object(let others)):
       guard members.count == others.count else { return false }
       return zip(members.sorted { $0.name < $1.name }, others.sorted { $0.name < $1.name }).allSatisfy {
-        $0.name == $1.name && $0.value.equals($1.value, isMatching: isMatching)
+        $0.name == $1.name && $0.value.equals($1.value, placeholdersMatch: placeholdersMatch)
       }
     case (.array(let nodes), .array(let others)):
-      return nodes.count == others.count && zip(nodes, others).allSatisfy { $0.equals($1, isMatching: isMatching) }
+      return nodes.count == others.count
+        && zip(nodes, others).allSatisfy { $0.equals($1, placeholdersMatch: placeholdersMatch) }
     case (.text(_, let content), .text(_, let other)): return content == other
     case (.literal(_, let content), .literal(_, let other)): return content == other
     default: return false

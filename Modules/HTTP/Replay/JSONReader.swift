@@ -88,6 +88,7 @@ struct JSONReader {
   private func content(of range: Range<Int>) -> String {
     let quoted = bytes[range]
     if quoted.contains(UInt8(ascii: "\\")) {
+      // Foundation resolves the escapes, in an array of one string.
       var document = Data("[".utf8)
       document.append(contentsOf: quoted)
       document.append(UInt8(ascii: "]"))
@@ -96,6 +97,7 @@ struct JSONReader {
     return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
   }
 
+  /// Skips spaces and then a character; returns whether the character was there.
   private mutating func take(_ character: Unicode.Scalar) -> Bool {
     skipSpace()
     guard index < bytes.count, bytes[index] == UInt8(ascii: character) else { return false }

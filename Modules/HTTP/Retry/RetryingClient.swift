@@ -38,8 +38,8 @@ public struct RetryingClient: HTTPClient {
     try await retry(request) { try await base.send(request, body: body) }
   }
 
-  /// Sends a request until the head of a reply, or an error, is not retryable, or until the last attempt. An error within
-  /// the body causes no further attempt, because the reader may have used a part of the body.
+  /// Sends a request until the head of a reply, or an error, is not retryable, or until the last attempt. An error
+  /// within the body causes no further attempt, because the reader may have used a part of the body.
   ///
   /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
@@ -74,11 +74,12 @@ public struct RetryingClient: HTTPClient {
       policy.allows(reply.request.method, after: status)
     else { return nil }
     let backoff = policy.backoff(after: attempt, random: random())
-    let asked = reply.response.headerFields[.retryAfter].flatMap { RetryAfter($0, now: clock.now)?.duration }
-    guard let asked else { return backoff }
-    return asked > policy.longestRetryAfter ? nil : max(asked, backoff)
+    let requested = reply.response.headerFields[.retryAfter].flatMap { RetryAfter($0, now: clock.now)?.duration }
+    guard let requested else { return backoff }
+    return requested > policy.longestRetryAfter ? nil : max(requested, backoff)
   }
 
+  /// Logs the next attempt, and waits for its delay.
   private func pause(_ delay: Duration, _ attempt: Int, _ failure: HTTPFailure) async throws {
     logger.info(
       "A request is sent again.",

@@ -34,8 +34,8 @@ public struct TimeLimitedClient: HTTPClient {
     return try await run(timer, for: request) { try await base.send(request, body: body) }
   }
 
-  /// Sends a request and returns at the head of the reply. The limit includes the arrival of the whole body, and not the
-  /// time of its reader. After the limit, reading an incomplete body throws ``ErrorCode/httpTimedOut``.
+  /// Sends a request and returns at the head of the reply. The limit includes the arrival of the whole body, and not
+  /// the time of its reader. After the limit, reading an incomplete body throws ``ErrorCode/httpTimedOut``.
   ///
   /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
@@ -52,8 +52,8 @@ public struct TimeLimitedClient: HTTPClient {
     }
   }
 
-  /// Runs an operation until its end or the expiry of the timer. An operation that ignores its cancellation may continue
-  /// after the expiry.
+  /// Runs an operation until its end or the expiry of the timer. An operation that ignores its cancellation may
+  /// continue after the expiry.
   private func run<Result: Sendable>(
     _ timer: TransferTimer, for request: HTTPRequest, _ operation: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -69,7 +69,7 @@ public struct TimeLimitedClient: HTTPClient {
         try Task.checkCancellation()
         throw HTTPFailure(to: request).timedOut(after: limit)
       }
-      // The first one decides; the other is cancelled and waited for.
+      // The first end decides: of the operation or of the timer. The group cancels the other task and waits for it.
       defer { group.cancelAll() }
       guard let result = try await group.next() else { throw CancellationError() }
       return result
@@ -90,8 +90,8 @@ public struct TimeLimitedClient: HTTPClient {
 extension HTTPClient {
   /// Wraps this client with a time limit for replies; see ``TimeLimitedClient``.
   ///
-  /// Inside of `retrying` the limit applies to each attempt; around `retrying`, to all attempts and their delays. The wait
-  /// for the admission by a ``URLSessionClient`` does not count.
+  /// Inside of `retrying` the limit applies to each attempt; around `retrying`, to all attempts and their delays. The
+  /// wait for the admission by a ``URLSessionClient`` does not count.
   public func limited(to limit: Duration, clock: any HTTPClock = .system) -> TimeLimitedClient {
     TimeLimitedClient(self, limit: limit, clock: clock)
   }

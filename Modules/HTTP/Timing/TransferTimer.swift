@@ -3,18 +3,21 @@ import Synchronization
 
 /// The time limit of a request. The timer is paused while the request waits in the queue of a client.
 final class TransferTimer: Sendable {
-  /// The timers of the task's request: one for each of the nested time limits.
+  /// The timers of the request that the task sends: one for each of the nested time limits.
   @TaskLocal static var running: [TransferTimer] = []
 
   private let clock: any HTTPClock
   private let state: Mutex<State>
 
   private struct State {
+    /// The time until the expiry, without the present wait.
     var remaining: Duration
+    /// The number of calls of `paused` that have not ended. The time counts while it is zero.
     var pauses = 0
     var isStopped = false
     var isExpired = false
     var onExpiry: (@Sendable () -> Void)?
+    /// The task that waits for the remaining time; `nil` while the timer is paused.
     var wait: Task<Void, Never>?
     /// The start of the present wait.
     var beginning: Date?
@@ -49,7 +52,8 @@ final class TransferTimer: Sendable {
     }
   }
 
-  /// Sets the function to call at the expiry, in place of an earlier function. After the expiry, calls the function at once.
+  /// Sets the function to call at the expiry, in place of an earlier function. After the expiry, calls the function at
+  /// once.
   func whenExpired(_ function: @escaping @Sendable () -> Void) {
     let isExpired = state.withLock { state in
       if !state.isExpired { state.onExpiry = function }

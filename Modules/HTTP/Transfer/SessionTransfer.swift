@@ -16,6 +16,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
   private let buffer: BodyBuffer
   private let limit: Int
   private let permit: TransferPermit
+  /// The facts about the request, of which errors are made.
   private let failure: HTTPFailure
   private let state = Mutex(State())
 
@@ -23,6 +24,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     /// The caller of `response`, until the head is returned.
     var continuation: CheckedContinuation<URLResponse?, any Error>?
     var task: URLSessionTask?
+    /// The number of received bytes of the body.
     var size = 0
     /// Whether the reply is a challenge: the session may send credentials and replace the reply by another.
     var isProvisional = false
@@ -101,6 +103,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
         buffer.restart()
       }
       state.isProvisional = isProvisional
+      // The head of a challenge is returned at the end of the task, unless another reply replaces it.
       return isProvisional || isTooLarge ? nil : takeContinuation(from: &state)
     }
     if isTooLarge { refuse(dataTask) } else { continuation?.resume(returning: response) }
@@ -120,6 +123,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     if fits { buffer.write(data) } else { refuse(dataTask) }
   }
 
+  /// Cancels the task of a body above the limit, once.
   private func refuse(_ task: URLSessionTask) {
     let isFirst = state.withLock { state in
       defer { state.isTooLarge = true }
@@ -140,8 +144,10 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     continuation?.resume(with: result.map { response })
   }
 
+  /// The end of the body: complete, or the error of the transfer.
   private func outcome(_ end: State, _ response: URLResponse?, _ error: (any Error)?) -> Result<Void, any Error> {
     if end.isTooLarge { return .failure(failure.bodyTooLarge(limit)) }
+    // An unmet challenge ends the task with an error, and is a reply nevertheless.
     if let error, unauthorized == nil {
       return .failure(end.isCanceled ? CancellationError() : failure.broken(by: error))
     }

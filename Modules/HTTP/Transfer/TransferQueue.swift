@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Admits a limited number of simultaneous transfers to each origin. Further transfers wait in the order of their requests.
+/// Admits a limited number of simultaneous transfers to each origin. Further transfers wait in the order of their
+/// requests.
 ///
 /// A session or a pool of connections has a limit of its own, but does not report the start of a waiting request. With
 /// this queue before it, a request gets its connection at its admission, so that time limits need not count the wait.
@@ -18,10 +19,12 @@ package final class TransferQueue: Sendable {
   /// The transfers to one origin.
   private struct Transfers {
     var running = 0
+    /// The waiting transfers by ticket. A continuation receives whether the transfer is admitted.
     var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
     /// The tickets in the order of arrival, including the tickets of cancelled transfers.
     var tickets: ArraySlice<Int> = []
 
+    /// Removes and returns the first waiting transfer; `nil` without one.
     mutating func removeFirst() -> CheckedContinuation<Bool, Never>? {
       while let ticket = tickets.popFirst() {
         if let continuation = waiting.removeValue(forKey: ticket) { return continuation }
@@ -71,6 +74,7 @@ package final class TransferQueue: Sendable {
     if !isAdmitted { throw CancellationError() }
   }
 
+  /// Adds a waiting transfer, or resumes it at once if it is admitted or cancelled.
   private func enter(_ origin: HTTPOrigin, _ ticket: Int, _ continuation: CheckedContinuation<Bool, Never>) {
     let isAdmitted: Bool? = state.withLock { state in
       // An earlier cancellation has found no ticket to remove.
@@ -84,6 +88,7 @@ package final class TransferQueue: Sendable {
     if let isAdmitted { continuation.resume(returning: isAdmitted) }
   }
 
+  /// Removes a cancelled transfer. Its ticket stays, and has no effect without a continuation.
   private func leave(_ origin: HTTPOrigin, _ ticket: Int) {
     let continuation = state.withLock { $0.origins[origin]?.waiting.removeValue(forKey: ticket) }
     continuation?.resume(returning: false)

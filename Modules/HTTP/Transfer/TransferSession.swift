@@ -16,8 +16,12 @@ enum TransferSession {
     #endif
   }
 
-  /// Returns the session itself where a session calls the delegates of tasks. In FoundationNetworking, makes a session with
-  /// the same configuration, which calls the given session's delegate for challenges.
+  /// Returns a session that calls the delegates of tasks, and otherwise behaves like a given session.
+  ///
+  /// In FoundationNetworking, the result is a new session, which calls the given session's delegate for challenges. On
+  /// other systems it is the given session, or with a configuration a new session.
+  ///
+  /// - Parameter configuration: By default that of the given session.
   static func make(like session: URLSession, _ configuration: URLSessionConfiguration? = nil) -> URLSession {
     #if canImport(FoundationNetworking)
       let router = session.delegate as? TaskDelegateRouter

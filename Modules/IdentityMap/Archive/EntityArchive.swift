@@ -12,7 +12,9 @@ import Foundation
 /// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived,
 /// tentative changes are not; see ``OptimisticChange``.
 public struct EntityArchive: Codable, Sendable {
+  /// One archived value.
   private struct Entry: Codable, Sendable {
+    /// A JSON array with the value as its only element.
     let value: Data
     let stamp: ArchivedStamp?
 
@@ -22,6 +24,7 @@ public struct EntityArchive: Codable, Sendable {
     }
   }
 
+  /// The entries of each type, by the name in the archive.
   private var entities: [String: [Entry]] = [:]
   private var aliases: [String: Entry] = [:]
 
@@ -91,7 +94,8 @@ public struct EntityArchive: Codable, Sendable {
     _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
-  /// The greatest height of a value that an error of the encoder may contain.
+  /// The greatest height of a value, the number of entities nested in each other, that an error of the encoder may
+  /// contain.
   private static let greatestDescribedHeight: Int32 = 32
 
   /// Encodes a value as the only element of a JSON array, because an encoder may refuse a single number or text.

@@ -12,7 +12,7 @@ struct BlockList<Element> {
   /// The end of the last block.
   @usableFromInline var end: UnsafeMutablePointer<Element>?
 
-  /// Blocks are so small that the allocator has them at hand.
+  /// The number of elements in a block. A block has about 16 KB, so that an allocation rarely calls the system.
   static var blockSize: Int { max(16, 16_384 / MemoryLayout<Element>.stride) }
 
   init() {}
@@ -36,6 +36,7 @@ struct BlockList<Element> {
     end = block + Self.blockSize
   }
 
+  /// Removes and returns the last element; `nil` for an empty list.
   mutating func removeLast() -> Element? {
     guard let block = blocks.last, let slot = next.map({ $0 - 1 }) else { return nil }
     let last = slot.move()
@@ -58,7 +59,7 @@ struct BlockList<Element> {
     next = end
   }
 
-  /// Calls a closure with some of the elements.
+  /// Calls a closure with the elements of a range of indices, in their order.
   func forEach(in range: Range<Int>, _ body: (Element) -> Void) {
     assert(range.lowerBound >= 0 && range.upperBound <= count, "A block list visits elements that it has.")
     let size = Self.blockSize

@@ -1,12 +1,13 @@
-/// Finds a type's nodes by identifier: open addressing with linear probing. It keeps the hashes and no identifiers,
-/// because the values have theirs; so a node costs it 20 to 40 bytes. It owns the nodes.
+/// A hash table of a type's nodes by identifier, with open addressing and linear probing. The index has only the hashes
+/// of the identifiers, because the values of the nodes contain the identifiers: a node costs the index 20 to 40 bytes.
+/// The index owns the nodes.
 ///
 /// Invariants, see ``checkInvariants()``:
 /// - The capacity is zero or a power of two, and at most four fifths of the buckets are occupied. A search therefore
 ///   ends at an empty bucket.
 /// - All buckets from the home of a hash to the bucket of its element are occupied, and each element is in one bucket.
 ///   A search therefore finds every element.
-/// - The index has a reference to each element, which removal gives back after the buckets are consistent again.
+/// - The index retains each element, and releases a removed element after the buckets are consistent again.
 @usableFromInline
 struct IdentityIndex<Element: AnyObject> {
   @usableFromInline var count = 0
@@ -40,8 +41,8 @@ struct IdentityIndex<Element: AnyObject> {
 
   /// The hash of an identifier.
   ///
-  /// Whole numbers, which most identifiers are, are mixed with a secret in one multiplication; the language's own hash
-  /// takes as long as all the rest of a search.
+  /// Most identifiers are whole numbers. One multiplication mixes them with the secret, because the language's own hash
+  /// takes as long as the other steps of a search together.
   @inlinable func hash<ID: Hashable>(_ id: ID) -> UInt32 {
     if ID.self == Int.self {
       let mixed = (unsafeBitCast(id, to: UInt.self) ^ secret).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
@@ -106,6 +107,7 @@ struct IdentityIndex<Element: AnyObject> {
     }
   }
 
+  /// Puts an element into the first empty bucket from the home of its hash.
   @inlinable mutating func fill(_ content: Bucket) {
     var bucket = home(content.hash)
     while buckets[bucket].element != nil { bucket = next(bucket) }
@@ -123,6 +125,7 @@ struct IdentityIndex<Element: AnyObject> {
     checkInvariants()
   }
 
+  /// The bucket at which the search for a hash begins.
   @inlinable func home(_ hash: UInt32) -> Int {
     Int(truncatingIfNeeded: hash) & (capacity &- 1)
   }

@@ -1,5 +1,5 @@
-/// An entry of an ``LRUList``. The owner of the element retains the entry, so that the element finds its entry
-/// without a search.
+/// An entry of an ``LRUList``. The element retains its entry, and so finds the entry without a search. The entry does
+/// not retain the element.
 final class LRUEntry<Element: AnyObject> {
   unowned(unsafe) let element: Element
   /// The share of the entry in ``LRUList/cost``.

@@ -5,11 +5,15 @@ public struct AliasKey<T>: Hashable, Sendable {
   /// The name, unique among the aliases of the type.
   public let name: String
 
+  /// Makes a key.
+  ///
   /// - Parameter value: The name, unique among the aliases of the type.
   public init(named value: String) {
     name = value
   }
 
+  /// Makes a key.
+  ///
   /// - Parameter name: The name, unique among the aliases of the type.
   public init(_ name: String) {
     self.name = name

@@ -10,7 +10,9 @@
 /// }
 /// ```
 ///
-/// A setter is only called for the case of the value, with a newer value of its entity.
+/// A setter is only called for the case of the value: with a newer value of its entity, or with `nil` after the removal
+/// of the entity. A setter may ignore `nil`: then the value that contains the wrapper loses it, as it would lose an
+/// entity.
 public protocol EntityWrapper {
   /// The key paths to the entities of the wrapper, each appended to the key path of the wrapper.
   func wrappedEntitiesKeyPaths<Root>(

@@ -3,8 +3,9 @@ public import Foundation
 /// The time of a value at its source: of two values of one entity, the value with the higher stamp is newer.
 ///
 /// Any ascending numbers are suitable: seconds, versions of a server, positions in a log. A write without a stamp is
-/// always accepted and does not change the stamp; a write with the stored stamp or a lower stamp is rejected. `Double`
-/// distinguishes whole numbers up to 2^53; subtract an epoch from larger numbers, such as nanoseconds.
+/// always accepted and does not change the stamp; a write with the stored stamp or a lower stamp is rejected. Of two
+/// writes with the same stamp in one transaction, the later counts. `Double` distinguishes whole numbers up to 2^53;
+/// subtract an epoch from larger numbers, such as nanoseconds.
 public typealias Stamp = Double
 
 extension Date {
@@ -13,7 +14,8 @@ extension Date {
   public var stamp: Stamp { timeIntervalSinceReferenceDate }
 }
 
-/// The reason why a value was rejected because of its stamp. No value was changed.
+/// The reason why a value was rejected because of its stamp. The entity keeps its value. If the entity is nested in a
+/// stored aggregate, the aggregate and its other entities are stored nevertheless.
 public enum StampError: Error, Equatable {
   /// The stamp of the stored value is equal to the received stamp, or higher.
   case tooOld(current: Stamp, received: Stamp)

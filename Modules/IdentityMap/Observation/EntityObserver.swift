@@ -27,7 +27,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
 
   /// Makes an observer of a leaf with a handle; `nil` without a handle. Under the lock or in a shared read.
   @inlinable init?(retained node: Unmanaged<EntityNode<T>>) where T: Identifiable {
-    guard let handle = Handle.known(Unmanaged.fromOpaque(node.toOpaque())) else { return nil }
+    guard let handle = Handle.existing(Unmanaged.fromOpaque(node.toOpaque())) else { return nil }
     value = node._withUnsafeGuaranteedRef { $0.value }
     self.handle = handle
   }

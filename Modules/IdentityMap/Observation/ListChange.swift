@@ -30,32 +30,35 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
     let indices = Dictionary(entities.indices.map { (entities[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
     removals = former.indices.reversed().filter { indices[former[$0].id] == nil || formerIndices[former[$0].id] != $0 }
     insertions = entities.indices.filter { formerIndices[entities[$0].id] == nil || indices[entities[$0].id] != $0 }
-    let stayed = entities.indices.compactMap { index in
+    // The entities of both lists, each with both indices.
+    let common = entities.indices.compactMap { index in
       indices[entities[index].id] == index ? formerIndices[entities[index].id].map { Move(from: $0, to: index) } : nil
     }
-    updates = stayed.filter { !areEqual(former[$0.from], entities[$0.to]) }.map(\.to)
-    moves = Self.outOfOrder(stayed)
+    updates = common.filter { !areEqual(former[$0.from], entities[$0.to]) }.map(\.to)
+    moves = Self.outOfOrder(common)
   }
 
   /// The smallest set of moves that restores the order: the entities outside of a longest increasing subsequence.
-  private static func outOfOrder(_ stayed: [Move]) -> [Move] {
+  private static func outOfOrder(_ common: [Move]) -> [Move] {
+    // For each length, the entity that ends an increasing subsequence of the length with the lowest former index.
     var tails: [Int] = []
-    var before = [Int?](repeating: nil, count: stayed.count)
-    for index in stayed.indices {
+    // For each entity, the one before it in the longest increasing subsequence that it ends.
+    var predecessors = [Int?](repeating: nil, count: common.count)
+    for index in common.indices {
       var (low, high) = (0, tails.count)
       while low < high {
         let middle = (low + high) / 2
-        if stayed[tails[middle]].from < stayed[index].from { low = middle + 1 } else { high = middle }
+        if common[tails[middle]].from < common[index].from { low = middle + 1 } else { high = middle }
       }
-      before[index] = low > 0 ? tails[low - 1] : nil
+      predecessors[index] = low > 0 ? tails[low - 1] : nil
       if low == tails.count { tails.append(index) } else { tails[low] = index }
     }
-    var rising: Set<Int> = []
+    var increasing: Set<Int> = []
     var next = tails.last
     while let index = next {
-      rising.insert(index)
-      next = before[index]
+      increasing.insert(index)
+      next = predecessors[index]
     }
-    return stayed.indices.filter { !rising.contains($0) }.map { stayed[$0] }
+    return common.indices.filter { !increasing.contains($0) }.map { common[$0] }
   }
 }

@@ -42,10 +42,11 @@ extension ValueNode {
     }
   }
 
+  /// Returns the node's group of observers with a delivery queue, made for the first observer.
   private func group(of queue: DeliveryQueue) -> ObserverGroup<Value> {
     let relations = makeRelations()
-    if let known = relations.observerGroups.first(where: { $0.queue === queue }) {
-      return unsafeDowncast(known, to: ObserverGroup<Value>.self)
+    if let existing = relations.observerGroups.first(where: { $0.queue === queue }) {
+      return unsafeDowncast(existing, to: ObserverGroup<Value>.self)
     }
     let made = ObserverGroup(of: self, queue: queue)
     relations.observerGroups.append(made)
@@ -53,6 +54,7 @@ extension ValueNode {
     return made
   }
 
+  /// Ends an observation on behalf of the program.
   private func end(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
     guard observation.end() else { return }
     core.exclusively { removeEnded(observation, queue) }

@@ -20,12 +20,12 @@ extension EntityStore {
       table.prepareSearch()
       for entity in entities { _ = table.put(entity, stamp: modifiedAt) }
       if let count = core.aliases[named]?.append(entities.compactMap { table.knownNode($0.id) }) { return count }
-      let known = core.aliases[named]?.updateBase
-      var content = known ?? C()
+      let stored = core.aliases[named]?.updateBase
+      var content = stored ?? C()
       var seen = Set(content.map(\.id))
       // Without entities whose remembered stamp has rejected them: they do not exist.
       let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && seen.insert($0.id).inserted }
-      guard known == nil || !new.isEmpty else { return 0 }
+      guard stored == nil || !new.isEmpty else { return 0 }
       content.append(contentsOf: new)
       core.setAlias(named, to: content, shape: .list(), stamp: nil, mode: .keepingExisting)
       return new.count

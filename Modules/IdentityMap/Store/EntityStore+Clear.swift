@@ -1,6 +1,7 @@
 extension EntityStore {
   /// Removes everything, for example when a user logs out: all entities with their remembered stamps, the content of
-  /// all aliases, optimistic changes without a later restoration, and all subscriptions. Policies stay.
+  /// all aliases, the effects of optimistic changes, whose rollback restores nothing then, and all subscriptions.
+  /// Policies stay.
   ///
   /// An ended subscription reports neither the removal nor entities stored later under the same identifiers.
   /// No call begins after this returns, except one that another thread had just begun; sequences end, and publishers

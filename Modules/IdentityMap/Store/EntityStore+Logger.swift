@@ -20,7 +20,7 @@ extension EntityStore.Logger {
 }
 
 /// Forwards the operations that the engine reports to a logger.
-final class LoggerForwarding: OperationLog {
+final class ForwardingLog: OperationLog {
   private let logger: any EntityStore.Logger
 
   init(to logger: any EntityStore.Logger) {

@@ -13,6 +13,7 @@ extension EntityStore {
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
   ) -> EntityObserver<T> {
     core.exclusively {
+      // The fast path for an entity without nested entities, observers and a policy.
       let table = core.unretainedTable(of: T.self)
       if named == nil, update == nil,
         let node = table._withUnsafeGuaranteedRef({ $0.putLeaf(entity, stamp: modifiedAt) })
@@ -23,13 +24,15 @@ extension EntityStore {
     }
   }
 
-  /// Stores an entity on the general path. Called under the lock.
+  /// Stores an entity of any type, also with an alias or an update: the general path, for every entity that `putLeaf`
+  /// refuses. Called under the lock.
   @usableFromInline
   func storeGeneral<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
   ) -> EntityObserver<T> {
     let node = core.store(entity, stamp: modifiedAt, ifPresent: update)
-    // The entity is stored by now.
+    // The content keeps existing entities as they are: the entity is stored already, and its own stamp would refuse a
+    // second store.
     if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt, mode: .keepingExisting) }
     return EntityObserver(node)
   }

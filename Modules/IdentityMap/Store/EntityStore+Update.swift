@@ -6,16 +6,19 @@ extension EntityStore {
   /// the entity unchanged. When the closure gives one entity different values at several occurrences, the last counts,
   /// and the logger receives ``EntityError/differentChanges``.
   /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity keeps its value.
-  /// - Returns: Whether the entity was changed: `false` when it does not exist, when its stamp is not lower than
-  ///   `modifiedAt`, and when the closure changed its identifier. In the last two cases the logger receives the reason.
+  /// - Returns: Whether the result of the closure was stored, even if it equals the stored value. `false` when the
+  ///   entity does not exist or the closure removed it, when its stamp is not lower than `modifiedAt`, and when the
+  ///   closure changed its identifier. The logger receives a changed identifier, and a stamp that was rejected before
+  ///   the closure ran.
   @inlinable @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
     _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
     try core.exclusively { () throws(E) -> Bool in
       let table = core.table(of: type)
+      // Plain leaves have no lifetime, so a search has no expired entities to evict.
       guard let node = table.storesPlainLeaves ? table.node(id) : table.search(id) else { return false }
-      if let done = try table.updateLeaf(node, stamp: modifiedAt, update) { return done }
+      if let isChanged = try table.updateLeaf(node, stamp: modifiedAt, update) { return isChanged }
       return try table.update(node, stamp: modifiedAt, update)
     }
   }
@@ -29,8 +32,9 @@ extension EntityStore {
   }
 
   /// Changes the entity of an alias, or replaces it by another.
-  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
-  ///   `modifiedAt`.
+  /// - Returns: Whether the result of the closure was accepted, even if it equals the entity. `false` when the alias
+  ///   has no confirmed content, when its stamp is not lower than `modifiedAt`, and when the closure removed the entity
+  ///   from the store and left its value unchanged.
   @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
     named: AliasKey<T>, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
@@ -42,8 +46,8 @@ extension EntityStore {
 
   /// Changes the collection of an alias and its entities. The closure receives the list without the edits of open
   /// optimistic changes, which lie on top of the result.
-  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
-  ///   `modifiedAt`.
+  /// - Returns: Whether the result of the closure was accepted, even if it equals the collection. `false` when the
+  ///   alias has no confirmed content, and when its stamp is not lower than `modifiedAt`.
   @discardableResult
   public func update<C: Collection & Sendable, E: Error>(
     named: AliasKey<C>, modifiedAt: Stamp? = nil, update: (inout C) throws(E) -> Void

@@ -29,7 +29,7 @@ extension EntityStore {
 
 extension StoreCore {
   /// Finds the value of an entity in a shared read. Never inlined, as ``findShared(_:id:)``.
-  /// - Returns: `nil` when the read needs the lock.
+  /// - Returns: `nil` when the read needs the lock; `.some(nil)` when the entity does not exist.
   @inlinable @inline(never)
   func valueShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
     guard let reading = beginReading() else { return nil }
@@ -42,6 +42,8 @@ extension StoreCore {
     }
   }
 
+  /// Returns the content of an alias: in a shared read if the content is up to date, else under the lock, where the
+  /// read brings it up to date.
   fileprivate func value<Content: Sendable>(of key: AliasKey<Content>) -> Content? {
     if let reading = beginReading() {
       let node = aliases[key]
@@ -59,16 +61,18 @@ extension StoreCore {
 }
 
 extension EntityTable {
-  /// Returns the value of an entity on the general path. Under the lock.
+  /// Returns the value of an entity of any type: the general path, for tables without ``storesPlainLeaves``. Under the
+  /// lock.
   @usableFromInline func currentValue(_ id: T.ID) -> T? {
     guard let node = search(id) else { return nil }
     noteUse(of: node)
+    // Other searches change the order of use, so a shared read cannot replace them.
     if searchHasNoEffect { core.noteValueRead(of: .passUnretained(node)) }
     return node.read()
   }
 
   /// Returns the value of an entity on the general path, in a shared read.
-  /// - Returns: `nil` when the read needs the lock.
+  /// - Returns: `nil` when the read needs the lock; `.some(nil)` when the entity does not exist.
   @usableFromInline func valueShared(_ id: T.ID) -> T?? {
     guard searchHasNoEffect else { return nil }
     guard let node = node(id) else { return .some(nil) }

@@ -33,6 +33,7 @@ public final class EntityStore: Sendable {
 
   @usableFromInline let core: StoreCore
 
+  /// Makes an empty store that calls observers on a queue.
   /// - Parameters:
   ///   - queue: The queue on which observers are called; by default a serial queue of the store.
   ///   - logger: Receives stored, rejected and removed entities.
@@ -40,6 +41,7 @@ public final class EntityStore: Sendable {
     self.init(delivery: queue.map { .queue($0) } ?? .serial, logger: logger)
   }
 
+  /// Makes an empty store.
   /// - Parameters:
   ///   - delivery: The delivery on which observers are called.
   ///   - logger: Receives stored, rejected and removed entities.
@@ -47,10 +49,10 @@ public final class EntityStore: Sendable {
   public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
     let start = ContinuousClock.now
     core = StoreCore(
-      delivery: delivery, log: logger.map { LoggerForwarding(to: $0) }, now: now ?? { start.duration(to: .now) })
+      delivery: delivery, log: logger.map { ForwardingLog(to: $0) }, now: now ?? { start.duration(to: .now) })
   }
 }
 
-/// The former name.
+/// Another name of ``EntityStore``, for programs that use it still.
 @available(*, deprecated, renamed: "EntityStore")
 public typealias IdentityMap = EntityStore

@@ -96,6 +96,8 @@ extension OptimisticChange.Draft {
     core.alias(key, shape: .list()).edit(edit, by: tentative, form: .list)
   }
 
+  /// Translates a position to the handles of nodes. An identifier that the store does not know becomes the start or
+  /// the end, as the position says.
   private borrowing func anchor<T: Identifiable & Sendable>(
     of position: ListPosition<T.ID>, in type: T.Type
   ) -> AliasEdit.Anchor {

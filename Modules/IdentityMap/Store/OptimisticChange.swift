@@ -78,9 +78,12 @@ public final class OptimisticChange: Sendable {
   }
 
   /// Stores the server's values for changes of several entities, which replace all effects of the changes; see
-  /// ``commit(replacingWith:modifiedAt:)``. If the changes have inserted as many entities into aliases that exist by
-  /// the changes alone as they have left entities of the values untouched, each such value takes the entries of one
-  /// inserted entity, in their order. Otherwise the inserted entities are removed.
+  /// ``commit(replacingWith:modifiedAt:)``.
+  ///
+  /// Entities that the changes have inserted into aliases, and that exist by the changes alone, have temporary
+  /// identifiers. Values whose entities the changes have not touched are their counterparts. If both are equal in
+  /// number, each such value takes the entries of one inserted entity, in their order. Otherwise the inserted entities
+  /// are removed.
   @discardableResult
   public func commit<C: Collection & Sendable>(
     replacingWith values: C, modifiedAt: Stamp? = nil
@@ -108,7 +111,7 @@ public final class OptimisticChange: Sendable {
     }
   }
 
-  /// The optimistic changes of entities.
+  /// Makes the changes of an optimistic change, in the closure of ``EntityStore/optimistically(_:)``.
   public struct Draft: ~Copyable {
     let core: StoreCore
     let tentative: TentativeChange

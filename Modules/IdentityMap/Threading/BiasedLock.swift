@@ -28,7 +28,8 @@ public import Synchronization
 @usableFromInline
 final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// The thread that owns the lock, or 0. A value that another thread reads is never that thread's own.
+  /// The number of the thread that owns the lock, or 0. Only the owner writes its own number, so a thread that reads
+  /// its own number owns the lock, whatever the order of the memory accesses.
   private let owner = Atomic<UInt>(0)
   /// The number of times that the owner has taken the lock.
   @exclusivity(unchecked) private(set) var depth = 0
@@ -57,6 +58,7 @@ final class BiasedLock: @unchecked Sendable {
     readers.deallocate()
   }
 
+  /// Takes the lock, and ends shared reads. Waits for other owners and for readers.
   func lock() {
     let thread = coherence_current_thread()
     if owner.load(ordering: .relaxed) == thread {
@@ -72,6 +74,7 @@ final class BiasedLock: @unchecked Sendable {
     if isShared.load(ordering: .relaxed) { endSharing(thread) }
   }
 
+  /// Releases the lock, and lets reads be shared after enough reads with the mutex.
   func unlock() {
     depth -= 1
     guard depth == 0 else { return }
@@ -99,7 +102,7 @@ final class BiasedLock: @unchecked Sendable {
   /// Allows shared reads, as if a thread had found the mutex taken. Called by the owner; for tests.
   func noteContention() { isContended = true }
 
-  /// Counts the present operation as a read that could have been shared. Called by the owner at the operation's end.
+  /// Counts the present operation as a read that could have been shared. Called by the owner.
   func noteRead() {
     if isContended, readsUntilShared > 0 { readsUntilShared -= 1 }
   }

@@ -6,20 +6,21 @@ import CoherenceRuntime
 /// takes stack. At the end of the thread's stack, the walk continues on another stack of the same thread: locks and
 /// thread-local state are unaffected. Shallow values need no other stack; for them the check costs a few nanoseconds.
 enum StackSpace {
-  /// The stack that one level may use between two checks, with the code of the user in it.
-  private static let level = 128 << 10
-  /// The size of a further stack, for about 2,500 levels without optimization.
-  private static let segment = 8 << 20
-  /// The stack that one level of a value uses in code of the user, or in code that the compiler writes for it: `==`
-  /// and the release of a value. Measured: 80 to 400 bytes.
-  private static let perLevel = 2 << 10
-  /// The greatest height of a node whose value uses at most the stack of one level.
+  /// The bytes of stack that one level of a walk may use between two checks, with the code of the user in it.
+  private static let bytesOfCheckedLevel = 128 << 10
+  /// The size in bytes of a further stack, for about 2,500 levels without optimization.
+  private static let bytesOfFurtherStack = 8 << 20
+  /// The bytes of stack for each level of a value in code that recurses without checks: `==` and the release of a
+  /// value, by the user or by the compiler. It uses 80 to 400 bytes.
+  private static let bytesOfUncheckedLevel = 2 << 10
+  /// The greatest height of a node whose whole value uses less stack than one checked level, so that a check for the
+  /// level suffices.
   private static let greatestShallowHeight: Int32 = 32
 
   /// Runs one level of a walk. The closure may run the next level.
   @inline(__always)
   static func forLevel<R>(_ body: () -> R) -> R {
-    coherence_has_stack(level) ? body() : move(to: segment, body)
+    coherence_has_stack(bytesOfCheckedLevel) ? body() : onFurtherStack(of: bytesOfFurtherStack, body)
   }
 
   /// Runs a closure that recurses, in code of the user, over the whole value of a node.
@@ -30,12 +31,13 @@ enum StackSpace {
   }
 
   private static func forDeepValue<R>(ofHeight height: Int32, _ body: () -> R) -> R {
-    let bytes = level + Int(height) * perLevel
-    return coherence_has_stack(bytes) ? body() : move(to: bytes + level, body)
+    let bytes = bytesOfCheckedLevel + Int(height) * bytesOfUncheckedLevel
+    return coherence_has_stack(bytes) ? body() : onFurtherStack(of: bytes + bytesOfCheckedLevel, body)
   }
 
+  /// Runs a closure on a new stack of the calling thread.
   @inline(never)
-  private static func move<R>(to bytes: Int, _ body: () -> R) -> R {
+  private static func onFurtherStack<R>(of bytes: Int, _ body: () -> R) -> R {
     var result: R?
     withoutActuallyEscaping({ result = body() }) { body in
       var call: () -> Void = body
@@ -44,7 +46,7 @@ enum StackSpace {
         coherence_call_on_stack(bytes, { $0?.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
       }
     }
-    // The call above has made it.
+    // `coherence_call_on_stack` returns after the closure.
     guard let result else { fatalError("A function on another stack was not called.") }
     return result
   }

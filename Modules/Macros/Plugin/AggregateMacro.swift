@@ -28,6 +28,7 @@ struct AggregateMacro: ExtensionMacro {
     ]
   }
 
+  /// The text of the extension's members: the key paths, and the function that checks the properties.
   private static func members(_ found: PropertyList, of structure: StructDeclSyntax) -> String {
     let paths = found.variables.map { "CoherenceMacros.NestedPlaces<Self>.at(\\.\($0.name))" }.joined(separator: ",\n")
     let made = "CoherenceMacros.NestedPlaces<Self>(\n\(paths)\n)"
@@ -39,6 +40,6 @@ struct AggregateMacro: ExtensionMacro {
       structure.genericParameterClause == nil
       ? ["private nonisolated static let nestedPlaces = \(made)", "\(list) {\nSelf.nestedPlaces.keyPaths\n}"]
       : ["\(list) {\n\(made).keyPaths\n}"]
-    return (parts + [structure.check(found.properties)].compactMap { $0 }).joined(separator: "\n\n")
+    return (parts + [structure.checkFunction(for: found.properties)].compactMap { $0 }).joined(separator: "\n\n")
   }
 }

@@ -2,6 +2,7 @@ import SwiftSyntax
 
 /// An associated value of an enum case.
 struct AssociatedValue {
+  /// The name of the case.
   private let name: String
   private let parameters: [EnumCaseParameterSyntax]
   /// The index of the parameter.

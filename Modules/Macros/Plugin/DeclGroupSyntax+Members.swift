@@ -8,8 +8,8 @@ extension DeclGroupSyntax {
     return ["public", "open", "package"].first { levels.contains($0) }.map { $0 == "open" ? "public " : "\($0) " } ?? ""
   }
 
-  /// The generated function, never called, in which the compiler checks the key paths.
-  func check(_ properties: [Property]) -> String? {
+  /// The generated function, never called, in which the compiler checks the key paths; `nil` without properties.
+  func checkFunction(for properties: [Property]) -> String? {
     guard !properties.isEmpty else { return nil }
     return """
       private nonisolated static func checkNestedPlaces() {

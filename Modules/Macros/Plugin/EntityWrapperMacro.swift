@@ -49,7 +49,7 @@ struct EntityWrapperMacro: ExtensionMacro {
   ) -> (paths: [String], declarations: [String]) {
     let found = PropertyList(of: declaration.memberBlock.members)
     for (problem, node) in found.problems { context.diagnose(problem.diagnostic(at: node)) }
-    return (found.variables.map(\.name), [declaration.check(found.properties)].compactMap { $0 })
+    return (found.variables.map(\.name), [declaration.checkFunction(for: found.properties)].compactMap { $0 })
   }
 
   /// The paths to the associated values of an enum, and the generated properties of these values.

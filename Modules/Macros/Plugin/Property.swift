@@ -2,6 +2,7 @@ import SwiftSyntax
 
 /// An instance property whose type may contain entities.
 struct Property {
+  /// The raw value is the name of the overloads of `NestedPlaces` that check the kind.
   enum Kind: String {
     case variable, constant, computed
   }
@@ -21,8 +22,10 @@ struct Property {
 /// The properties of a type that the macros follow or check.
 struct PropertyList {
   private(set) var properties: [Property] = []
+  /// The declarations that the macros cannot follow.
   private(set) var problems: [(MacroProblem, Syntax)] = []
 
+  /// The properties that the macros follow; constants and computed properties are only checked.
   var variables: [Property] { properties.filter { $0.kind == .variable } }
 
   init(of members: MemberBlockItemListSyntax) {
@@ -32,6 +35,7 @@ struct PropertyList {
     }
   }
 
+  /// Adds the properties of a declaration, or the reason why the macros cannot follow them.
   private mutating func add(_ declaration: VariableDeclSyntax) {
     let modifiers = declaration.modifiers.map(\.name.text)
     guard !declaration.isNotNested, !modifiers.contains("static"), !modifiers.contains("class") else { return }

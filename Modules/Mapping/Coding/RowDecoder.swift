@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A decoder of the part of a record below one coding key.
+/// A decoder of a record, or of the part of a record below one coding key.
 struct RowDecoder: Decoder {
   let row: any DecodedRow
   let node: CodingNode

@@ -1,10 +1,11 @@
 public import CoherenceCore
 
-// The asynchronous forms of the manager's methods. Each works in a new context and blocks no thread of the caller, so its
-// arguments and results are sendable. A cancelled task stops a fetch between batches, and a save before its commit; both
-// throw `CancellationError`, and nothing is saved.
+// The asynchronous forms of the manager's methods. Each works in a new context and blocks no thread of the caller, so
+// its arguments and results are sendable. A cancelled task stops a fetch between batches, and a save before its commit;
+// both throw `CancellationError`, and nothing is saved.
 
 extension PersistenceManager {
+  /// Runs the synchronous form of a method in a new context, on the queue of this context.
   final func inWorker<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

@@ -22,6 +22,7 @@ extension PersistenceManager {
   @available(*, noasync, message: "A task has no thread of its own; use `workerContext`, or fetch models.")
   public final func contextForThread() -> ManagedObjectContext { threadContext() }
 
+  /// Returns the context of ``contextForThread()``.
   final func threadContext() -> ManagedObjectContext {
     if ManagedObjectContext.isOnMain { return mainContext }
     return threadContexts.current {
@@ -39,7 +40,8 @@ extension PersistenceManager {
 extension PersistenceManager {
   /// Returns the given context, or a new one.
   ///
-  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another stack.
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another
+  ///   stack.
   private func context(_ given: ManagedObjectContext?) throws -> ManagedObjectContext {
     let coordinator = container.persistentStoreCoordinator
     guard !coordinator.persistentStores.isEmpty else {
@@ -88,15 +90,15 @@ extension PersistenceManager {
         let result = try state.run(in: context) { try body(PersistenceTransaction(context: context, state: state)) }
         try state.check()
         // The save is outside the transaction, because an observer of the save may save changes of its own.
-        try state.failsOnConflicts ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
+        try state.failsOnConflicts ? context.throwingOnConflicts { try context.saveUpwards() } : context.saveUpwards()
         return result
       }
     }
   }
 
-  /// Performs changes that depend on the records that they read, and saves them as ``writing(in:_:)`` does. After a lost race
-  /// to another writer, the changes are planned again from the newer records. In a context with other changes, and in a
-  /// transaction, they are planned once.
+  /// Performs changes that depend on the records that they read, and saves them as ``writing(in:_:)`` does. After a
+  /// lost race to another writer, the changes are planned again from the newer records. In a context with other
+  /// changes, and in a transaction, they are planned once.
   ///
   /// - Parameter entityName: The entity of the records.
   final func planning<T>(
@@ -133,8 +135,8 @@ extension PersistenceManager {
 // MARK: - For synchronisation
 
 extension PersistenceManager {
-  /// Changes synchronisation marks and saves them as ``planning(_:in:_:)`` does. Every conflict with another writer is a lost
-  /// race, regardless of the merge policy.
+  /// Changes synchronisation marks and saves them as ``planning(_:in:_:)`` does. Every conflict with another writer is
+  /// a lost race, regardless of the merge policy.
   final func marking<T>(
     _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
@@ -154,8 +156,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs a closure while the contexts have the merge policy ``MergePolicy/error``.
-  fileprivate func strictly(_ body: () throws -> Void) rethrows {
+  /// Runs a save while the context and the parents that it saves have the merge policy ``MergePolicy/error``, so that
+  /// the save throws at a conflict instead of resolving it.
+  fileprivate func throwingOnConflicts(_ body: () throws -> Void) rethrows {
     let policies = savedContexts.map { ($0, $0.mergePolicy) }
     for (context, _) in policies { context.mergePolicy = .error }
     defer { for (context, policy) in policies { context.mergePolicy = policy } }

@@ -54,7 +54,8 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the model of a uid; `nil` for a uid without a record. Of several records with the uid, the oldest is returned.
+  /// Fetches the model of a uid; `nil` for a uid without a record. Of several records with the uid, the oldest is
+  /// returned.
   ///
   /// - Throws: As ``fetchModels(entity:uids:includesDeleted:context:)``.
   public final func fetchModel<T: RecordToModel>(

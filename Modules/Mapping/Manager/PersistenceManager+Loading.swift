@@ -7,8 +7,8 @@ import Logging
 extension PersistenceManager {
   /// Attaches the stores, and creates or migrates them if necessary. All stores are attached, or none.
   ///
-  /// - Throws: ``ErrorCode/storeAttachedTwice`` for a loaded manager; ``ErrorCode/modelNotFound``; errors of attaching, such as
-  ///   ``ErrorCode/incompatibleModel``.
+  /// - Throws: ``ErrorCode/storeAttachedTwice`` for a loaded manager; ``ErrorCode/modelNotFound``; errors of attaching,
+  ///   such as ``ErrorCode/incompatibleModel``.
   public final func load() throws { try lifecycleQueue.sync { try attachStores() } }
 
   /// Attaches the stores; see the synchronous form.
@@ -16,11 +16,11 @@ extension PersistenceManager {
     try await onLifecycleQueue { try self.attachStores() }
   }
 
-  /// Attaches the stores on another queue, and calls the completion once, on the main queue. A program that does not run its
-  /// main queue uses one of the other forms.
+  /// Attaches the stores on another queue, and calls the completion once, on the main queue. A program that does not
+  /// run its main queue uses one of the other forms.
   ///
-  /// - Parameter completion: Receives whether this call attached all stores. Before a `false`, the container's error handler
-  ///   receives the error, on another queue.
+  /// - Parameter completion: Receives whether this call attached all stores. Before a `false`, the container's error
+  ///   handler receives the error, on another queue.
   public final func load(completion: @escaping @Sendable (Bool) -> Void) {
     lifecycleQueue.async {
       do {
@@ -39,8 +39,8 @@ extension PersistenceManager {
   /// Whether the manager has attached stores.
   public final var isLoaded: Bool { !container.persistentStoreCoordinator.persistentStores.isEmpty }
 
-  /// Removes the stores with all of their content, loads empty stores, and then calls the completion on the main queue; see
-  /// `destroy()`.
+  /// Removes the stores with all of their content, loads empty stores, and then calls the completion on the main queue;
+  /// see `destroy()`.
   ///
   /// - Parameter completion: Receives `true`.
   /// - Throws: As `destroy()`, without calling the completion.
@@ -60,7 +60,7 @@ extension PersistenceManager {
   /// A new serial queue for work that blocks. The few threads of a global queue are shared by all tasks.
   private static var blockingQueue: DispatchQueue { DispatchQueue(label: "coherence.mapping.blocking") }
 
-  // MARK: on the lifecycle queue
+  // MARK: On the lifecycle queue
 
   private func onLifecycleQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
@@ -77,6 +77,8 @@ extension PersistenceManager {
     try container.attachPersistentStores(for: storeConfigurations)
   }
 
+  /// Erases the stores and attaches empty ones. Loaded stores are detached first, and attached again even after a
+  /// failed erasure, so that the manager stays loaded. Called on the lifecycle queue.
   final func destroyStores() throws {
     try findModel()
     let coordinator = container.persistentStoreCoordinator
@@ -87,17 +89,21 @@ extension PersistenceManager {
       return try attachStores()
     }
     let environments = attached.map(\.environment)
+    // The error of an erasure is kept until the stores are attached again.
     let erased = try coordinator.withExclusiveUse(of: attached.map { StoreIdentity($0) }) {
       try container.detach(persistentStores: attached)
       threadContexts.removeAll()
       return Result { try environments.forEach(erase) }
     }
-    for environment in environments {
-      try coordinator.addPersistentStore(
-        type: environment.type, configurationName: environment.configurationName, at: environment.url,
-        options: environment.options)
+    let attachments = environments.map { environment in
+      Result {
+        try coordinator.addPersistentStore(
+          type: environment.type, configurationName: environment.configurationName, at: environment.url,
+          options: environment.options)
+      }
     }
     try erased.get()
+    for attachment in attachments { _ = try attachment.get() }
   }
 
   /// The environments of the configured stores.
@@ -120,6 +126,7 @@ extension PersistenceManager {
     return metadata.map { StoreIdentity(identifier: $0.identifier, url: environment.url) }
   }
 
+  /// Erases a store; moves it aside if its type cannot erase.
   private func erase(_ environment: StoreEnvironment) throws {
     let factory = try container.persistentStoreCoordinator.factory(for: environment.type)
     if let eraser = factory as? any StoreErasing { return try eraser.erase(environment) }

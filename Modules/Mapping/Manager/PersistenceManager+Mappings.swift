@@ -7,8 +7,8 @@ extension PersistenceManager {
 
   /// Fetches the models of the records that satisfy a condition, in a sort order.
   ///
-  /// No objects are made: the values that the store reads become models directly. A call on the main actor blocks it for the
-  /// time of the fetch.
+  /// No objects are made: the values that the store reads become models directly. A call on the main actor blocks it
+  /// for the time of the fetch.
   ///
   /// - Parameters:
   ///   - predicate: The condition; `nil` for all records. `mapping[\.age] >= 18` writes one.
@@ -28,7 +28,8 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the models of some uids. Uids without a record are skipped. The models do not come in the order of the uids.
+  /// Fetches the models of some uids. Uids without a record are skipped. The models do not come in the order of the
+  /// uids.
   ///
   /// - Throws: As ``fetchModels(_:where:sort:limit:offset:context:)``, and ``ErrorCode/invalidUid``.
   public final func fetchModels<Model, Uid: AttributeConvertible>(
@@ -59,9 +60,9 @@ extension PersistenceManager {
 
   /// Saves models as records, in one transaction.
   ///
-  /// A model updates the record with its uid, where it differs, and is inserted as a new record if no record has the uid. A
-  /// record that equals its model costs neither an object nor a write. A save that loses a race to another writer is planned
-  /// again, see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  /// A model updates the record with its uid, where it differs, and is inserted as a new record if no record has the
+  /// uid. A record that equals its model costs neither an object nor a write. A save that loses a race to another
+  /// writer is planned again, see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
   ///
   /// Stores round dates to the microsecond, so a model with the current `Date` differs from the fetched model.
   /// ``Mapping/storedForm(of:)`` returns the fetched form of a model.

@@ -20,8 +20,8 @@ extension PersistenceManager {
   /// Marks records as uploaded, except for records changed since their upload.
   ///
   /// - Parameter receipts: The receipts of the uploaded records; see ``SyncRecord/uploadReceipt``.
-  /// - Returns: The records edited or deleted since their upload, including records with unsaved changes in the context.
-  ///   These records get no mark and need another upload.
+  /// - Returns: The records edited or deleted since their upload, including records with unsaved changes in the
+  ///   context. These records get no mark and need another upload.
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
@@ -44,8 +44,9 @@ extension PersistenceManager {
     }
   }
 
-  /// Marks the records of some uids as deleted, so that the deletion can be uploaded. Uids without a record are skipped.
-  /// Records that the server never had, according to ``SyncRecord/isKnownToServerKey``, are deleted immediately.
+  /// Marks the records of some uids as deleted, so that the deletion can be uploaded. Uids without a record are
+  /// skipped. Records that the server never had, according to ``SyncRecord/isKnownToServerKey``, are deleted
+  /// immediately.
   ///
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   public final func markRecordsAsDeleted<T: SyncRecord>(
@@ -82,6 +83,7 @@ extension PersistenceManager {
 }
 
 extension PersistenceTransaction {
+  /// Fetches the records of some uids that satisfy a condition.
   fileprivate func records<T: SyncRecord>(
     _ type: T.Type, with uids: [T.UidType], and condition: FetchPredicate
   ) throws -> [T] {

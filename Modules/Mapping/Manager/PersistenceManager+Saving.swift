@@ -3,24 +3,24 @@ public import CoherenceCore
 extension PersistenceManager {
   /// Saves models as records, in one transaction.
   ///
-  /// A model updates the record with its uid, in the attributes that differ, and is inserted as a new record if no record has
-  /// the uid. Of several records with one uid, the oldest is kept and the others are deleted.
+  /// A model updates the record with its uid, in the attributes that differ, and is inserted as a new record if no
+  /// record has the uid. Of several records with one uid, the oldest is kept and the others are deleted.
   ///
-  /// `fromModel` rounds the dates that it assigns to the microsecond. `Date.roundedToMicroseconds()` gives the date of the
-  /// fetched model.
+  /// `fromModel` rounds the dates that it assigns to the microsecond. `Date.roundedToMicroseconds()` gives the date of
+  /// the fetched model.
   ///
-  /// Another writer may save the same uids at the same time. A save loses such a race when the other writer inserted a uid,
-  /// deleted a record, or changed a record under the policy ``MergePolicy/error``. The save is then planned again from the
-  /// newer records, as if it had begun after the other save, and `fromModel` is called again. During the last attempt the
-  /// store keeps other writers out. In a context with other changes, and in a transaction of the caller, the error is thrown
-  /// instead. Other merge policies resolve conflicts over records.
+  /// Another writer may save the same uids at the same time. A save loses such a race when the other writer inserted a
+  /// uid, deleted a record, or changed a record under the policy ``MergePolicy/error``. The save is then planned again
+  /// from the newer records, as if it had begun after the other save, and `fromModel` is called again. During the last
+  /// attempt the store keeps other writers out. In a context with other changes, and in a transaction of the caller,
+  /// the error is thrown instead. Other merge policies resolve conflicts over records.
   ///
   /// May be called on any thread. The cost is one object for each stored record of the models, or of the entity when
   /// `shouldOverwrite` is set.
   ///
   /// - Parameters:
-  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list of
-  ///     models deletes all records of the entity; otherwise it does nothing.
+  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list
+  ///     of models deletes all records of the entity; otherwise it does nothing.
   ///   - duplicates: The policy for several models with the same uid.
   ///   - context: The context of the save, whose other changes are saved too; by default a new context.
   /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
@@ -38,11 +38,11 @@ extension PersistenceManager {
     }
   }
 
-  /// Saves models and marks their records for synchronisation, in one transaction. A conflict with another writer is planned
-  /// again, regardless of the merge policy, so that no edit gets the mark of another edit.
+  /// Saves models and marks their records for synchronisation, in one transaction. A conflict with another writer is
+  /// planned again, regardless of the merge policy, so that no edit gets the mark of another edit.
   ///
-  /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that still
-  ///   await their upload.
+  /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that
+  ///   still await their upload.
   /// - Throws: As ``save(entity:models:shouldOverwrite:duplicates:context:)``.
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(
@@ -57,8 +57,9 @@ extension PersistenceManager {
 
   /// Runs a block as one transaction: all of its changes are saved, or none.
   ///
-  /// A save in the block that throws fails the transaction, even if the block catches the error. Writing methods of the manager
-  /// become a part of the transaction when they get its context; with another context they are separate transactions.
+  /// A save in the block that throws fails the transaction, even if the block catches the error. Writing methods of the
+  /// manager become a part of the transaction when they get its context; with another context they are separate
+  /// transactions.
   ///
   /// ```swift
   /// try manager.transaction { transaction in

@@ -13,12 +13,12 @@ import Synchronization
 /// let everybody = try manager.fetchModels(entity: PersonRecord.self)
 /// ```
 ///
-/// A record is a managed object whose class conforms to ``DataRecord`` and its refinements, or a ``Mapping`` describes how a
-/// structure is stored, without a class.
+/// A record is a managed object whose class conforms to ``DataRecord`` and its refinements, or a ``Mapping`` describes
+/// how a structure is stored, without a class.
 ///
-/// Every method may be called on any thread. A writing method works in a new context unless it gets one, in one transaction:
-/// all of its changes are saved, or none. Each method has a synchronous form, which blocks its thread, and an asynchronous
-/// form for tasks.
+/// Every method may be called on any thread. A writing method works in a new context unless it gets one, in one
+/// transaction: all of its changes are saved, or none. Each method has a synchronous form, which blocks its thread, and
+/// an asynchronous form for tasks.
 ///
 /// Several methods of the manager call the open methods, so a subclass that overrides one changes all of them.
 open class PersistenceManager: @unchecked Sendable {
@@ -89,6 +89,7 @@ open class PersistenceManager: @unchecked Sendable {
   /// The container of the manager.
   public final var container: any PersistentContainer { state.withLock { $0.container } }
 
+  /// Gives the view context the merge policy, and lets the contexts of threads follow it.
   private func configure(_ container: any PersistentContainer) {
     container.viewContext.mergePolicy = mergePolicy
     threadContexts.follow(container.viewContext)
@@ -121,8 +122,8 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Deleting
 
-  /// Deletes all records of an entity in the stores, without making objects, which is the fastest way. Delete rules are not
-  /// applied, and references to the records are cleared. Contexts that follow the used context are notified.
+  /// Deletes all records of an entity in the stores, without making objects, which is the fastest way. Delete rules are
+  /// not applied, and references to the records are cleared. Contexts that follow the used context are notified.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/unknownEntity``; errors of the store.
   open func batchDeleteAll<Record: DataRecord>(
@@ -138,8 +139,8 @@ open class PersistenceManager: @unchecked Sendable {
 
   /// Deletes all records of an entity by the model's delete rules, in one transaction.
   ///
-  /// - Parameter saveEvery: The number of records to delete in each transaction, if a single transaction would need too much
-  ///   memory. Earlier transactions stay committed when a later one fails.
+  /// - Parameter saveEvery: The number of records to delete in each transaction, if a single transaction would need too
+  ///   much memory. Earlier transactions stay committed when a later one fails.
   /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``.
   @discardableResult
@@ -163,8 +164,9 @@ open class PersistenceManager: @unchecked Sendable {
   ///   - predicate: The condition; `nil` for all records.
   ///   - saveEvery: As ``manualDeleteAll(entity:saveEvery:context:)``.
   /// - Returns: The number of deleted records, without the records that delete rules added.
-  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/unknownEntity``;
-  ///   ``ErrorCode/invalidPredicate``; ``ErrorCode/deleteDenied``; errors of the store. Nothing is deleted then.
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``;
+  ///   ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate``; ``ErrorCode/deleteDenied``; errors of the store.
+  ///   Nothing is deleted then.
   @discardableResult
   open func delete<Record: DataRecord>(
     entity: Record.Type, predicate: FetchPredicate?, saveEvery: Int? = nil, context: ManagedObjectContext? = nil
@@ -187,13 +189,14 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Clearing
 
-  /// The names of the entities that `clear()` empties: all entities except abstract entities. A subclass may return fewer.
+  /// The names of the entities that `clear()` empties: all entities except abstract entities. A subclass may return
+  /// fewer.
   open func entityNamesForClear() -> [String] {
     container.managedObjectModel.entities.filter { !$0.isAbstract }.map(\.name)
   }
 
-  /// Deletes all records of the entities of ``entityNamesForClear()`` in one transaction, by the model's delete rules. The
-  /// order of the names does not matter.
+  /// Deletes all records of the entities of ``entityNamesForClear()`` in one transaction, by the model's delete rules.
+  /// The order of the names does not matter.
   ///
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``. Nothing is deleted then.
   open func clear() throws {
@@ -202,15 +205,16 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Destroying
 
-  /// Removes the stores with all of their content, and loads empty stores in their places. Before `load`, the
-  /// existing stores are removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
+  /// Removes the stores with all of their content, and loads empty stores in their places. Before `load`, the existing
+  /// stores are removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
   ///
-  /// A store that another container of this process has attached is not destroyed. Other processes that use a store cannot be
-  /// detected; see <doc:CoherenceMapping#Destroying>.
+  /// A store that another container of this process has attached is not destroyed. Other processes that use a store
+  /// cannot be detected; see <doc:CoherenceMapping#Destroying>.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when another container of this process has attached one of
-  ///   the stores, and nothing is removed then; ``ErrorCode/storeInaccessible`` and other errors when a store cannot be
-  ///   removed, or an empty store cannot be opened. After a failed removal the store is loaded again.
+  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when another container of this process has attached
+  ///   one of the stores, and nothing is removed then; ``ErrorCode/storeInaccessible`` and other errors when a store
+  ///   cannot be removed, or an empty store cannot be opened. After a failed removal, stores that were loaded are
+  ///   loaded again.
   open func destroy() throws {
     try lifecycleQueue.sync { try destroyStores() }
   }

@@ -58,8 +58,8 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
 }
 
 extension StorageType {
-  /// Whether an attribute of another type can hold values of this type. Integers, and floating-point numbers, differ in size
-  /// alone.
+  /// Whether an attribute of another type can hold values of this type. Integers, and floating-point numbers, differ in
+  /// size alone.
   fileprivate func isConvertible(to other: StorageType) -> Bool {
     switch (self, other) {
     case (.int16, .int32), (.int16, .int64), (.int32, .int16), (.int32, .int64), (.int64, .int16), (.int64, .int32):

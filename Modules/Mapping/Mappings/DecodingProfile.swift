@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The observed behaviour of a type's own `init(from:)`. A memberwise type needs no decoding: models are made by copying
-/// field values into memory, which is faster.
+/// The observed behaviour of a type's own `init(from:)`. A memberwise type needs no decoding: models are made by
+/// copying field values into memory, which is faster.
 final class DecodingProfile: Sendable {
   enum Behaviour: UInt8, AtomicRepresentable {
     case unknown
@@ -21,9 +21,10 @@ final class DecodingProfile: Sendable {
 
   var behaviour: Behaviour { observed.load(ordering: .relaxed) }
 
+  /// Records the behaviour that a decoded model has shown.
   func record(_ behaviour: Behaviour) {
     // A single custom decoding is final: later models may match their fields by chance.
-    _ = observed.compareExchange(
-      expected: behaviour == .custom ? self.behaviour : .unknown, desired: behaviour, ordering: .relaxed)
+    if behaviour == .custom { return observed.store(.custom, ordering: .relaxed) }
+    _ = observed.compareExchange(expected: .unknown, desired: behaviour, ordering: .relaxed)
   }
 }

@@ -20,21 +20,21 @@ public struct Field<Model>: Sendable {
 
   /// Makes a field of a property with an attribute type, which may be optional.
   ///
-  /// Every store rounds a `Date` to the microsecond, and so do conditions. `Date.roundedToMicroseconds()` gives the date of the
-  /// fetched model, and ``Mapping/storedForm(of:)`` gives the whole fetched model.
+  /// Every store rounds a `Date` to the microsecond, and so do conditions. `Date.roundedToMicroseconds()` gives the
+  /// date of the fetched model, and ``Mapping/storedForm(of:)`` gives the whole fetched model.
   ///
   /// - Parameters:
   ///   - name: The attribute's name.
-  ///   - codingKey: The key by which the model decodes the property; by default the attribute's name. Keys of nested values
-  ///     are joined with dots.
-  ///   - formerNames: The names of the attribute in earlier versions of the program, the latest first. A store with one of
-  ///     these names keeps its values. Without its former name, a renamed field begins empty, and the former values stay in
-  ///     the store, unused.
+  ///   - codingKey: The key by which the model decodes the property; by default the attribute's name. Keys of nested
+  ///     values are joined with dots.
+  ///   - formerNames: The names of the attribute in earlier versions of the program, the latest first. A store with one
+  ///     of these names keeps its values. Without its former name, a renamed field begins empty, and the former values
+  ///     stay in the store, unused.
   ///   - defaultValue: The value of existing records when the attribute is added to a store.
   ///   - validation: The rules that a saved value has to satisfy.
-  ///   - conversion: Converts a stored value of another type, `null` included, from an earlier version of the program. Numbers
-  ///     that keep their exact values need no conversion: an `Int32` becomes an `Int`, a `Double` or a `Decimal` by itself. See
-  ///     `ValueConversion` for the time of the conversion and for its errors.
+  ///   - conversion: Converts a stored value of another type, `null` included, from an earlier version of the program.
+  ///     Numbers that keep their exact values need no conversion: an `Int32` becomes an `Int`, a `Double` or a
+  ///     `Decimal` by itself. See `ValueConversion` for the time of the conversion and for its errors.
   @inlinable
   public init<Value: AttributeConvertible>(
     _ name: String, _ keyPath: any KeyPath<Model, Value> & Sendable, codingKey: String? = nil,
@@ -49,8 +49,8 @@ public struct Field<Model>: Sendable {
       keyPath: keyPath, codingKey: codingKey, isJSON: false, access: FieldAccess(keyPath))
   }
 
-  /// Makes a field of a property of any `Codable` type, which may be optional. The store keeps JSON text with sorted keys.
-  /// Dates in the text are not rounded.
+  /// Makes a field of a property of any `Codable` type, which may be optional. The store keeps JSON text with sorted
+  /// keys. Dates in the text are not rounded.
   ///
   /// - Parameters:
   ///   - name: The attribute's name.

@@ -37,7 +37,8 @@ struct FieldLocation: Sendable {
   @usableFromInline let type: ObjectIdentifier
   /// Returns the value at an address.
   @usableFromInline let load: @Sendable (UnsafeRawPointer) throws -> AttributeValue
-  /// Initialises the property at an address from a value, which is moved out of its memory. Returns whether the value fits.
+  /// Initialises the property at an address from a value, which is moved out of its memory. Returns whether the value
+  /// fits.
   @usableFromInline let initialize: @Sendable (UnsafeMutableRawPointer, UnsafeMutablePointer<AttributeValue>) -> Bool
   /// Deinitialises the property of a model that will not be completed.
   @usableFromInline let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void

@@ -3,9 +3,9 @@ import CoherenceCore
 extension Mapping {
   /// Returns a model in the form in which a fetch returns it after a save.
   ///
-  /// A fetched model may differ from the saved one: stores round dates to the microsecond, properties without a field are
-  /// not saved, and the type's own decoding may change values. The stored form equals the fetched model. The stored form
-  /// of a stored form is the same, unless the type's decoding changes values.
+  /// A fetched model may differ from the saved one: stores round dates to the microsecond, properties without a field
+  /// are not saved, and the type's own decoding may change values. The stored form equals the fetched model. The stored
+  /// form of a stored form is the same, unless the type's decoding changes values.
   ///
   /// No store is read. The cost is that of decoding one model.
   ///

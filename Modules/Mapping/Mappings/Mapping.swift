@@ -19,10 +19,10 @@ import Foundation
 /// let adults = try manager.fetchModels(people, where: people[\.age] >= 18, sort: [people.order(\.name)])
 /// ```
 ///
-/// A save stores the values of the fields' key paths. A fetch makes models by the type's own decoding. When every stored
-/// property is a field, and the first models of a long fetch show that the decoding assigns the values unchanged, later
-/// models are assembled in memory, which is several times as fast. For a type whose decoding refuses or changes rare values,
-/// pass `alwaysDecodes`.
+/// A save stores the values of the fields' key paths. A fetch makes models by the type's own decoding. When every
+/// stored property is a field, and the first models of a long fetch show that the decoding assigns the values
+/// unchanged, later models are assembled in memory, which is several times as fast. For a type whose decoding refuses
+/// or changes rare values, pass `alwaysDecodes`.
 ///
 /// Make a mapping once, as a constant. It may be used on any thread.
 public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
@@ -35,8 +35,8 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   let profile: DecodingProfile
 
   /// - Parameters:
-  ///   - formerNames: The names of the entity in earlier versions of the program, the latest first. A store with one of these
-  ///     names keeps its records.
+  ///   - formerNames: The names of the entity in earlier versions of the program, the latest first. A store with one of
+  ///     these names keeps its records.
   ///   - uid: The property that identifies a model. One of the fields has this key path.
   ///   - alwaysDecodes: Whether the type's own decoding makes every model, regardless of its observed behaviour.
   public init<Uid: AttributeConvertible>(
@@ -50,7 +50,8 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
     profile = DecodingProfile(alwaysDecodes ? .custom : .unknown)
   }
 
-  /// The entity of the mapping, to build a model with: an attribute for each field, and a uniqueness constraint on the uid.
+  /// The entity of the mapping, to build a model with: an attribute for each field, and a uniqueness constraint on the
+  /// uid.
   public var entity: Entity {
     let uniqueness = uidIndex.map { [[fields[$0].attribute.name]] } ?? []
     return Entity(entityName, uniqueness: uniqueness, formerNames: formerNames) {
@@ -70,8 +71,8 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
 
   // MARK: Conditions and orders
 
-  /// A property in a condition: `people[\.age] >= 18`. A fetch throws ``ErrorCode/invalidPredicate`` for a property without a
-  /// field.
+  /// A property in a condition: `people[\.age] >= 18`. A fetch throws ``ErrorCode/invalidPredicate`` for a property
+  /// without a field.
   public subscript<Value: AttributeConvertible>(keyPath: KeyPath<Model, Value>) -> QueryAttribute<Value> {
     QueryAttribute(.path(path(of: keyPath)))
   }

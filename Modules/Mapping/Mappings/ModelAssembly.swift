@@ -2,19 +2,20 @@ import CoherenceCore
 
 /// Makes models by initialising each field in memory, as a memberwise initialiser does.
 ///
-/// Only a structure whose stored properties are all fields has an assembly. A decoded model proves this, and proves that the
-/// type's own decoding assigns the values unchanged. An assembled model then equals the decoded one.
+/// Only a structure whose stored properties are all fields has an assembly. A decoded model proves this, and proves
+/// that the type's own decoding assigns the values unchanged. An assembled model then equals the decoded one.
 ///
 /// The work for each model does not know the model's type, so that it asks the runtime for no type metadata.
 final class ModelAssembly {
   // Safety of `assumingMemoryBound`: `base` is memory for models of the one type that the assembly was made for, of
   // which the first `count` are initialised.
-  private struct Part {
+  private struct LocatedField {
     /// The index of the field in the mapping.
-    let field: Int
+    let index: Int
     let location: FieldLocation
   }
-  private let parts: [Part]
+  /// The fields, in the order of their locations.
+  private let locatedFields: [LocatedField]
   /// The memory of the models made so far.
   private var base: UnsafeMutableRawPointer
   private var capacity = 64
@@ -31,11 +32,12 @@ final class ModelAssembly {
   /// - Returns: `nil` for a type whose models cannot be assembled.
   init?<Model>(_ binding: BoundMapping<Model>, like model: Model, of values: UnsafeMutablePointer<AttributeValue>) {
     let fields = binding.mapping.fields
-    parts = fields.enumerated().compactMap { field, access in
-      access.access.location.map { Part(field: field, location: $0) }
+    locatedFields = fields.enumerated().compactMap { index, field in
+      field.access.location.map { LocatedField(index: index, location: $0) }
     }.sorted { $0.location.offset < $1.location.offset }
-    guard parts.count == fields.count, Self.areDisjoint(parts), Self.types(of: model) == parts.map(\.location.type),
-      parts.allSatisfy({ part in (try? fields[part.field].access.get(model)) == values[part.field] })
+    guard locatedFields.count == fields.count, Self.areDisjoint(locatedFields),
+      Self.types(of: model) == locatedFields.map(\.location.type),
+      locatedFields.allSatisfy({ field in (try? fields[field.index].access.get(model)) == values[field.index] })
     else { return nil }
     stride = MemoryLayout<Model>.stride
     base = UnsafeMutableRawPointer(UnsafeMutablePointer<Model>.allocate(capacity: capacity))
@@ -58,9 +60,9 @@ final class ModelAssembly {
 
   /// Whether no two fields share memory. Two fields of one property would leave another property of its type without a
   /// value.
-  private static func areDisjoint(_ parts: [Part]) -> Bool {
-    zip(parts, parts.dropFirst()).allSatisfy { part, next in
-      part.location.offset + max(part.location.size, 1) <= next.location.offset
+  private static func areDisjoint(_ fields: [LocatedField]) -> Bool {
+    zip(fields, fields.dropFirst()).allSatisfy { field, next in
+      field.location.offset + max(field.location.size, 1) <= next.location.offset
     }
   }
 
@@ -81,9 +83,9 @@ final class ModelAssembly {
       base = grow(base, count, capacity)
     }
     let model = base + count * stride
-    for index in parts.indices
-    where !parts[index].location.initialize(
-      model + parts[index].location.offset, values + parts[index].field)
+    for index in locatedFields.indices
+    where !locatedFields[index].location.initialize(
+      model + locatedFields[index].location.offset, values + locatedFields[index].index)
     {
       discard(index, model, values)
       return false
@@ -94,10 +96,10 @@ final class ModelAssembly {
 
   /// Deinitialises an incomplete model and its unused values.
   ///
-  /// - Parameter index: The part whose value does not fit.
+  /// - Parameter index: The index in `locatedFields` of the field whose value does not fit.
   private func discard(_ index: Int, _ model: UnsafeMutableRawPointer, _ values: UnsafeMutablePointer<AttributeValue>) {
-    for part in parts[..<index] { part.location.deinitialize(model + part.location.offset) }
-    for part in parts[(index + 1)...] { (values + part.field).deinitialize(count: 1) }
+    for field in locatedFields[..<index] { field.location.deinitialize(model + field.location.offset) }
+    for field in locatedFields[(index + 1)...] { (values + field.index).deinitialize(count: 1) }
   }
 
   /// Returns decoded models, followed by the assembled ones, which leave the assembly.

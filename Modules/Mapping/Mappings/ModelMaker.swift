@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// Makes the models of a fetch from the values that the store reads.
 ///
-/// The first models are decoded. If they show that the type's decoding is memberwise, later models are assembled in memory,
-/// which is several times as fast.
+/// The first models are decoded. If they show that the type's decoding is memberwise, later models are assembled in
+/// memory, which is several times as fast.
 final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   private let binding: BoundMapping<Model>
   private let decoding: RowDecoding<Model>
@@ -11,7 +11,7 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   /// The number of models still to observe before models are assembled; `nil` when every model is decoded.
   private var samplesLeft: Int?
   private var assembly: ModelAssembly?
-  /// The uids of the models to make; `nil` for the models of all rows.
+  /// The uids of the models to make, while the store reads other rows too; `nil` for the models of all rows.
   var wanted: Set<AttributeValue>?
   private let uidIndex: Int
   private(set) var count = 0
@@ -27,6 +27,7 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     decoding = RowDecoding(binding.mapping)
     switch binding.mapping.profile.behaviour {
     case _ where alwaysDecodes, .custom: samplesLeft = nil
+    // An assembly is made from a decoded model.
     case .memberwise: samplesLeft = 1
     case .unknown: samplesLeft = DecodingProfile.sampleCount
     }
@@ -49,6 +50,7 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     }
   }
 
+  /// Decodes a model, and observes its decoding while samples are left.
   private func decode(_ values: UnsafeMutablePointer<AttributeValue>) throws {
     defer { values.deinitialize(count: slots.count) }
     let model = try decoding.model(of: values)

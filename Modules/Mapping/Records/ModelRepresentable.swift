@@ -7,8 +7,8 @@ public protocol ModelRepresentable: DataRecord {
 public protocol RecordFromModel: ModelRepresentable {
   /// Assigns all attributes of the record from a model, including the uid.
   ///
-  /// Assigning an equal value is no change, so that a save does not write the record of an equal model. An assigned date is
-  /// rounded to the microsecond; a model fetched later has the rounded date.
+  /// Assigning an equal value is no change, so that a save does not write the record of an equal model. An assigned
+  /// date is rounded to the microsecond; a model fetched later has the rounded date.
   ///
   /// A save may call this method again after a lost race to another writer.
   ///

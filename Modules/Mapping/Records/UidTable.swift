@@ -61,7 +61,8 @@ struct UidTable {
     rows.request(type, where: predicate)
   }
 
-  /// Fetches the records with one of the uids, in chunks; the records of each chunk come in the order of their keys.
+  /// Fetches the records with one of the uids, in chunks; the records of each chunk come in the order of their
+  /// identifiers.
   ///
   /// - Parameter condition: A condition that all of the records satisfy.
   func records<Record: ManagedObject>(
@@ -72,6 +73,7 @@ struct UidTable {
     try rows.forEachPredicate(matching: KeyColumns(Array(wanted))) { predicate in
       let parts = [predicate, condition].compactMap { $0 }
       let found = try context.fetch(request(type, where: parts.isEmpty ? nil : .and(parts)))
+      // Without a predicate, the chunk is the whole entity.
       result += try predicate == nil ? found.filter { wanted.contains(try $0.value(at: key.slot)) } : found
     }
     return result

@@ -29,6 +29,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
 
   func comparedSlotCount(_ index: Int, of row: Row) -> Int { slotCount }
 
+  /// Has no effect: values are read from the models at each use.
   func forget(_ indexes: Set<Int>) {}
 
   /// Assigns the values of a model to an object.

@@ -1,15 +1,15 @@
 import CoherenceCore
 import CoherenceReconciliation
 
-/// A save of models through a mapping. Rows are compared with their models in the store, and only rows that differ become
-/// objects.
+/// A save of models through a mapping. Rows are compared with their models in the store, and only rows that differ
+/// become objects.
 struct ModelSave<Model: Codable & SendableMetatype> {
   private let table: UidTable
   private let inputByKey: InputIndex
   private let expectation: ModelExpectation<Model>
 
-  /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit`` for a mapping that does
-  ///   not fit its entity.
+  /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit`` for a mapping that
+  ///   does not fit its entity.
   init(
     _ mapping: Mapping<Model>, _ models: [Model], in context: ManagedObjectContext, duplicates: DuplicateUids
   ) throws {
@@ -31,6 +31,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     return try apply(scan)
   }
 
+  /// Inserts, updates and deletes the records that the scan has found to differ from the models.
   private func apply(_ scan: RowScan) throws -> SaveResult {
     let context = table.context
     let inserts = inputByKey.indexes(notIn: scan.matched)

@@ -3,8 +3,8 @@ import CoherenceReconciliation
 
 /// A save of models through their records' class.
 ///
-/// `fromModel` and the test whether a record may be replaced need an object. So the save fetches objects instead of comparing
-/// rows in the store.
+/// `fromModel` and the test whether a record may be replaced need an object. So the save fetches objects instead of
+/// comparing rows in the store.
 struct RecordSave<Record: RecordFromModel> {
   private let table: UidTable
   private let models: [Record.ModelType]
@@ -32,12 +32,12 @@ struct RecordSave<Record: RecordFromModel> {
   /// - Parameter shouldOverwrite: Whether records without a model are removed.
   mutating func run(shouldOverwrite: Bool) throws -> SaveResult {
     var matches: [Record?] = Array(repeating: nil, count: models.count)
-    var (superfluous, duplicates): ([Record], [Record]) = ([], [])
+    var (withoutModel, duplicates): ([Record], [Record]) = ([], [])
     var key = [AttributeValue.null]
-    for record in try stored(shouldOverwrite) {
+    for record in try storedRecords(all: shouldOverwrite) {
       key[0] = try record.value(at: table.key.slot)
       guard let model = try inputByKey.index(of: key) else {
-        if try marks.mayReplace(record) { superfluous.append(record) }
+        if try marks.mayReplace(record) { withoutModel.append(record) }
         continue
       }
       guard let other = matches[model] else {
@@ -50,15 +50,15 @@ struct RecordSave<Record: RecordFromModel> {
     }
     for record in duplicates { table.context.delete(record) }
     result.deleted = duplicates.count
-    for record in superfluous where try marks.remove(record) { result.deleted += 1 }
+    for record in withoutModel where try marks.remove(record) { result.deleted += 1 }
     for model in models.indices where !inputByKey.isExcluded(model) {
       try save(models[model], uids[model], in: matches[model])
     }
     return result
   }
 
-  /// Whether a record is kept rather than another record of its uid: first the record that must not be replaced, then the
-  /// older record.
+  /// Whether a record is kept rather than another record of its uid: first the record that must not be replaced, then
+  /// the older record.
   private func isPreferred(_ record: Record, to other: Record) throws -> Bool {
     let (mayReplace, mayReplaceOther) = (try marks.mayReplace(record), try marks.mayReplace(other))
     if mayReplace != mayReplaceOther { return mayReplaceOther }
@@ -66,11 +66,12 @@ struct RecordSave<Record: RecordFromModel> {
   }
 
   /// Fetches all records, or the records of the models.
-  private func stored(_ all: Bool) throws -> [Record] {
+  private func storedRecords(all: Bool) throws -> [Record] {
     if all { return try table.context.fetch(table.request(Record.self, where: nil)) }
     return try table.records(Record.self, with: uids)
   }
 
+  /// Assigns a model to its record, or to a new record without a match.
   private mutating func save(_ model: Record.ModelType, _ uid: AttributeValue, in match: Record?) throws {
     guard let match else {
       result.inserted += 1
@@ -93,6 +94,7 @@ struct RecordSave<Record: RecordFromModel> {
     return record
   }
 
+  /// Assigns a model to a record, checks that the record has its uid then, and marks the record.
   private func write(_ model: Record.ModelType, _ uid: AttributeValue, to record: Record) throws {
     try record.fromModel(model)
     guard try record.value(at: table.key.slot) == uid else {

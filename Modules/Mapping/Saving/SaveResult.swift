@@ -6,11 +6,11 @@ public struct SaveResult: Sendable, Hashable {
   public var updated = 0
   /// The number of records equal to their models, which were not written.
   public var unchanged = 0
-  /// The number of deleted records: records without a model in an overwriting save, and superfluous records of one uid.
+  /// The number of deleted records: records without a model in an overwriting save, and duplicate records of one uid.
   /// Records deleted by delete rules are not counted.
   public var deleted = 0
-  /// The number of models without an effect: another model has the same uid, or the record has an edit that still awaits its
-  /// upload.
+  /// The number of models without an effect: another model has the same uid, or the record has an edit that still
+  /// awaits its upload.
   public var skipped = 0
 
   public init() {}

@@ -1,8 +1,8 @@
 /// The origin of saved models, which decides about the synchronisation marks of their records.
 public enum SyncOrigin: Sendable, Hashable {
   /// The models were made or edited locally, so their changes have to be uploaded. An overwriting save marks records as
-  /// deleted instead of deleting them, so that the deletion can be uploaded. Saving the model of a record marked as deleted
-  /// removes the mark.
+  /// deleted instead of deleting them, so that the deletion can be uploaded. Saving the model of a record marked as
+  /// deleted removes the mark.
   case here
   /// The models came from the server, so their records are marked as uploaded and not deleted.
   case server(UnsentEdits = .kept)

@@ -1,7 +1,7 @@
 import CoherenceCore
 
-/// The records of one upload, which get their marks in one save. If another writer has edited a record since the upload, the
-/// record leaves the batch, and the rest is saved again.
+/// The records of one upload, which get their marks in one save. If another writer has edited a record since the
+/// upload, the record leaves the batch, and the rest is saved again.
 struct UploadBatch<Record: SyncRecord> {
   private let receipts: [UploadReceipt]
   private let context: ManagedObjectContext
@@ -17,10 +17,11 @@ struct UploadBatch<Record: SyncRecord> {
 
   /// Marks the records that still match their receipts.
   mutating func mark() throws {
-    let open = receipts.filter { !changed.contains($0.objectID) }
-    let objects = try context.existingObjects(with: open.map(\.objectID))
-    for receipt in open {
+    let remaining = receipts.filter { !changed.contains($0.objectID) }
+    let objects = try context.existingObjects(with: remaining.map(\.objectID))
+    for receipt in remaining {
       let id = receipt.objectID
+      // Unsaved changes are edits after the upload, except for the marks of an earlier attempt.
       guard let record = objects[id] as? Record, try record.matches(receipt), !record.hasChanges || marked[id] != nil
       else {
         changed.insert(id)

@@ -16,7 +16,7 @@ final class ThreadContexts: Sendable {
   func current(make: () -> ManagedObjectContext) -> ManagedObjectContext {
     let lifetime = ThreadLifetime.current
     let thread = ObjectIdentifier(lifetime)
-    if let known = state.withLock({ $0.contexts[thread] }) { return known }
+    if let existing = state.withLock({ $0.contexts[thread] }) { return existing }
     let context = make()
     lifetime.notifyAtEnd(self)
     state.withLock { state in
@@ -38,12 +38,14 @@ final class ThreadContexts: Sendable {
 
   /// Releases the context of a thread that ended.
   func remove(_ thread: ObjectIdentifier) {
+    // The release of a context runs other code, so it follows the unlocking.
     let removed = state.withLock { $0.contexts.removeValue(forKey: thread) }
     withExtendedLifetime(removed) {}
   }
 
   /// Releases all contexts. Threads get new ones.
   func removeAll() {
+    // As in `remove`.
     let removed = state.withLock { state in
       defer { state.contexts = [:] }
       return state.contexts

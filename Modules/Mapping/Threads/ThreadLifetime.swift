@@ -14,7 +14,7 @@ final class ThreadLifetime {
   /// The lifetime of the calling thread.
   static var current: ThreadLifetime {
     let dictionary = Thread.current.threadDictionary
-    if let known = dictionary[key] as? ThreadLifetime { return known }
+    if let existing = dictionary[key] as? ThreadLifetime { return existing }
     let made = ThreadLifetime()
     dictionary[key] = made
     return made

@@ -21,13 +21,15 @@ extension PersistenceTransaction {
     let wanted = Set(try uids.map { try binding.table.checked($0.attributeValue) })
     return try models(binding) { maker in
       try binding.table.rows.forEachPredicate(matching: KeyColumns(Array(wanted))) { predicate in
+        // Without a predicate, the whole entity is read.
         maker.wanted = predicate == nil ? wanted : nil
         try context.read(binding.table.request(ManagedObject.self, where: predicate), into: maker)
       }
     }
   }
 
-  /// Makes the models of a reading. If a record does not fit an assembled model, all records are read and decoded again.
+  /// Makes models from the values that a closure reads. If a record does not fit an assembled model, all records are
+  /// read and decoded again.
   private func models<Model>(
     _ binding: BoundMapping<Model>, _ read: (ModelMaker<Model>) throws -> Void
   ) throws -> [Model] {
@@ -62,7 +64,9 @@ extension PersistenceTransaction {
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
-  /// Deletes the records of some uids by the model's delete rules.
+  /// Deletes the records of some uids by the delete rules of the entities.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func delete<Model, Uid: AttributeConvertible>(_ mapping: Mapping<Model>, uids: [Uid]) throws -> Int {
     let binding = try BoundMapping(mapping, in: context)
@@ -70,7 +74,9 @@ extension PersistenceTransaction {
     return delete(try binding.table.records(ManagedObject.self, with: uids))
   }
 
-  /// Deletes the records of some models by the model's delete rules.
+  /// Deletes the records of some models by the delete rules of the entities.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func deleteModels<Model>(_ mapping: Mapping<Model>, models: [Model]) throws -> Int {
     let binding = try BoundMapping(mapping, in: context)
@@ -78,7 +84,9 @@ extension PersistenceTransaction {
     return delete(try binding.table.records(ManagedObject.self, with: uids))
   }
 
-  /// Deletes the records that satisfy a predicate by the model's delete rules; with `nil`, all records.
+  /// Deletes the records that satisfy a predicate by the delete rules of the entities; with `nil`, all records.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func delete<Model>(_ mapping: Mapping<Model>, where predicate: FetchPredicate?) throws -> Int {
     try delete(entityName: BoundMapping(mapping, in: context).table.entity.name, predicate: predicate)

@@ -1,10 +1,11 @@
 public import CoherenceCore
 
-/// The reads and writes of one transaction, which is saved as a whole; see ``PersistenceManager/transaction(context:_:)``.
+/// The reads and writes of one transaction, which is saved as a whole; see
+/// ``PersistenceManager/transaction(context:_:)``.
 ///
-/// Only the fetches of the transaction see its changes before it is saved. Use a transaction in the block that receives it,
-/// on the thread of the block. A save in the transaction that throws fails the transaction, even if the block catches the
-/// error, because a part of that save may have been done.
+/// Only the fetches of the transaction see its changes before it is saved. Use a transaction in the block that receives
+/// it, on the thread of the block. A save in the transaction that throws fails the transaction, even if the block
+/// catches the error, because a part of that save may have been done.
 public struct PersistenceTransaction {
   /// The context of the transaction, which is saved at the end. A writing method of the manager becomes a part of the
   /// transaction when it gets this context.
@@ -29,6 +30,7 @@ extension PersistenceTransaction {
     try records(T.self, where: predicate, sort: sortDescriptors)
   }
 
+  /// Fetches the records in a range of the sorted records that satisfy a predicate.
   func records<T: DataRecord>(
     _ type: T.Type, where predicate: FetchPredicate?, sort: [SortKey], range: RecordRange = RecordRange()
   ) throws -> [T] {
@@ -43,7 +45,7 @@ extension PersistenceTransaction {
   public func fetchModels<T: RecordToModel>(
     entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false
   ) throws -> [T.ModelType] {
-    let condition = includesDeleted ? nil : T.isShown
+    let condition = includesDeleted ? nil : T.notMarkedAsDeleted
     let table = try UidTable(T.self, in: context)
     guard let uids else { return try models(of: context.fetch(table.request(T.self, where: condition))) }
     let values = try uids.map { try table.checked($0.attributeValue) }
@@ -53,15 +55,17 @@ extension PersistenceTransaction {
   func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey], range: RecordRange, includesDeleted: Bool
   ) throws -> [T.ModelType] {
-    let parts = [predicate, includesDeleted ? nil : T.isShown].compactMap { $0 }
+    let parts = [predicate, includesDeleted ? nil : T.notMarkedAsDeleted].compactMap { $0 }
     return try models(
       of: records(T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range))
   }
 
+  /// Makes the models of records.
+  ///
   /// - Throws: ``ErrorCode/modelDoesNotFit`` for a record that does not fit its class, whose accessors returned default
   ///   values instead of throwing; ``ErrorCode/cancelled``.
   private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
-    let known = context.accessorFailures.count
+    let failuresBefore = context.accessorFailures.count
     var models: [T.ModelType] = []
     models.reserveCapacity(records.count)
     for record in records {
@@ -70,7 +74,9 @@ extension PersistenceTransaction {
         throw CoherenceError(.cancelled, "The task was cancelled while models were made.")
       }
     }
-    guard context.accessorFailures.count > known, let error = context.accessorFailures.latest else { return models }
+    guard context.accessorFailures.count > failuresBefore, let error = context.accessorFailures.latest else {
+      return models
+    }
     // A record with a reported failure would make the save of the context fail.
     for record in records { context.refresh(record, mergeChanges: true) }
     let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
@@ -111,8 +117,8 @@ extension PersistenceTransaction {
 }
 
 extension DataRecord {
-  /// The condition that excludes records marked as deleted; `nil` for a class without marks.
-  static var isShown: FetchPredicate? {
+  /// The condition for records that are not marked as deleted; `nil` for a class without marks.
+  static var notMarkedAsDeleted: FetchPredicate? {
     guard let type = self as? any SyncRecord.Type else { return nil }
     return .comparison(.path(PropertyPath(names: [type.wasDeletedKey])), .notEqual, .value(.bool(true)))
   }
@@ -130,8 +136,8 @@ extension PersistenceTransaction {
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
-  /// Saves models and marks their records for synchronisation. The transaction throws ``ErrorCode/versionConflict`` when
-  /// another writer changes one of the records before its end, regardless of the merge policy.
+  /// Saves models and marks their records for synchronisation. The transaction throws ``ErrorCode/versionConflict``
+  /// when another writer changes one of the records before its end, regardless of the merge policy.
   @discardableResult
   public func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
@@ -146,7 +152,9 @@ extension PersistenceTransaction {
 // MARK: - Deleting
 
 extension PersistenceTransaction {
-  /// Deletes the records of some uids by the model's delete rules.
+  /// Deletes the records of some uids by the delete rules of the entities.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func delete<Record: DataRecord>(entity: Record.Type, uids: [Record.UidType]) throws -> Int {
     let table = try UidTable(Record.self, in: context)
@@ -154,7 +162,9 @@ extension PersistenceTransaction {
     return delete(try table.records(Record.self, with: uids))
   }
 
-  /// Deletes the records of some models by the model's delete rules.
+  /// Deletes the records of some models by the delete rules of the entities.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func deleteModels<Record: ModelRepresentable>(
     entity: Record.Type, models: [Record.ModelType]
@@ -162,7 +172,9 @@ extension PersistenceTransaction {
     try delete(entity: entity, uids: models.map(\.uid))
   }
 
-  /// Deletes the records that satisfy a predicate by the model's delete rules; with `nil`, all records.
+  /// Deletes the records that satisfy a predicate by the delete rules of the entities; with `nil`, all records.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   @discardableResult
   public func delete<Record: DataRecord>(entity: Record.Type, predicate: FetchPredicate?) throws -> Int {
     try delete(entityName: Record.entityName, predicate: predicate)

@@ -7,6 +7,7 @@ import Synchronization
 /// transaction would commit that part. So the transaction remembers the error and fails.
 final class TransactionState: Sendable {
   private struct State {
+    /// The error of the first part that failed.
     var failure: (any Error)?
     var failsOnConflicts = false
   }
@@ -30,8 +31,8 @@ final class TransactionState: Sendable {
   /// Whether a conflict with another writer fails the transaction, regardless of the merge policy.
   var failsOnConflicts: Bool { state.withLock { $0.failsOnConflicts } }
 
-  /// Makes conflicts fail the transaction. Required for synchronisation marks: a merge by property would give one writer's
-  /// edit the mark "uploaded" of another writer.
+  /// Makes conflicts fail the transaction. Required for synchronisation marks: a merge by property would give one
+  /// writer's edit the mark "uploaded" of another writer.
   func failOnConflicts() { state.withLock { $0.failsOnConflicts = true } }
 
   // MARK: Running transactions

@@ -16,9 +16,12 @@ extension DeclarationBuilder {
     return [CompositeAttribute(source.name, parts: parts)]
   }
 
-  /// The parts of a composite, those of nested composites with names such as `origin.x`.
+  /// The parts of a composite as attributes. The parts of nested composites have names relative to the composite, such
+  /// as `origin.x`; former names begin with the outermost composite.
   ///
-  /// - Parameter prefix: The names of the composites around it, each with a full stop. Former names are whole names.
+  /// - Parameters:
+  ///   - prefix: The names of the composites around the composite, each with a full stop.
+  ///   - nesting: The composite types around the composite, by which a type that contains itself is found.
   private mutating func flattened(
     _ composite: ModelFile.Attribute, path: String, prefix: String, nesting: [String]
   ) -> [Attribute] {
@@ -31,7 +34,7 @@ extension DeclarationBuilder {
       faults.append("The composite type '\(type)' contains itself.")
       return []
     }
-    // A former name is relative to the composites around the part, or a whole name.
+    // A former name in the file without a full stop is a name in the same composite.
     func whole(_ name: String, in prefix: String) -> String { name.contains(".") ? name : prefix + name }
     let former = formerNames(composite.renamingIdentifier, composite.userInfo, at: path).map { whole($0, in: prefix) }
     let inner = "\(prefix)\(composite.name)."
@@ -57,6 +60,7 @@ extension DeclarationBuilder {
     return result
   }
 
+  /// The declaration of an attribute that is not a composite; none for a type that models do not have.
   private mutating func attribute(of source: ModelFile.Attribute, in owner: String) -> Attribute? {
     let path = "\(owner).\(source.name)"
     guard let type = attributeType(of: source, path: path) else { return nil }
@@ -93,6 +97,7 @@ extension DeclarationBuilder {
     attribute.derived = derivation
   }
 
+  /// The type of the kind and of the settings in the user info.
   private mutating func attributeType(of source: ModelFile.Attribute, path: String) -> AttributeType? {
     guard let base = Self.types[source.kind] ?? transformable(source, path: path) else {
       faults.append("Attribute \(located(path)) has the type '\(source.kind.rawValue)', which models do not have.")
@@ -121,6 +126,7 @@ extension DeclarationBuilder {
     .string: .string, .bool: .bool, .date: .date, .data: .data, .uuid: .uuid, .url: .url,
   ]
 
+  /// The type of a transformable attribute; none for other kinds.
   private mutating func transformable(_ source: ModelFile.Attribute, path: String) -> AttributeType? {
     guard source.kind == .transformable else { return nil }
     if source.transformerName == nil {
@@ -129,6 +135,7 @@ extension DeclarationBuilder {
     return .transformable(source.effectiveTransformerName)
   }
 
+  /// The default; a missing value and a fault for a text that is no value of the type.
   private mutating func defaultValue(
     of source: ModelFile.Attribute, _ type: AttributeType, path: String
   ) -> AttributeValue {
@@ -142,6 +149,7 @@ extension DeclarationBuilder {
     return checked
   }
 
+  /// The validation rules; a fault for a bound that is no value of the type.
   private mutating func validation(
     of source: ModelFile.Attribute, _ type: AttributeType, path: String
   ) -> [ValidationRule] {
@@ -172,6 +180,7 @@ extension DeclarationBuilder {
     return rules
   }
 
+  /// The declaration of a relationship; none for a transient relationship.
   mutating func relationship(of source: ModelFile.Relationship, in owner: String) -> Relationship? {
     let path = "\(owner).\(source.name)"
     report(source.otherAttributes, source.otherElements, of: "Relationship '\(path)'")

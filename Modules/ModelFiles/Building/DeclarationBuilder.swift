@@ -95,6 +95,7 @@ struct DeclarationBuilder {
     }
   }
 
+  /// The property names of an index; none and a warning for an index that stores do not have.
   private mutating func index(of index: ModelFile.FetchIndex, in owner: String) -> [String]? {
     let path = "Index '\(index.name)' of '\(owner)'"
     report(index.otherAttributes, index.otherElements, of: path)
@@ -117,7 +118,8 @@ struct DeclarationBuilder {
     return names
   }
 
-  /// Adds a sentence for each setting of the file that the framework does not have.
+  /// Adds a warning for each setting of the file that the framework does not have. A setting with the value `NO` is not
+  /// in use, and the element `elements` has the positions in the editor.
   mutating func report(_ attributes: [String: String], _ elements: [ModelFile.Markup], of title: String) {
     for (name, value) in attributes.sorted(by: { $0.key < $1.key })
     where !Self.editorSettings.contains(name) && value != "NO" {

@@ -2,8 +2,8 @@ package import CoherenceCore
 
 /// Reads and writes the expressions of derived attributes.
 package enum DerivationText {
-  /// The rule of an expression such as `canonical:(name)`, `now()` or `tracks.@count`; `nil` for an expression without a
-  /// counterpart.
+  /// The rule of an expression such as `canonical:(name)`, `now()` or `tracks.@count`; `nil` for an expression without
+  /// a counterpart.
   package static func derivation(_ text: String) -> Derivation? {
     let text = text.filter { !$0.isWhitespace }
     if text == "now()" { return .now }

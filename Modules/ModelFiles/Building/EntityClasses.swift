@@ -74,6 +74,7 @@ public struct EntityClasses: Sendable, ExpressibleByArrayLiteral {
     }
   }
 
+  /// The reason why an entity has no class: the rest of a sentence that begins with the entity.
   struct ClassFault: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

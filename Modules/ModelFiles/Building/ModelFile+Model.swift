@@ -29,26 +29,30 @@ extension ModelFile {
     return properties
   }
 
-  /// Sentences about the parts of the file that the built model leaves out: transient attributes, fetched properties,
-  /// indexes of expressions, and every setting without an effect.
+  /// Sentences about the parts of the file that the built model leaves out: transient properties, fetched properties
+  /// without a readable request, indexes of expressions, and settings without an effect. Settings of the editor, of the
+  /// root element, of composite types and of configurations have no sentence.
   public var warnings: [String] {
     var builder = DeclarationBuilder(self)
     _ = builder.entities(classes: .generic)
-    addTemplates(to: &builder)
+    addWarnings(to: &builder)
     return builder.warnings
   }
 
+  /// The declarations of the entities, with the former names that the other versions of the package give to them, and
+  /// all warnings.
   fileprivate func declared(classes: EntityClasses) throws -> (entities: [CoherenceCore.Entity], warnings: [String]) {
     var builder = DeclarationBuilder(self)
     builder.history = source.formerNames
     let entities = builder.entities(classes: classes)
-    addTemplates(to: &builder)
+    addWarnings(to: &builder)
     checkNames(&builder)
     try refuse(builder.faults)
     return (entities, builder.warnings)
   }
 
-  private func addTemplates(to builder: inout DeclarationBuilder) {
+  /// Adds the warnings about renaming identifiers, fetch-request templates and elements below the root.
+  private func addWarnings(to builder: inout DeclarationBuilder) {
     builder.warnings += source.unknownRenamings
     for template in fetchRequests {
       let title = "Fetch request '\(template.name)'"
@@ -86,6 +90,7 @@ extension ModelFile {
     Dictionary(configurations.map { ($0.name, $0.entities) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Throws an error with all faults, if the list has any.
   private func refuse(_ faults: [String]) throws(CoherenceError) {
     guard !faults.isEmpty else { return }
     throw CoherenceError(.invalidModel, prefix + faults.joined(separator: " "))

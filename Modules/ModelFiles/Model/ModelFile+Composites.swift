@@ -6,8 +6,8 @@ extension ModelFile {
     return attribute.parts.isEmpty ? compositeType(of: attribute)?.parts : attribute.parts
   }
 
-  /// The composite type of an attribute. Editors differ in the attribute that names the type, so that any attribute
-  /// with the name of a type is taken.
+  /// The composite type of an attribute. Editors differ in the XML attribute that names the type, so any XML attribute
+  /// with the name of a type counts. Without one, the type has the name of the attribute.
   func compositeType(of attribute: Attribute) -> Composite? {
     guard attribute.parts.isEmpty else { return nil }
     if let name = attribute.compositeName { return composites.first { $0.name == name } }

@@ -1,8 +1,10 @@
-/// One version of a Core Data model as the model editor of Xcode stores it: the `contents` of an `.xcdatamodel` package.
+/// One version of a Core Data model as the model editor of Xcode stores it: the `contents` of an `.xcdatamodel`
+/// package.
 ///
 /// A value that keeps everything that it reads, also the parts for which the framework has no counterpart, so that a
-/// file is written back without a loss. ``model(classes:)`` builds the model that a stack works with; ``warnings`` lists
-/// the parts that the model does without.
+/// file is written back without a loss: `otherAttributes` and `otherElements` of a part have the XML attributes and
+/// elements that no other property represents. ``model(classes:)`` builds the model that a stack works with;
+/// ``warnings`` lists the parts that the model does without.
 ///
 /// ```swift
 /// let file = try ModelFile(contentsOf: url)
@@ -26,7 +28,7 @@ public struct ModelFile: Sendable, Hashable {
   public var otherAttributes: [String: String]
   /// The other elements below the root, such as the positions of entities in the editor.
   public var otherElements: [Markup]
-  /// The location of the parts, and the earlier versions of the package.
+  /// The location of the parts, and the former names in other versions of the package.
   var source = SourceMap()
   /// Sentences about parts of a model in code for which a file has no place; see ``init(_:)``. Empty for a file that
   /// was read.

@@ -6,7 +6,7 @@ struct SourceMap: Sendable, Hashable {
   var path: String?
   /// The lines by `Entity`, `Entity.property`, or the name of a composite type and its part.
   var lines: [String: Int] = [:]
-  /// Former names in earlier versions of the package, by `Entity` and `Entity.property`.
+  /// Former names in other versions of the package, by `Entity` and `Entity.property`.
   var formerNames: [String: [String]] = [:]
   /// Warnings about renaming identifiers that no other version of the package has.
   var unknownRenamings: [String] = []

@@ -9,8 +9,8 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - url: The package; the current version of an `.xcdatamodeld` package is taken.
   ///   - classes: The classes of the entities; those that the program registered by default.
-  /// - Throws: ``/CoherenceCore/ErrorCode/modelNotFound`` for a missing file; ``/CoherenceCore/ErrorCode/invalidModel``,
-  ///   naming every fault.
+  /// - Throws: ``/CoherenceCore/ErrorCode/modelNotFound`` for a missing file;
+  ///   ``/CoherenceCore/ErrorCode/invalidModel``, naming every fault.
   public convenience init(contentsOf url: URL, classes: EntityClasses = .registered) throws {
     try self.init(file: try ModelFile(contentsOf: url), classes: classes)
   }

@@ -3,7 +3,8 @@ import Foundation
 
 /// Reads and writes the files of packages.
 enum PackageFiles {
-  /// The contents of a regular file, at most one byte more than a limit.
+  /// The contents of a regular file, at most one byte more than a limit, by which ``XMLGuard`` recognizes a longer
+  /// file.
   ///
   /// - Throws: ``ErrorCode/modelNotFound`` for a missing file, ``ErrorCode/inputOutput`` for another kind of file.
   static func data(at url: URL, limit: Int = XMLGuard.Limits().size) throws(CoherenceError) -> Data {

@@ -16,17 +16,17 @@ struct RenamingHistory {
 
   init(of file: ModelFile, others: [ModelFile]) {
     guard !others.isEmpty else { return }
-    let known = others.flatMap { $0.entities.map { Item(name: $0.name, identifier: $0.renamingIdentifier) } }
+    let otherEntities = others.flatMap { $0.entities.map { Item(name: $0.name, identifier: $0.renamingIdentifier) } }
     let present = Set(file.entities.map(\.name))
     for entity in file.entities {
       let item = Item(name: entity.name, identifier: entity.renamingIdentifier)
-      let names = follow(item, in: known, present: present, path: entity.name)
+      let names = follow(item, in: otherEntities, present: present, path: entity.name)
       formerNames[entity.name] = names
-      let earlier = others.flatMap { other in
+      let counterparts = others.flatMap { other in
         other.entities.filter { $0.name == entity.name || names.contains($0.name) }
       }
-      guard !earlier.isEmpty else { continue }
-      let properties = earlier.flatMap(Self.properties)
+      guard !counterparts.isEmpty else { continue }
+      let properties = counterparts.flatMap(Self.properties)
       let own = Self.properties(entity)
       for property in own {
         let path = "\(entity.name).\(property.name)"
@@ -41,10 +41,14 @@ struct RenamingHistory {
       + entity.relationships.map { Item(name: $0.name, identifier: $0.renamingIdentifier) }
   }
 
-  /// The former names of an item, the nearest first.
-  private mutating func follow(_ item: Item, in known: [Item], present: Set<String>, path: String) -> [String] {
+  /// The former names of an item, the nearest first. Adds a warning for an identifier that no other version has.
+  ///
+  /// - Parameters:
+  ///   - others: The items of the other versions.
+  ///   - present: The names that the version itself has, which are no former names.
+  private mutating func follow(_ item: Item, in others: [Item], present: Set<String>, path: String) -> [String] {
     if let identifier = item.identifier, identifier != item.name,
-      !known.contains(where: { $0.name == identifier || $0.identifier == identifier })
+      !others.contains(where: { $0.name == identifier || $0.identifier == identifier })
     {
       unknownRenamings.append(
         "'\(path)' has the renaming identifier '\(identifier)', which no other version of the package has.")
@@ -54,7 +58,7 @@ struct RenamingHistory {
     var names: [String] = []
     while let identifier = pending.first {
       pending.removeFirst()
-      for other in known where other.name == identifier || other.identifier == identifier {
+      for other in others where other.name == identifier || other.identifier == identifier {
         if !present.contains(other.name), !names.contains(other.name) { names.append(other.name) }
         for next in [other.identifier, other.name].compactMap(\.self) where seen.insert(next).inserted {
           pending.append(next)
@@ -64,21 +68,23 @@ struct RenamingHistory {
     return names
   }
 
-  /// Removes the names that two entities, or two properties of an entity, would have: a name stands for one of them, and
-  /// only a renaming identifier of the file itself says for which.
+  /// Removes the names that two entities, or two properties of an entity, would have: a name stands for one of them,
+  /// and only a renaming identifier of the file itself says for which.
   private mutating func removeShared(of file: ModelFile) {
-    remove(file.entities.map(\.name), own: file.entities.compactMap(\.renamingIdentifier))
+    remove(file.entities.map(\.name), identifiers: file.entities.compactMap(\.renamingIdentifier))
     for entity in file.entities {
       let properties = Self.properties(entity)
-      remove(properties.map { "\(entity.name).\($0.name)" }, own: properties.compactMap(\.identifier))
+      remove(properties.map { "\(entity.name).\($0.name)" }, identifiers: properties.compactMap(\.identifier))
     }
   }
 
-  private mutating func remove(_ paths: [String], own: [String]) {
+  /// Removes from the former names of some paths the names that several paths have, and the renaming identifiers of the
+  /// file: ``FileSetting`` reads an identifier as a former name of the part that has the identifier.
+  private mutating func remove(_ paths: [String], identifiers: [String]) {
     var counts: [String: Int] = [:]
     for path in paths { for name in formerNames[path] ?? [] { counts[name, default: 0] += 1 } }
     for path in paths {
-      formerNames[path]?.removeAll { counts[$0]! > 1 || own.contains($0) }
+      formerNames[path]?.removeAll { counts[$0]! > 1 || identifiers.contains($0) }
     }
   }
 }

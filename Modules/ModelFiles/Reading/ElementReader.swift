@@ -3,21 +3,21 @@ struct ElementReader {
   let node: XMLNode
   private let path: String
   /// The attributes that no call has read yet.
-  private(set) var rest: [String: String]
+  private(set) var unreadAttributes: [String: String]
 
   init(_ node: XMLNode, path: String) {
     self.node = node
     self.path = path
-    rest = node.attributes
+    unreadAttributes = node.attributes
   }
 
-  mutating func text(_ name: String) -> String? { rest.removeValue(forKey: name) }
+  mutating func text(_ name: String) -> String? { unreadAttributes.removeValue(forKey: name) }
 
   /// The text of an attribute; `nil` for an empty text.
-  mutating func name(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
+  mutating func nonEmptyText(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
 
   mutating func required(_ name: String) throws(XMLFault) -> String {
-    guard let value = self.name(name) else { throw fault("the attribute '\(name)' is missing or empty") }
+    guard let value = nonEmptyText(name) else { throw fault("the attribute '\(name)' is missing or empty") }
     return value
   }
 

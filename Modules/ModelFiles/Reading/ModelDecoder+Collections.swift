@@ -2,7 +2,7 @@ extension ModelDecoder {
   mutating func composite(_ node: XMLNode) throws(XMLFault) -> ModelFile.Composite {
     var reader = ElementReader(node, path: path)
     var composite = ModelFile.Composite(try reader.required("name"), parts: [])
-    composite.otherAttributes = reader.rest
+    composite.otherAttributes = reader.unreadAttributes
     for child in node.children {
       if child.name == "attribute" || child.name == "composite" {
         composite.parts.append(try attribute(child, in: composite.name))
@@ -16,7 +16,7 @@ extension ModelDecoder {
   func configuration(_ node: XMLNode) throws(XMLFault) -> ModelFile.Configuration {
     var reader = ElementReader(node, path: path)
     var configuration = ModelFile.Configuration(try reader.required("name"), entities: [])
-    configuration.otherAttributes = reader.rest
+    configuration.otherAttributes = reader.unreadAttributes
     for child in node.children {
       if child.name == "memberEntity" {
         var member = ElementReader(child, path: path)
@@ -31,10 +31,10 @@ extension ModelDecoder {
   func template(_ node: XMLNode) throws(XMLFault) -> ModelFile.FetchTemplate {
     var reader = ElementReader(node, path: path)
     var template = ModelFile.FetchTemplate(try reader.required("name"), entity: try reader.required("entity"))
-    template.predicate = reader.name("predicateString")
+    template.predicate = reader.nonEmptyText("predicateString")
     template.fetchLimit = try reader.count("fetchLimit")
     template.includesSubentities = try reader.flag("includeSubentities")
-    template.otherAttributes = reader.rest
+    template.otherAttributes = reader.unreadAttributes
     template.otherElements = node.children.map(markup)
     return template
   }
@@ -42,7 +42,7 @@ extension ModelDecoder {
   func fetchedProperty(_ node: XMLNode) throws(XMLFault) -> ModelFile.FetchedProperty {
     var reader = ElementReader(node, path: path)
     var property = ModelFile.FetchedProperty(try reader.required("name"), request: nil)
-    property.otherAttributes = reader.rest
+    property.otherAttributes = reader.unreadAttributes
     for child in node.children {
       if child.name == "fetchRequest", property.request == nil {
         property.request = try template(child)
@@ -58,27 +58,27 @@ extension ModelDecoder {
   func index(_ node: XMLNode) throws(XMLFault) -> ModelFile.FetchIndex {
     var reader = ElementReader(node, path: path)
     var index = ModelFile.FetchIndex(try reader.required("name"), elements: [])
-    index.otherAttributes = reader.rest
+    index.otherAttributes = reader.unreadAttributes
     for child in node.children {
       guard child.name == "fetchIndexElement" else {
         index.otherElements.append(markup(child))
         continue
       }
       var element = ElementReader(child, path: path)
-      let property = element.name("property")
-      let expression = element.name("expression")
+      let property = element.nonEmptyText("property")
+      let expression = element.nonEmptyText("expression")
       guard property != nil || expression != nil else {
         throw element.fault("the element of an index has neither a property nor an expression")
       }
-      let kind = element.name("type") ?? "Binary"
-      let order = element.name("order") ?? "ascending"
+      let kind = element.nonEmptyText("type") ?? "Binary"
+      let order = element.nonEmptyText("order") ?? "ascending"
       guard order == "ascending" || order == "descending" else {
         throw element.fault("the attribute 'order' is neither 'ascending' nor 'descending'")
       }
       index.elements.append(
         .init(
           property: property, expression: expression, kind: kind, isAscending: order == "ascending",
-          otherAttributes: element.rest))
+          otherAttributes: element.unreadAttributes))
     }
     return index
   }

@@ -22,8 +22,8 @@ struct ModelDecoder {
     }
     var reader = ElementReader(root, path: path)
     var file = ModelFile(name: name, otherAttributes: [:])
-    file.versionIdentifier = reader.name("userDefinedModelVersionIdentifier")
-    file.otherAttributes = reader.rest
+    file.versionIdentifier = reader.nonEmptyText("userDefinedModelVersionIdentifier")
+    file.otherAttributes = reader.unreadAttributes
     for node in root.children {
       switch node.name {
       case "entity": file.entities.append(try entity(node))
@@ -45,12 +45,12 @@ struct ModelDecoder {
     var reader = ElementReader(node, path: path)
     var entity = ModelFile.Entity(try reader.required("name"))
     source.lines[entity.name] = node.line
-    entity.className = reader.name("representedClassName")
-    entity.parent = reader.name("parentEntity")
+    entity.className = reader.nonEmptyText("representedClassName")
+    entity.parent = reader.nonEmptyText("parentEntity")
     entity.isAbstract = try reader.flag("isAbstract") ?? false
-    entity.renamingIdentifier = reader.name("elementID")
-    entity.codeGeneration = reader.name("codeGenerationType")
-    entity.otherAttributes = reader.rest
+    entity.renamingIdentifier = reader.nonEmptyText("elementID")
+    entity.codeGeneration = reader.nonEmptyText("codeGenerationType")
+    entity.otherAttributes = reader.unreadAttributes
     for child in node.children {
       switch child.name {
       case "attribute", "composite": entity.attributes.append(try attribute(child, in: entity.name))
@@ -87,18 +87,18 @@ struct ModelDecoder {
     attribute.usesScalarValueType = try reader.flag("usesScalarValueType")
     let isDate = attribute.kind == .date
     attribute.defaultValue = reader.text(isDate ? "defaultDateTimeInterval" : "defaultValueString")
-    attribute.minimum = reader.name(isDate ? "minDateTimeInterval" : "minValueString")
-    attribute.maximum = reader.name(isDate ? "maxDateTimeInterval" : "maxValueString")
-    attribute.pattern = reader.name("regularExpressionString")
+    attribute.minimum = reader.nonEmptyText(isDate ? "minDateTimeInterval" : "minValueString")
+    attribute.maximum = reader.nonEmptyText(isDate ? "maxDateTimeInterval" : "maxValueString")
+    attribute.pattern = reader.nonEmptyText("regularExpressionString")
     let isDerived = try reader.flag("derived") ?? false
-    let derivation = reader.name("derivationExpression")
+    let derivation = reader.nonEmptyText("derivationExpression")
     if isDerived, derivation == nil { throw reader.fault("a derived attribute has no 'derivationExpression'") }
     attribute.derivation = derivation
-    attribute.transformerName = reader.name("valueTransformerName")
-    attribute.customClassName = reader.name("customClassName")
-    attribute.compositeName = reader.name("compositeName")
-    attribute.renamingIdentifier = reader.name("elementID")
-    attribute.otherAttributes = reader.rest
+    attribute.transformerName = reader.nonEmptyText("valueTransformerName")
+    attribute.customClassName = reader.nonEmptyText("customClassName")
+    attribute.compositeName = reader.nonEmptyText("compositeName")
+    attribute.renamingIdentifier = reader.nonEmptyText("elementID")
+    attribute.otherAttributes = reader.unreadAttributes
     for child in node.children {
       switch child.name {
       case "userInfo": attribute.userInfo.merge(try userInfo(child)) { _, last in last }
@@ -120,16 +120,16 @@ struct ModelDecoder {
     relationship.isOrdered = try reader.flag("ordered") ?? false
     relationship.minimumCount = try reader.count("minCount")
     relationship.maximumCount = try reader.count("maxCount")
-    relationship.inverse = reader.name("inverseName")
-    relationship.inverseEntity = reader.name("inverseEntity")
-    let rule = reader.name("deletionRule")
+    relationship.inverse = reader.nonEmptyText("inverseName")
+    relationship.inverseEntity = reader.nonEmptyText("inverseEntity")
+    let rule = reader.nonEmptyText("deletionRule")
     guard let deleteRule = Self.deleteRules[rule ?? "Nullify"] else {
       throw reader.fault(
         "the attribute 'deletionRule' is none of: \(Self.deleteRules.keys.sorted().joined(separator: ", "))")
     }
     relationship.deleteRule = deleteRule
-    relationship.renamingIdentifier = reader.name("elementID")
-    relationship.otherAttributes = reader.rest
+    relationship.renamingIdentifier = reader.nonEmptyText("elementID")
+    relationship.otherAttributes = reader.unreadAttributes
     for child in node.children {
       if child.name == "userInfo" {
         relationship.userInfo.merge(try userInfo(child)) { _, last in last }
@@ -162,6 +162,7 @@ struct ModelDecoder {
       text: node.text.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
+  /// Refuses two elements of one kind with the same name.
   private func checkNames(_ root: XMLNode, _ name: String, of kind: String) throws(XMLFault) {
     var lines: [String: Int] = [:]
     for node in root.children where node.name == name {

@@ -8,7 +8,8 @@ import Foundation
 /// Builds the tree of a file of XML with the parser of the platform.
 final class XMLTreeParser: NSObject, XMLParserDelegate {
   private var root: XMLNode?
-  private var open: [XMLNode] = []
+  /// The elements whose end tag has not been read, from the root inwards.
+  private var openElements: [XMLNode] = []
   private var failure: XMLFault?
   private let path: String
 
@@ -31,12 +32,13 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     // The result is true for some files with errors; the delegate sees every error.
     _ = parser.parse()
     if let failure = reader.failure { throw failure }
-    guard let root = reader.root, reader.open.isEmpty else {
+    guard let root = reader.root, reader.openElements.isEmpty else {
       throw XMLFault("the file ends before its root element", path: path)
     }
     return root
   }
 
+  /// Refuses an empty file, a file that ``XMLGuard`` refuses, and a file in another encoding than UTF-8.
   private static func check(_ data: Data, path: String) throws(XMLFault) {
     if data.isEmpty { throw XMLFault("the file is empty", path: path) }
     // `XMLGuard` finds markup in UTF-8 only. In another encoding it would miss a document type.
@@ -90,20 +92,20 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     attributes: [String: String]
   ) {
     let node = XMLNode(name, attributes: attributes, line: parser.lineNumber)
-    if let parent = open.last {
+    if let parent = openElements.last {
       parent.append(node)
     } else if root == nil {
       root = node
     }
-    open.append(node)
+    openElements.append(node)
   }
 
   func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-    _ = open.popLast()
+    _ = openElements.popLast()
   }
 
   func parser(_ parser: XMLParser, foundCharacters characters: String) {
-    guard let node = open.last else { return }
+    guard let node = openElements.last else { return }
     // White space between two references, as in `a&amp; &amp;b`, is a part of the text. Indentation before the text is
     // not.
     if !node.text.isEmpty || characters.utf8.contains(where: { !Self.whiteSpace.contains($0) }) {
@@ -114,14 +116,14 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   private static let whiteSpace = Set(" \t\r\n".utf8)
 
   func parser(_ parser: XMLParser, foundCDATA block: Data) {
-    open.last?.append(String(decoding: block, as: UTF8.self))
+    openElements.last?.append(String(decoding: block, as: UTF8.self))
   }
 
   func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
     guard failure == nil else { return }
     failure = XMLFault(
       "the text is not well-formed XML (error \((error as NSError).code) of the parser)", path: path,
-      line: max(1, parser.lineNumber), element: open.last?.title)
+      line: max(1, parser.lineNumber), element: openElements.last?.title)
     parser.abortParsing()
   }
 }

@@ -28,6 +28,7 @@ struct FileMaker {
     }
     part.relationships = entity.relationships.filter { $0.entity === entity }.map(relationship)
     part.fetchedProperties = fetchedProperties(of: entity)
+    // The inherited constraints and indexes come first.
     let inherited = entity.superentity
     part.uniqueness = entity.declaredConstraints.dropFirst(inherited?.declaredConstraints.count ?? 0)
       .map { $0.map(\.name) }
@@ -87,6 +88,9 @@ struct FileMaker {
     }
   }
 
+  /// Makes an attribute.
+  ///
+  /// - Parameter name: The name in the file: a composite's part has a path as its name in the model.
   private mutating func attribute(_ attribute: AttributeDescription, name: String) -> ModelFile.Attribute {
     var part = ModelFile.Attribute(name, .string, optional: attribute.isOptional, userInfo: attribute.userInfo)
     setType(attribute.type, of: &part)
@@ -94,6 +98,7 @@ struct FileMaker {
     if attribute.name == name {
       setFormerNames(attribute.formerNames, &part.renamingIdentifier, &part.userInfo)
     } else if !attribute.formerNames.isEmpty {
+      // The former names of a composite's part are paths, and a renaming identifier is a name.
       part.userInfo[FileSetting.formerNames] = attribute.formerNames.joined(separator: ",")
     }
     if part.kind == .data || part.kind == .transformable {
@@ -136,6 +141,7 @@ struct FileMaker {
     .string: .string, .bool: .bool, .date: .date, .data: .data, .uuid: .uuid, .url: .url,
   ]
 
+  /// Sets the bound or the pattern of a rule. The file has one place for each kind of rule.
   private mutating func setRule(_ rule: ValidationRule, of part: inout ModelFile.Attribute, path: String) {
     let text: String?
     let field: WritableKeyPath<ModelFile.Attribute, String?>

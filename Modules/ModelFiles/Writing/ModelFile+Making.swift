@@ -3,10 +3,11 @@ public import CoherenceCore
 extension ModelFile {
   /// Makes the file of a model, so that a model made in code opens in Xcode.
   ///
-  /// The model of the file equals the original: entities, types, defaults, rules, constraints, indexes and former names.
-  /// Features that the editor of Xcode does not have stand in the user info, under keys that begin with `coherence.`:
-  /// enumerations, `Codable` values, and further former names. ``omissions`` lists the parts without a place in a file:
-  /// conversions of stored values, and a second rule of one kind for an attribute.
+  /// The model of the file equals the original: entities, types, defaults, rules, constraints, indexes and former
+  /// names. Features that the editor of Xcode does not have stand in the user info, under keys that begin with
+  /// `coherence.`: enumerations, `Codable` values, weak references, defaults of data, and further former names.
+  /// ``omissions`` lists the parts without a place in a file: conversions of stored values, a second rule of one kind
+  /// for an attribute, the order of a fetched property, and further version identifiers.
   public init(_ model: ManagedObjectModel) {
     self.init(name: model.name)
     var maker = FileMaker(model)

@@ -3,9 +3,9 @@ extension ModelFile {
   public var xml: String {
     var text = XMLText()
     let attributes: XMLText.Attributes = Self.rootOrder.map { ($0, otherAttributes[$0]) }
-    let rest = otherAttributes.filter { !Self.rootOrder.contains($0.key) }
+    let unordered = otherAttributes.filter { !Self.rootOrder.contains($0.key) }
     let version = [("userDefinedModelVersionIdentifier", versionIdentifier ?? "")] as XMLText.Attributes
-    text.element("model", attributes + version, others: rest) { text in
+    text.element("model", attributes + version, others: unordered) { text in
       for entity in entities { text.entity(entity) }
       for composite in composites {
         text.element("composite", [("name", composite.name)], others: composite.otherAttributes) { text in

@@ -6,7 +6,7 @@ struct XMLText {
   /// The attributes of an element in order; attributes without a value are left out.
   typealias Attributes = [(name: String, value: String?)]
 
-  /// Adds an element with its contents.
+  /// Adds an element with its contents. The attributes in `others` follow, sorted by name.
   mutating func element(
     _ name: String, _ attributes: Attributes, others: [String: String] = [:], text content: String = "",
     isEmpty: Bool = false, contents: (inout XMLText) -> Void = { _ in }
@@ -27,12 +27,12 @@ struct XMLText {
     text += "</\(name)>\n"
   }
 
-  /// Adds an element that the file kept.
+  /// Adds an element that the framework does not interpret, as it was read.
   mutating func markup(_ markup: ModelFile.Markup) {
-    let known = Self.order.map { (name: $0, value: markup.attributes[$0]) }
+    let ordered = Self.order.map { (name: $0, value: markup.attributes[$0]) }
     let others = markup.attributes.filter { !Self.order.contains($0.key) }
     element(
-      markup.name, known, others: others, text: markup.text,
+      markup.name, ordered, others: others, text: markup.text,
       isEmpty: markup.children.isEmpty && markup.text.isEmpty
     ) { text in
       for child in markup.children { text.markup(child) }

@@ -7,9 +7,9 @@ extension AttributeSyntax {
 
   /// The attribute without some arguments, and without parentheses if none is left.
   func without(_ isRemoved: (LabeledExprSyntax) -> Bool) -> AttributeSyntax {
-    var kept = argumentList.filter { !isRemoved($0) }
+    var remaining = argumentList.filter { !isRemoved($0) }
     var changed = self
-    guard !kept.isEmpty else {
+    guard !remaining.isEmpty else {
       let trivia = trailingTrivia
       changed.leftParen = nil
       changed.arguments = nil
@@ -17,13 +17,13 @@ extension AttributeSyntax {
       changed.trailingTrivia = trivia
       return changed
     }
-    kept[kept.index(before: kept.endIndex)].trailingComma = nil
-    kept[kept.index(before: kept.endIndex)].trailingTrivia = []
-    changed.arguments = .argumentList(kept)
+    remaining[remaining.index(before: remaining.endIndex)].trailingComma = nil
+    remaining[remaining.index(before: remaining.endIndex)].trailingTrivia = []
+    changed.arguments = .argumentList(remaining)
     return changed
   }
 
-  /// The attribute with another argument, the last one.
+  /// The attribute with a further argument at the end.
   func adding(_ argument: String) -> AttributeSyntax {
     let arguments = argumentList.map(\.trimmedDescription).map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
     var changed: AttributeSyntax =

@@ -52,8 +52,8 @@ struct CompositeMacro: ExtensionMacro {
     ]
   }
 
-  /// Whether the structure or a type around it has generic parameters. Types within a generic type have no stored static
-  /// variables.
+  /// Whether the structure or a type around it has generic parameters. Types within a generic type have no stored
+  /// static variables.
   private static func isGeneric(_ structure: StructDeclSyntax, in context: some MacroExpansionContext) -> Bool {
     ([Syntax(structure)] + context.lexicalContext).contains {
       $0.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil

@@ -12,8 +12,8 @@ struct DefaultValue {
   /// Whether the value is a literal, `nil` among them.
   var isLiteral: Bool { isNil || literal != nil }
 
-  /// The value as text in a type within a class, where `Self` is another type. A text of several lines would depend on
-  /// the indentation of the expansion.
+  /// The value as text in a type within a class, where `Self` is another type. A text of several lines
+  /// becomes a literal of one line, because it would depend on the indentation of the expansion.
   func text(in className: String) -> String {
     literal?.text ?? SelfRewriter(className).rewrite(expression).trimmedDescription
   }
@@ -34,7 +34,8 @@ struct DefaultValue {
     return TypeSyntax(stringLiteral: name)
   }
 
-  /// Whether each evaluation gives another value, as far as the text shows: the current time, a new UUID, a random value.
+  /// Whether each evaluation gives another value, as far as the text shows: the current time, a new UUID, a random
+  /// value.
   ///
   /// - Parameter type: The type of the value, for the initialisers without a name.
   func isNondeterministic(_ type: TypeShape? = nil) -> Bool {

@@ -47,7 +47,8 @@ extension EntityChecks {
     guard let actor = entity.declaration.actor else { return nil }
     var changed = entity.declaration
     changed.attributes = entity.declaration.attributes.filter { $0.as(AttributeSyntax.self)?.id != actor.id }
-    if changed.attributes.isEmpty { changed.leadingTrivia = entity.declaration.leadingTrivia }
+    // The comment of the class and its line break stand before the first attribute, which may be the removed one.
+    changed.leadingTrivia = entity.declaration.leadingTrivia
     return Problem(
       "isolatedClass",
       "The objects of '\(entity.name)' live where their context runs, so that the class belongs to no actor; remove "

@@ -81,6 +81,7 @@ struct EntityChecks {
     ]
   }
 
+  /// The correction that adds the superclass `ManagedObject`.
   private var inheritance: FixIt {
     let old = entity.declaration
     var new = old
@@ -140,6 +141,7 @@ struct EntityChecks {
     return problems
   }
 
+  /// The problems of properties and lists inside of `#if`, which the macro does not see.
   private var conditionalProblems: [Diagnostic] {
     entity.declaration.memberBlock.members.compactMap { $0.decl.as(IfConfigDeclSyntax.self) }.flatMap(conditional)
   }
@@ -184,8 +186,8 @@ struct EntityChecks {
     }
     var problems: [Diagnostic] = []
     for (index, (property, inverse, node)) in named.enumerated() {
-      let names = named[..<index].contains { $0.0.name == inverse && $0.1 == property.name }
-      guard names || inverse == property.name else { continue }
+      let isMutual = named[..<index].contains { $0.0.name == inverse && $0.1 == property.name }
+      guard isMutual || inverse == property.name else { continue }
       problems.append(
         Problem(
           "mutualInverse",
@@ -219,7 +221,7 @@ struct EntityChecks {
           .diagnostic(at: list.node)
       ]
     }
-    let known = Set(entity.properties.map(\.name))
+    let propertyNames = Set(entity.properties.map(\.name))
     var seen: Set<String> = []
     return list.names.compactMap { name, node in
       guard let name else {
@@ -229,7 +231,7 @@ struct EntityChecks {
         return Problem("listedTwice", "'\(name)' is twice in the same list; remove one of them.").diagnostic(at: node)
       }
       let first = name.split(separator: ".").first.map(String.init) ?? name
-      guard entity.parent == nil, !known.contains(first) else { return nil }
+      guard entity.parent == nil, !propertyNames.contains(first) else { return nil }
       return Problem(
         "unknownProperty", "'\(entity.name)' stores no property '\(first)' that '#\(list.macro)' could list."
       ).diagnostic(at: node)

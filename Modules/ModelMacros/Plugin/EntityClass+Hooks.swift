@@ -9,8 +9,8 @@ extension EntityClass {
     "Entity", "Subentity", "MainActor", "available", "dynamicMemberLookup", "preconcurrency", "usableFromInline",
   ]
 
-  /// The hooks of deletes that the class overrides, as an array literal; `nil` when other macros may write overrides that
-  /// this macro cannot see.
+  /// The hooks of deletes that the class overrides, as an array literal; `nil` when other macros may write overrides
+  /// that this macro cannot see.
   var overriddenDeletionHooks: String? {
     let attributes = declaration.attributes.map { $0.as(AttributeSyntax.self)?.attributeName.nominal?.name ?? "" }
     guard attributes.allSatisfy(Self.plainAttributes.contains) else { return nil }

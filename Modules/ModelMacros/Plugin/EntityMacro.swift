@@ -5,6 +5,7 @@ import SwiftSyntaxMacros
 
 /// Makes a class an entity: writes the property table, the declaration of the entity and the names.
 struct EntityMacro {
+  /// The class with the macro; `nil` for a declaration that the macro leaves without an expansion.
   private static func entityClass(
     _ declaration: some DeclGroupSyntax, _ node: AttributeSyntax
   ) -> EntityClass? {

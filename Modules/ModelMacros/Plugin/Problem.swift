@@ -52,7 +52,8 @@ extension FixIt {
     let others = declaration.attributes.filter { $0.id != attribute.id }
     var changed = declaration
     changed.attributes = others
-    if others.isEmpty { changed.leadingTrivia = declaration.leadingTrivia }
+    // The comment of the declaration and its line break stand before the first attribute, which may be the removed one.
+    changed.leadingTrivia = declaration.leadingTrivia
     return .replacing(declaration, by: changed, "remove '\(attribute.trimmedName)'")
   }
 }

@@ -104,6 +104,7 @@ struct PropertyChecks {
     return []
   }
 
+  /// The correction that makes a collection of objects a to-many relationship.
   private var listFixes: [FixIt] {
     guard let (collection, element) = property.shape.element, !property.shape.isOptional else { return [] }
     let type = collection == "Set" ? "ToMany" : "OrderedToMany"
@@ -120,6 +121,7 @@ struct PropertyChecks {
     return [.replacing(binding, by: changed, message)]
   }
 
+  /// The correction that adds the option `.codable`.
   private var addCodable: FixIt {
     var changed = property.declaration
     if let marker = changed.marker("Attribute") {

@@ -52,8 +52,7 @@ struct SnapshotText {
     return ([access] + members.map(\.access)).min { levels.firstIndex(of: $0)! < levels.firstIndex(of: $1)! } ?? access
   }
 
-  /// Whether other modules see the memberwise initialiser. The default of a parameter then names nothing that they do
-  /// not see.
+  /// Whether other modules see the memberwise initialiser.
   private var isExported: Bool { ["package ", "public "].contains(level) }
 
   private var initializer: String {
@@ -69,11 +68,12 @@ struct SnapshotText {
       """
   }
 
-  /// The defaults of parameters that a module keeps for itself: calls of functions, and values of types.
+  /// The computed defaults of an exported initialiser as members of the structure. A parameter may name such a member,
+  /// but not the functions and types in the default that other modules do not see.
   private var defaults: String? {
     guard isExported else { return nil }
     let lines = members.compactMap { member in
-      member.ownDefault.map { "\(level)static var \(member.nameOfDefault): \(member.type) { \($0) }" }
+      member.computedDefault.map { "\(level)static var \(member.nameOfDefault): \(member.type) { \($0) }" }
     }
     return lines.isEmpty ? nil : lines.joined(separator: "\n")
   }
@@ -167,7 +167,7 @@ private struct SnapshotMember {
   func parameter(isExported: Bool) -> String {
     let parameter = "\(identifier): \(type)"
     if property.kind == .toOne { return "\(parameter) = nil" }
-    if isExported, ownDefault != nil { return "\(parameter) = Self.\(nameOfDefault)" }
+    if isExported, computedDefault != nil { return "\(parameter) = Self.\(nameOfDefault)" }
     if let value = property.initialValue { return "\(parameter) = \(text(of: value))" }
     if property.shape.isOptional { return "\(parameter) = nil" }
     // The value of a derived attribute is never written.
@@ -175,7 +175,7 @@ private struct SnapshotMember {
   }
 
   /// The text of a computed default; `nil` for a literal, and without a default.
-  var ownDefault: String? {
+  var computedDefault: String? {
     guard property.kind != .toOne, let value = property.initialValue, !value.isLiteral else { return nil }
     return text(of: value)
   }

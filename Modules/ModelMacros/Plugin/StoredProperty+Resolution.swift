@@ -14,7 +14,8 @@ extension StoredProperty {
   /// The name of the type with the key, in the property table.
   var resolvedType: String { "TypeOf_\(name)" }
 
-  /// Whether the property is an attribute or a relationship: it has neither options nor a default.
+  /// Whether the compiler may find a relationship: the type is optional, and the property has neither `@Attribute` nor
+  /// a default.
   var mayBeRelationship: Bool { shape.isOptional && !hasMarker && modelDefault == nil && objectDefault == nil }
 
   /// The declaration of the type with the key; `nil` for a property whose text shows its kind.

@@ -41,6 +41,7 @@ extension StoredProperty {
     return call("Attribute", ["\"\(name)\"", attributeType] + arguments + passedArguments)
   }
 
+  /// The declaration of a property whose kind the compiler decides.
   private var resolvedDeclaration: String {
     let key = "Properties.table.\(identifier)"
     if mayBeRelationship {

@@ -99,8 +99,8 @@ struct VariableChecks {
     ).diagnostic(at: actor, fixes: [.removing(actor, from: declaration), makeTransient])
   }
 
-  /// The problem of a limited availability: the table, the names and the snapshot use the property in every build, and the
-  /// compiler would warn about each use.
+  /// The problem of a limited availability: the table, the names and the snapshot use the property in every build, and
+  /// the compiler would warn about each use.
   private var availability: Diagnostic? {
     guard let available = declaration.markers("available").first else { return nil }
     return Problem(
@@ -113,10 +113,10 @@ struct VariableChecks {
 
   /// An attribute with the name of a type: probably a property wrapper or a macro of another module.
   private var wrapper: AttributeSyntax? {
-    let known: Set = ["Attribute", "Relationship", "Transient"]
+    let modelAttributes: Set = ["Attribute", "Relationship", "Transient"]
     return declaration.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { attribute in
       guard let name = attribute.attributeName.nominal?.name, let first = name.first else { return false }
-      return first.isUppercase && !known.contains(name)
+      return first.isUppercase && !modelAttributes.contains(name)
     }
   }
 

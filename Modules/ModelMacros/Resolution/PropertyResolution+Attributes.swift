@@ -1,5 +1,5 @@
 extension PropertyResolution {
-  // MARK: - Properties with the attribute or the default of an attribute
+  // MARK: - Properties with `@Attribute` or with a default
 
   /// Returns the key of an attribute.
   public static func attributeKey<Value>(_ key: AttributeKey<Value>) -> AttributeKey<Value> { key }

@@ -1,8 +1,11 @@
 /// Makes keys of properties, and declares the properties, by the type of a property.
 ///
-/// An attribute has a type convertible to an attribute, a relationship the optional of an entity's class. Any other type
-/// leads to an ``UnsupportedKey``, whose use in an accessor is a compile-time error that names the correction. Part of
-/// the expansions of ``Entity(_:abstract:formerNames:userInfo:)``; user code does not need it.
+/// An attribute has a type convertible to an attribute, a relationship the optional of an entity's class. Any other
+/// type leads to an ``UnsupportedKey``, whose use in an accessor is a compile-time error that names the correction.
+/// Part of the expansions of ``Entity(_:abstract:formerNames:userInfo:)``; user code does not need it.
+// The disfavoured overloads are for types that the others do not accept. Two of them are as good for a `Codable` type
+// with raw values, or a `Codable` integer, so these types have an overload of their own, which is more specific than
+// both.
 public enum PropertyResolution {
   // MARK: - Properties of an optional type
 

@@ -19,6 +19,33 @@ struct MappingTests {
     #expect(again.unchanged == 20 && again.updated == 0)
   }
 
+  private struct Measurement: Codable, Sendable, Hashable {
+    var id: Int
+    var first = 0.0
+    var second = 0.0
+    var third: Double?
+    var note: String?
+
+    /// The fields by loops and conditions.
+    static func mapping(hasThird: Bool) -> Mapping<Measurement> {
+      Mapping<Measurement>("Measurement", uid: \.id) {
+        Field("id", \.id)
+        for (name, path) in [("first", \Measurement.first), ("second", \Measurement.second)] { Field(name, path) }
+        if hasThird { Field("third", \.third) }
+        if hasThird { Field("note", \.note) } else { Field("remark", \.note, codingKey: "note") }
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available, [true, false])
+  func `a mapping has the fields of the loops and conditions in its block`(backend: Backend, hasThird: Bool) throws {
+    let mapping = Measurement.mapping(hasThird: hasThird)
+    let stack = try MappingStack(backend, model: ManagedObjectModel { mapping })
+    let model = Measurement(id: 1, first: 1.5, second: 2.5, third: hasThird ? 3.5 : nil, note: "n")
+    try stack.manager.save(mapping, models: [model], shouldOverwrite: false)
+    #expect(try stack.manager.fetchModels(mapping) == [model])
+  }
+
   @Test(arguments: Backend.available)
   func `models are fetched and counted by condition, and fetched by order and range`(backend: Backend) throws {
     let people = Person.mapping

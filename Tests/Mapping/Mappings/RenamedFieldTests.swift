@@ -112,6 +112,25 @@ struct RenamedFieldTests {
     #expect(found == ["name 1", "name 2"])
   }
 
+  @Test(arguments: Backend.availableSQL)
+  func `a former name declared after the new name has values is logged with their number`(backend: Backend) throws {
+    let store = EvolvingStore(backend)
+    try store.run(ManagedObjectModel { First.mapping }) { manager in
+      let models = (1...2).map { First(id: $0, name: "name \($0)", tags: []) }
+      try manager.save(First.mapping, models: models, shouldOverwrite: true)
+    }
+    let (careless, mended) = (Careless.mapping(renamedFrom: nil), Careless.mapping(renamedFrom: "name"))
+    try store.run(ManagedObjectModel { careless }) { manager in
+      _ = try manager.save(careless, models: [Careless(id: 9, title: "own")], shouldOverwrite: true)
+    }
+    let titles = try store.run(ManagedObjectModel { mended }) { manager in
+      try manager.fetchModels(mended).compactMap(\.title)
+    }
+    #expect(titles == ["own"])
+    let warning = store.log.texts(.warning).first { $0.contains("has values of its own") }
+    for word in ["Member.title", "name", "(1)"] { #expect(warning?.contains(word) == true, "\(word)") }
+  }
+
   private struct Counted: Codable, Sendable, Hashable {
     var id: Int64
     var count: Decimal?

@@ -7,6 +7,7 @@ final class ChangeLog {
   /// The index of the oldest record, once the records are as many as the limit.
   private var start = 0
 
+  /// Whether changes are recorded.
   var isKept: Bool { limit > 0 }
 
   /// The records, in the order of the changes.

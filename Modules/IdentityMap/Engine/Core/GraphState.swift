@@ -5,7 +5,8 @@ struct GraphState {
   /// The number of links that close a cycle. Without such links, a value is current when its node is not dirty, and no
   /// group of nodes keeps itself alive.
   var cycleLinks = 0
-  /// The number of nodes with handles. While any exist, the core retains itself, because handles do not retain it.
+  /// The number of nodes with handles. While any exist, the core retains itself on behalf of all handles, so that a
+  /// handle needs no reference to the core.
   var handledNodes = 0
   /// Whether an aggregate may refuse the removal of an entity. Never reset, because aggregates with such key paths are
   /// not counted.

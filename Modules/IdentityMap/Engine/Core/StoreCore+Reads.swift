@@ -9,8 +9,10 @@ extension StoreCore {
   /// Ends a shared read.
   @usableFromInline func endReading(_ slot: ReaderSlot) { slot.leave() }
 
-  /// Counts a read with the lock that a shared read could have done, so that reads become shared. Without contention,
-  /// the count has no effect, and fast paths omit the call.
+  /// Counts a read that took the lock although a shared read could have done it. After many such reads the lock admits
+  /// shared reads again; see ``BiasedLock``. Without contention, the count has no effect, and fast paths omit the call.
+  ///
+  /// A read for an observer counts only if the node has a handle, because making the first handle needs the lock.
   @usableFromInline func noteRead(of node: Unmanaged<Node>) {
     guard lock.isContended, lock.depth == 1 else { return }
     node._withUnsafeGuaranteedRef { node in
@@ -18,7 +20,7 @@ extension StoreCore {
     }
   }
 
-  /// Counts a read of a value, for which nothing has to retain the node.
+  /// Counts a read of a value alone, which needs no handle; see ``noteRead(of:)``.
   @usableFromInline func noteValueRead(of node: Unmanaged<Node>) {
     guard lock.isContended, lock.depth == 1 else { return }
     node._withUnsafeGuaranteedRef { if $0.isReadable { lock.noteRead() } }

@@ -39,6 +39,7 @@ final class StoreCore: @unchecked Sendable {
   var aliases = AliasDirectory()
   /// The queues of observers; immutable, so that they can be read without the lock.
   let queues: DeliveryQueues
+  /// The time since a fixed start, for lifetimes and staleness.
   let now: @Sendable () -> Duration
   /// The edits of the closure whose result is being stored.
   var edits: UpdateEdits?

@@ -46,7 +46,7 @@ final class DeliveryQueue: Sendable {
       }
       let observerGroups = state.pending
       state.pending = []
-      // A change from now on is another one.
+      // A change from now on needs another delivery, because this one may have read the value before the change.
       for group in observerGroups { group.isQueued = false }
       return observerGroups
     }

@@ -2,6 +2,8 @@
 final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   let key: AliasKey<Content>
   let shape: NestedShape<Content>
+  /// The content with the edits of optimistic changes, and still with tentatively removed entities; `nil` for an alias
+  /// without content.
   var content: Content?
 
   init(_ key: AliasKey<Content>, shape: NestedShape<Content>, core: StoreCore) {
@@ -14,10 +16,10 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     core.bringUpToDate(self)
     guard let relations, var visible = content else { return content }
     // Tentatively removed entities are not visible.
-    var left = relations.children.map(\.child)
-    while let absent = left.first(where: \.isAbsent) {
-      if LinkCursor.walk(over: left, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
-      left.removeAll { $0 === absent }
+    var remaining = relations.children.map(\.child)
+    while let absent = remaining.first(where: \.isAbsent) {
+      if LinkCursor.walk(over: remaining, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
+      remaining.removeAll { $0 === absent }
     }
     return visible
   }
@@ -48,7 +50,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
     if self.content == nil { retainInternally() }
     setStamp(stamp)
-    let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    let (wasEmpty, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
     let formerContent = self.content
     defer { withExtendedLifetime(formerContent) {} }
@@ -60,7 +62,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       isSilentlyDirty = true
     }
     // Changed entities have notified the alias already.
-    if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
+    if wasEmpty || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
   /// Removes the content, the edits and the stamp.

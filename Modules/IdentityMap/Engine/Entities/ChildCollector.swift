@@ -77,6 +77,8 @@ struct ChildCollector {
     if mode == .updating {
       if let node = nodeUnchangedByClosure(entity, in: table) {
         children.append(node)
+        // The collected value is the one that the closure received. The node has another value at most by a tentative
+        // change, by the closure's own use of the store, or by a changed occurrence of the entity.
         let isInputValue =
           core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
           && core.edits?.formerValue(of: node) == nil
@@ -89,8 +91,8 @@ struct ChildCollector {
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 
-  /// Has the last children written into the value although they are unchanged, because the value has other versions of
-  /// them too.
+  /// Marks the last children as outdated in the value, so that the next rebuild writes them: a set may contain several
+  /// versions of one entity.
   @usableFromInline mutating func rewrite(last count: Int) {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }

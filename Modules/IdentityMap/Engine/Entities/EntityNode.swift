@@ -13,6 +13,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     if flags.contains(.dirty) { core.bringUpToDate(self) }
     guard let relations, relations.cycleLinks > 0, let plan else { return value }
     for link in relations.children where link.closesCycle { core.bringUpToDate(link.child) }
+    // A copy: in the node's own value, entities that close a cycle stay as they were stored.
     var whole = value
     relations.walk(.closeCycles) { plan.writeChildren(&whole, along: &$0) }
     return whole
@@ -70,15 +71,16 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     var reduced = value
     guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
     // Looked up in the reduced value, because the order of a dictionary may have changed.
-    let left = table.contents(of: reduced)
-    if left.contains(where: { $0 === child }) {
+    let remaining = table.contents(of: reduced)
+    if remaining.contains(where: { $0 === child }) {
+      // A key path keeps the last value of the child.
       core.graph.keepsRemoved = true
-      if left.count == relations?.children.count { return false }
+      if remaining.count == relations?.children.count { return false }
     }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
     // An entity that closed a cycle is in the value as it was stored, and may close none after the removal.
-    if hasCycleLinks { relink(to: left) } else { setChildren(left) }
+    if hasCycleLinks { relink(to: remaining) } else { setChildren(remaining) }
     didChange()
     return false
   }

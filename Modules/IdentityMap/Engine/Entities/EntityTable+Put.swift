@@ -189,6 +189,7 @@ extension EntityTable {
     defer { withExtendedLifetime(former) {} }
     core.pending.addEvictionCandidate(node)
     if stampMemory == nil {
+      // Without a memory of stamps, the stamp of a removed entity rejects nothing.
       node.stamp = .nan
     } else if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)

@@ -1,7 +1,7 @@
 extension EntityTable {
   /// Changes an entity by a closure, which may use the store. A change in the closure's value counts; a nested entity
   /// that the value leaves unchanged keeps the state that the closure gave it in the store.
-  /// - Returns: Whether the entity was changed.
+  /// - Returns: Whether the result of the closure was stored, even if it equals the stored value.
   @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {

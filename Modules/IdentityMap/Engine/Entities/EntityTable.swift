@@ -129,9 +129,9 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   @usableFromInline override func updateQueries() {
     guard !queryCandidates.isEmpty else { return }
-    let noted = queryCandidates
+    let candidates = queryCandidates
     queryCandidates = []
-    for query in queries { query.update(noted) }
+    for query in queries { query.update(candidates) }
   }
 
   @usableFromInline override func evictExpired() {

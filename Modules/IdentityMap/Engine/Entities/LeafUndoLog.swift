@@ -53,6 +53,7 @@ class AnyLeafUndoLog {
   }
 }
 
+/// The undo log of the leaves of one type, with their former values.
 @usableFromInline
 final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
   /// The former values of the leaves; `nil` for leaves that did not exist.

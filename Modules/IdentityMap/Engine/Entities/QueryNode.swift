@@ -39,6 +39,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
   /// type.
   func update(_ candidates: [Candidate]) {
+    // Where no notification is needed, the members and their order are the same, and nothing has to be stored.
     guard let evaluation = evaluate(candidates), needsNotification(evaluation, of: candidates) else { return }
     members = evaluation.members
     identities.subtract(evaluation.evaluated)
@@ -106,8 +107,10 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     if let precedes {
       return insert(matching, into: members.filter { !evaluated.contains(ObjectIdentifier($0)) }, precedes)
     }
-    let staying = Set(matching.map(ObjectIdentifier.init))
-    return members.filter { !evaluated.contains(ObjectIdentifier($0)) || staying.contains(ObjectIdentifier($0)) }
+    let matchingIdentities = Set(matching.map(ObjectIdentifier.init))
+    return members.filter {
+      !evaluated.contains(ObjectIdentifier($0)) || matchingIdentities.contains(ObjectIdentifier($0))
+    }
       + matching.filter { !identities.contains(ObjectIdentifier($0)) }
   }
 

@@ -11,6 +11,7 @@ struct RemovalEffect {
 /// A node whose entity refers to others, without its type.
 protocol RemovalReferrer: Node {
   var reference: RemovalRefusal.Reference { get }
+  /// The effect on the visible value, or on the confirmed value where that becomes visible.
   func effect(ofRemoving other: Node) -> RemovalEffect
 }
 
@@ -37,8 +38,8 @@ extension EntityTable {
       let removesValue = plan.remove(from: &reduced, along: &cursor) || reduced.id != value.id
       let count = nodes.count { $0 === other }
       return RemovalEffect(
-        removesValue: removesValue, keepsEveryOccurrence: !removesValue && cursor.kept == count,
-        isRefused: cursor.refused > 0)
+        removesValue: removesValue, keepsEveryOccurrence: !removesValue && cursor.keptCount == count,
+        isRefused: cursor.refusedCount > 0)
     }
   }
 
@@ -46,18 +47,19 @@ extension EntityTable {
   /// stay.
   func removeAllUnreferred() {
     guard core.graph.mayRefuse else { return removeAll() }
-    var left = presentNodes
+    var remaining = presentNodes
     var count = 0
+    // Each removal can make another entity removable.
     repeat {
-      count = left.count
-      left = left.filter { node in
+      count = remaining.count
+      remaining = remaining.filter { node in
         guard !node.isAbsent else { return false }
         guard core.refusal(ofRemoving: node) == nil else { return true }
         node.removeEverywhere()
         return false
       }
-    } while !left.isEmpty && left.count < count
-    for node in left {
+    } while !remaining.isEmpty && remaining.count < count
+    for node in remaining {
       if let refusal = core.refusal(ofRemoving: node) { core.reportNotRemoved(T.self, node.value.id, refusal) }
     }
   }
@@ -87,9 +89,10 @@ extension StoreCore {
         }
       }
     }
-    let staying = Set(refusing.filter { !removedIdentities.contains(ObjectIdentifier($0)) }.map(\.reference))
-    guard !staying.isEmpty else { return nil }
+    // Aggregates that the removal also removes do not refuse it.
+    let references = Set(refusing.filter { !removedIdentities.contains(ObjectIdentifier($0)) }.map(\.reference))
+    guard !references.isEmpty else { return nil }
     return RemovalRefusal(
-      entity: entity.reference, referrers: staying.sorted { ($0.type, $0.id) < ($1.type, $1.id) })
+      entity: entity.reference, referrers: references.sorted { ($0.type, $0.id) < ($1.type, $1.id) })
   }
 }

@@ -1,4 +1,8 @@
 extension StoreCore {
+  /// Stores an entity, or changes a stored entity by a closure.
+  ///
+  /// - Parameter update: Changes the stored value of a present entity in place of the given value; `nil` to store the
+  ///   given value in any case.
   func store<T: Identifiable & Sendable>(
     _ entity: T, stamp: Stamp?, ifPresent update: ((inout T) -> Void)?
   ) -> EntityNode<T> {

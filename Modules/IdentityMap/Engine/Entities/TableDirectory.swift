@@ -69,6 +69,7 @@ final class TableDirectory {
     tables[ObjectIdentifier(type)].map { .passUnretained(unsafeDowncast($0, to: EntityTable<T>.self)) }
   }
 
+  /// Returns the table of a type, made on the first call, and makes it a recently used table.
   @usableFromInline func findTable<T: Identifiable & Sendable>(of type: T.Type, core: StoreCore) -> EntityTable<T> {
     let key = ObjectIdentifier(type)
     let table = tables[key].map { unsafeDowncast($0, to: EntityTable<T>.self) } ?? EntityTable<T>(core: core)
@@ -88,6 +89,7 @@ extension StoreCore {
     return tables.existingTable(of: type)
   }
 
+  /// Returns the table of a type, made on the first call.
   @inlinable func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
     unretainedTable(of: type).takeUnretainedValue()
   }

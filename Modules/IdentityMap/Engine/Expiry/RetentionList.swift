@@ -1,4 +1,4 @@
-/// The entities of a type that its ``Lifetime`` retains, in the order of their eviction. Each entry retains its node.
+/// The entities of a type that its ``Lifetime`` retains, in the order of their eviction. The list retains their nodes.
 final class RetentionList {
   let lifetime: Lifetime
   private var entries = LRUList<Node>()
@@ -30,7 +30,7 @@ final class RetentionList {
 
   /// Retains a node as it was retained before a transaction.
   func restore(_ node: Node, cost: Int, deadline: Duration?) {
-    if let known = node.relations?.lruEntry, known.deadline == deadline { return }
+    if let entry = node.relations?.lruEntry, entry.deadline == deadline { return }
     release(node)
     let entry = LRUEntry(node, cost: cost, deadline: deadline)
     node.makeRelations().lruEntry = entry

@@ -1,11 +1,11 @@
 /// The stamps of evicted entities, for a limited time.
 final class StampMemory<ID: Hashable> {
   let time: Duration
-  private var known: [ID: (stamp: Stamp, until: Duration)] = [:]
-  /// In the order of expiry.
-  private var order: [(id: ID, until: Duration)] = []
-  /// The number of forgotten entries at the beginning of the order.
-  private var forgotten = 0
+  private var stamps: [ID: (stamp: Stamp, until: Duration)] = [:]
+  /// The expiry times of remembered stamps, ascending. An identifier occurs once for each stamp that it had.
+  private var expiries: [(id: ID, until: Duration)] = []
+  /// The number of entries at the beginning of `expiries` that have expired already: entries are removed in batches.
+  private var expiredCount = 0
 
   init(time: Duration) {
     self.time = time
@@ -14,25 +14,25 @@ final class StampMemory<ID: Hashable> {
   /// Remembers a stamp, unless a higher stamp is known.
   func remember(_ stamp: Stamp, of id: ID, now: Duration) {
     forget(until: now)
-    if let (higher, _) = known[id], higher >= stamp { return }
-    known[id] = (stamp, now + time)
-    order.append((id, now + time))
+    if let (higher, _) = stamps[id], higher >= stamp { return }
+    stamps[id] = (stamp, now + time)
+    expiries.append((id, now + time))
   }
 
   func stamp(of id: ID, now: Duration) -> Stamp? {
-    guard let (stamp, until) = known[id], until > now else { return nil }
+    guard let (stamp, until) = stamps[id], until > now else { return nil }
     return stamp
   }
 
   /// Forgets expired stamps.
   func forget(until now: Duration) {
-    while forgotten < order.count, order[forgotten].until <= now {
-      let id = order[forgotten].id
-      if let (_, until) = known[id], until <= now { known[id] = nil }
-      forgotten += 1
+    while expiredCount < expiries.count, expiries[expiredCount].until <= now {
+      let id = expiries[expiredCount].id
+      if let (_, until) = stamps[id], until <= now { stamps[id] = nil }
+      expiredCount += 1
     }
-    guard forgotten * 2 > order.count else { return }
-    order.removeFirst(forgotten)
-    forgotten = 0
+    guard expiredCount * 2 > expiries.count else { return }
+    expiries.removeFirst(expiredCount)
+    expiredCount = 0
   }
 }

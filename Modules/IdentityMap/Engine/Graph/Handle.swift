@@ -22,7 +22,7 @@ final class Handle: @unchecked Sendable {
 
   /// Returns the handle of a node, and makes it if necessary. Under the lock.
   @usableFromInline static func of(_ unretained: Unmanaged<Node>) -> Handle {
-    if let known = known(unretained) { return known }
+    if let existing = existing(unretained) { return existing }
     return unretained._withUnsafeGuaranteedRef { node in
       let made = Handle(unretained)
       node.handle = .passUnretained(made)
@@ -35,10 +35,10 @@ final class Handle: @unchecked Sendable {
   /// Returns the handle of a node, unless it is being deallocated. Under the lock or in a shared read, because neither
   /// lets the memory of a handle be freed.
   @usableFromInline @inline(__always)
-  static func known(_ unretained: Unmanaged<Node>) -> Handle? {
+  static func existing(_ unretained: Unmanaged<Node>) -> Handle? {
     unretained._withUnsafeGuaranteedRef { node in
-      guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return nil }
-      return Unmanaged<Handle>.fromOpaque(kept).takeRetainedValue()
+      guard let handle = node.handle, let retained = swift_tryRetain(handle.toOpaque()) else { return nil }
+      return Unmanaged<Handle>.fromOpaque(retained).takeRetainedValue()
     }
   }
 
@@ -49,9 +49,9 @@ final class Handle: @unchecked Sendable {
   /// The number of references to the handle of a node, which retain the node from outside. Under the lock.
   static func count(of node: Node) -> Int {
     // A handle in deallocation has no owner. The reference that this check takes does not count.
-    guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return 0 }
-    defer { known.release() }
-    return Int(swift_retainCount(kept)) - 1
+    guard let handle = node.handle, let retained = swift_tryRetain(handle.toOpaque()) else { return 0 }
+    defer { handle.release() }
+    return Int(swift_retainCount(retained)) - 1
   }
 
   deinit {

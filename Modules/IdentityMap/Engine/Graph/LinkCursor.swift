@@ -15,11 +15,12 @@ struct LinkCursor {
   @usableFromInline let purpose: Purpose
   /// The node to remove from the value.
   @usableFromInline let removed: ObjectIdentifier?
+  /// The index of the next link.
   @usableFromInline var position = 0
   /// The number of occurrences of the removed node that a policy keeps.
-  @usableFromInline var kept = 0
+  @usableFromInline var keptCount = 0
   /// The number of these occurrences whose policy refuses the removal.
-  @usableFromInline var refused = 0
+  @usableFromInline var refusedCount = 0
 
   fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
     self.links = links
@@ -54,15 +55,17 @@ struct LinkCursor {
   /// Skips the links of a key path whose policy keeps removed entities.
   mutating func keep(_ count: Int, isRefusing: Bool) {
     let removedCount = countOfRemoved(count)
-    kept += removedCount
-    if isRefusing { refused += removedCount }
+    keptCount += removedCount
+    if isRefusing { refusedCount += removedCount }
     skip(count)
   }
 
+  /// Moves past the next link; returns whether the link leads to the removed node.
   @inlinable mutating func nextIsRemoved() -> Bool {
     nextRemoved() != nil
   }
 
+  /// The next link's child, if it is the removed node.
   @inlinable mutating func nextRemoved() -> Node? {
     let index = position
     position += 1
@@ -119,8 +122,8 @@ extension LinkCursor {
 }
 
 extension LinkCursor {
-  /// Releases a replaced value when the lock is free, because the node is not consistent yet. In other walks the links
-  /// belong to no node, and the former value is still retained.
+  /// Releases a replaced value when the lock is free, because the node is not consistent yet. Walks for another purpose
+  /// change a copy: the node's own value still retains the replaced value.
   @inlinable func releaseLater<Former>(_ former: Former) {
     guard purpose == .writeChildren, let link = links.first else { return }
     Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in

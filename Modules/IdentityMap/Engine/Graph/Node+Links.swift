@@ -18,7 +18,8 @@ extension Node {
     if !children.isEmpty { flags.insert(.dirty) }
   }
 
-  /// The number of links at the beginning of the list that can stay.
+  /// The number of links at the beginning of the list that can stay: up to a link that closes a cycle or leads to an
+  /// entity being stored. For such a link, it has to be determined again whether the link closes a cycle.
   private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
     var index = 0
     while index < links.count, index < children.count, links[index].child === children[index],
@@ -29,6 +30,7 @@ extension Node {
     return index
   }
 
+  /// Adds a link to a child.
   private func link(to child: Node) {
     let relations = makeRelations()
     let childRelations = child.makeRelations()
@@ -48,15 +50,16 @@ extension Node {
   }
 
   private func unlinkLastChild() {
-    guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
+    guard let relations, let link = relations.children.removeLast(), let childRelations = link.child.relations
+    else { return }
     if link.closesCycle {
       relations.cycleLinks -= 1
       core.graph.cycleLinks -= 1
     }
     // The last parent link moves to the free index.
-    guard let last = others.parents.removeLast() else { return }
-    if Int(link.parentIndex) < others.parents.count {
-      others.parents[Int(link.parentIndex)] = last
+    guard let last = childRelations.parents.removeLast() else { return }
+    if Int(link.parentIndex) < childRelations.parents.count {
+      childRelations.parents[Int(link.parentIndex)] = last
       last.parent.relations?.children[Int(last.childIndex)].parentIndex = link.parentIndex
     }
     core.pending.addEvictionCandidate(link.child)
@@ -95,8 +98,8 @@ extension Node {
     }
   }
 
-  /// The ancestors that satisfy a condition, found without visiting the ancestors of the others. Links that close a
-  /// cycle do not count.
+  /// The ancestors that satisfy a condition and are reached over such ancestors alone. Links that close a cycle do not
+  /// count.
   private func ancestors(where condition: (Node) -> Bool) -> [Node] {
     var found: [Node] = []
     var stack = [self]

@@ -73,8 +73,8 @@ extension Node {
     version &+= 1
   }
 
-  /// A change during a rebuild would replace children in the middle of their writing. Only a setter of the value can
-  /// attempt it.
+  /// Ends the process if the node is being rebuilt: a change would replace the children while they are written into the
+  /// value. Only a setter of the value can attempt such a change.
   final func requireNotRebuilding() {
     // A precondition would lose its message in release builds.
     if flags.contains(.rebuilding) {

@@ -19,14 +19,14 @@ extension StoreCore {
     while let (node, isReady) = stack.popLast() {
       if isReady {
         rebuild(node)
-        if node.parts.contains(where: { !$0.flags.isDisjoint(with: [.dirty, .inconsistent]) }) {
+        if node.acyclicChildren.contains(where: { !$0.flags.isDisjoint(with: [.dirty, .inconsistent]) }) {
           node.flags.insert(.dirty)
         }
       } else if node.flags.contains(.dirty), !node.flags.contains(.inconsistent),
         visited.insert(ObjectIdentifier(node)).inserted
       {
         stack.append((node, true))
-        stack += node.parts.map { ($0, false) }
+        stack += node.acyclicChildren.map { ($0, false) }
       }
     }
   }
@@ -34,7 +34,7 @@ extension StoreCore {
 
 extension Node {
   /// The children, except those that close a cycle.
-  fileprivate var parts: [Node] {
+  fileprivate var acyclicChildren: [Node] {
     relations?.children.filter { !$0.closesCycle }.map(\.child) ?? []
   }
 }

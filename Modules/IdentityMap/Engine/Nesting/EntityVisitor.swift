@@ -6,8 +6,8 @@ protocol EntityVisitor: AnyObject {
 }
 
 extension EntityTable {
-  /// Returns a node for a value that the store does not have. The node is in no table: a walk only reads its value,
-  /// to write the value into an aggregate.
+  /// Returns a node with a value, in no table. ``rewrite(_:_:)`` writes the value into the aggregate. For other walks,
+  /// the node only takes the place of an entity without a node, or of an entity that does not concern the visitor.
   func temporaryNode(_ entity: T) -> EntityNode<T> { EntityNode(entity, core: core) }
 
   /// Visits the entities directly in a value.

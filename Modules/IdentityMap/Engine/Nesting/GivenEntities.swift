@@ -4,6 +4,7 @@
 final class GivenEntities: EntityVisitor {
   /// By node. An entity has one value everywhere, unless one occurrence closes a cycle.
   private var values: [ObjectIdentifier: [Any]] = [:]
+  /// The nodes whose values are being visited: each contains the next. An entity of one of them closes a cycle.
   private var path: Set<ObjectIdentifier>
   private let differences = KnownDifferences()
   /// Whether one of the entities has been removed from the store since.

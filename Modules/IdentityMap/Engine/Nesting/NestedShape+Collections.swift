@@ -18,16 +18,18 @@ extension NestedShape where Part: MutableCollection {
         }
       },
       remove: { part, cursor in
-        var kept: [Part.Element] = []
+        var remaining: [Part.Element] = []
         for element in part {
           var element = element
-          if !shape.remove(&element, &cursor) { kept.append(element) }
+          if !shape.remove(&element, &cursor) { remaining.append(element) }
         }
-        if kept.count == part.count {
-          for (index, element) in zip(part.indices, kept) { part[index] = element }
+        if remaining.count == part.count {
+          // Elements may have lost entities of their own. They are replaced in place, because not every collection can
+          // be made of elements.
+          for (index, element) in zip(part.indices, remaining) { part[index] = element }
           return false
         }
-        guard let rebuilt = Part.made(of: kept) else { return true }
+        guard let rebuilt = Part.made(of: remaining) else { return true }
         part = rebuilt
         return false
       },
@@ -105,12 +107,12 @@ extension NestedShape {
         }
       },
       remove: { part, cursor in
-        var kept = part
+        var reduced = part
         for (key, value) in part {
           var value = value
-          kept[key] = shape.remove(&value, &cursor) ? nil : value
+          reduced[key] = shape.remove(&value, &cursor) ? nil : value
         }
-        part = kept
+        part = reduced
         return false
       })
   }
@@ -130,8 +132,8 @@ extension NestedShape where Part: Collection, Part.Element: Identifiable & Senda
         cursor.releaseLater(former)
       },
       remove: { part, cursor in
-        let kept = cursor.links.indices.compactMap { _ in cursor.nextUnlessRemoved() }
-        guard let rebuilt = Part.made(of: values(of: kept)) else { return true }
+        let remaining = cursor.links.indices.compactMap { _ in cursor.nextUnlessRemoved() }
+        guard let rebuilt = Part.made(of: values(of: remaining)) else { return true }
         part = rebuilt
         return false
       })

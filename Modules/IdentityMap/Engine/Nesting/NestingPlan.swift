@@ -23,9 +23,9 @@ final class NestingPlan<T>: AnyNestingPlan {
   func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
     guard paths.count == self.paths.count else { return false }
     for index in paths.indices {
-      let (path, known) = (paths[index], self.paths[index])
-      guard path.kind == known.kind, path.removal == known.removal,
-        path.keyPath === known.keyPath || path.keyPath == known.keyPath
+      let (path, own) = (paths[index], self.paths[index])
+      guard path.kind == own.kind, path.removal == own.removal,
+        path.keyPath === own.keyPath || path.keyPath == own.keyPath
       else { return false }
     }
     return true
@@ -36,10 +36,10 @@ final class NestingPlan<T>: AnyNestingPlan {
 
   /// Returns the bytes of a value outside of the given ranges; `nil` when one of the ranges is unknown.
   private static func bytes(besides ranges: [Range<Int>?]) -> [Range<Int>]? {
-    let known = ranges.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
-    guard known.count == ranges.count else { return nil }
+    let sorted = ranges.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
+    guard sorted.count == ranges.count else { return nil }
     var (own, start): ([Range<Int>], Int) = ([], 0)
-    for range in known {
+    for range in sorted {
       if start < range.lowerBound { own.append(start..<range.lowerBound) }
       start = max(start, range.upperBound)
     }

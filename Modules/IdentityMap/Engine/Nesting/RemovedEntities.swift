@@ -2,7 +2,9 @@
 /// value too. An entity that the closure changed in its value is stored again.
 final class RemovedEntities: EntityVisitor {
   private let given: GivenEntities
-  private var untouched: [Node] = []
+  /// The removed entities with an occurrence that the closure left unchanged.
+  private var unchanged: [Node] = []
+  /// The removed entities with an occurrence that the closure changed.
   private var changed: Set<ObjectIdentifier> = []
 
   init(_ given: GivenEntities) {
@@ -13,7 +15,7 @@ final class RemovedEntities: EntityVisitor {
     guard let node = table.anyNode(entity.id), node.isRemoved,
       given.contains(node)
     else { return table.temporaryNode(entity) }
-    if given.contains(entity, of: node) { untouched.append(node) } else { changed.insert(ObjectIdentifier(node)) }
+    if given.contains(entity, of: node) { unchanged.append(node) } else { changed.insert(ObjectIdentifier(node)) }
     return node
   }
 
@@ -26,11 +28,11 @@ final class RemovedEntities: EntityVisitor {
   func reducedValue<Value>(
     of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
   ) -> Value? {
-    var (reduced, left) = (value, nodes)
-    for node in untouched where !changed.contains(ObjectIdentifier(node)) {
-      let isRequired = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
+    var (reduced, remaining) = (value, nodes)
+    for node in unchanged where !changed.contains(ObjectIdentifier(node)) {
+      let isRequired = LinkCursor.walk(over: remaining, removing: node) { remove(&reduced, &$0) }
       if isRequired { return nil }
-      left = gather(reduced)
+      remaining = gather(reduced)
     }
     return reduced
   }

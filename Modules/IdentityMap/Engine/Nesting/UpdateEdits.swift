@@ -7,27 +7,29 @@ final class UpdateEdits {
   /// are the received ones.
   let given: GivenEntities?
   let differences = KnownDifferences()
-  private var former: [ObjectIdentifier: Any] = [:]
+  /// By node, the value that the closure received of a changed entity.
+  private var formerValues: [ObjectIdentifier: Any] = [:]
 
   init(given: GivenEntities? = nil) {
     self.given = given
   }
 
   /// The value that the closure received of an entity, if an occurrence has been changed.
-  func formerValue<T>(of node: EntityNode<T>) -> T? { former[ObjectIdentifier(node)] as? T }
+  func formerValue<T>(of node: EntityNode<T>) -> T? { formerValues[ObjectIdentifier(node)] as? T }
 
   /// Records a change of an entity.
   ///
   /// - Returns: Whether another occurrence has changed it already.
   func note<T>(_ node: EntityNode<T>, formerValue: T) -> Bool {
-    guard former[ObjectIdentifier(node)] == nil else { return true }
-    former[ObjectIdentifier(node)] = formerValue
+    guard formerValues[ObjectIdentifier(node)] == nil else { return true }
+    formerValues[ObjectIdentifier(node)] = formerValue
     return false
   }
 }
 
 extension StoreCore {
-  /// Stores the edits of a closure in an aggregate or in the content of an alias.
+  /// Runs a closure that stores the result of an update, with the edits of the update in ``edits``. The update may be
+  /// nested in another one, whose edits are restored afterwards.
   func withEdits<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
     let outer = edits
     edits = made

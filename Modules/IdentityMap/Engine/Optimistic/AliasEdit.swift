@@ -13,14 +13,16 @@ enum AliasEdit {
     case before(Handle), after(Handle)
   }
 
-  /// - Parameter entries: `nil` for an alias without content.
+  /// Edits a list.
+  ///
+  /// - Parameter entries: The entities of the alias; `nil` for an alias without content.
   func apply(to entries: inout [Handle]?) {
     switch self {
     case .insert(let new, let anchor):
       var list = entries ?? []
-      var known = Set(list.map { ObjectIdentifier($0.node) })
+      var identities = Set(list.map { ObjectIdentifier($0.node) })
       // An existing entry keeps its position: a list into which the server has put the entity too shows it once.
-      let missing = new.filter { known.insert(ObjectIdentifier($0.node)).inserted }
+      let missing = new.filter { identities.insert(ObjectIdentifier($0.node)).inserted }
       list.insert(contentsOf: missing, at: anchor.index(in: list))
       entries = list
     case .remove(let entry):
@@ -48,6 +50,7 @@ enum AliasEdit {
     }
   }
 
+  /// Whether the edit names an entity, as an entry or as the anchor of an insertion.
   func mentions(_ node: Node) -> Bool {
     let named: [Handle] =
       switch self {
@@ -66,16 +69,16 @@ enum AliasEdit {
   func mapped(_ transform: (Handle) -> Handle?) -> AliasEdit? {
     switch self {
     case .insert(let new, let anchor):
-      let left = Self.map(new, transform)
-      return left.isEmpty && !new.isEmpty ? nil : .insert(left, at: anchor.mapped(transform))
+      let mapped = Self.map(new, transform)
+      return mapped.isEmpty && !new.isEmpty ? nil : .insert(mapped, at: anchor.mapped(transform))
     case .remove(let entry):
       return transform(entry).map { .remove($0) }
     case .replace(let entry, let substitute):
       guard let entry = transform(entry), let substitute = transform(substitute) else { return nil }
       return .replace(entry, with: substitute)
     case .setEntries(let list):
-      let left = Self.map(list, transform)
-      return left.isEmpty && !list.isEmpty ? nil : .setEntries(left)
+      let mapped = Self.map(list, transform)
+      return mapped.isEmpty && !list.isEmpty ? nil : .setEntries(mapped)
     case .clear:
       return self
     }

@@ -9,6 +9,7 @@ final class AliasOverlay<Content> {
   let patches: [Patch]
   let form: AliasForm<Content>
 
+  /// One edit of a change.
   struct Patch {
     let change: TentativeChange
     let edit: AliasEdit
@@ -65,7 +66,7 @@ final class AliasOverlay<Content> {
       }
     }
     guard let replacing else { return with(base: (base ?? []) + new, patches) }
-    // The list of the edit replaces the base.
+    // The last confirmed edit that sets or clears the list hides the base. So the entities are appended to its list.
     var edited = patches
     var entries: [Handle]? = []
     edited[replacing].edit.apply(to: &entries)
@@ -100,12 +101,13 @@ final class AliasOverlay<Content> {
   /// removes the entries that it has replaced.
   func without(_ node: Node) -> AliasOverlay {
     func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
-    var left = base?.compactMap(unlessRemoved)
-    if !form.isList, left?.isEmpty ?? false { left = nil }
+    var base = base?.compactMap(unlessRemoved)
+    if !form.isList, base?.isEmpty ?? false { base = nil }
     return with(
-      base: left,
+      base: base,
       patches.compactMap { patch in
-        let edit = patch.edit.mapped(unlessRemoved) ?? (patch.isConfirmed ? form.remains(of: patch.edit, node) : nil)
+        let edit =
+          patch.edit.mapped(unlessRemoved) ?? (patch.isConfirmed ? form.remainder(of: patch.edit, without: node) : nil)
         return edit.map { Patch(change: patch.change, edit: $0, isConfirmed: patch.isConfirmed) }
       })
   }
@@ -128,7 +130,7 @@ struct AliasForm<Content> {
   let make: ([Node]) -> Content?
 
   /// The remaining effect of a confirmed edit whose entity was removed.
-  fileprivate func remains(of edit: AliasEdit, _ removed: Node) -> AliasEdit? {
+  fileprivate func remainder(of edit: AliasEdit, without removed: Node) -> AliasEdit? {
     switch edit {
     case .replace(let entry, _) where entry.node !== removed: .remove(entry)
     case .setEntries: isList ? .setEntries([]) : .clear

@@ -1,5 +1,6 @@
 /// The operations of a tentative removal that depend on the type of a node.
 protocol TentativelyRemovable: Node {
+  /// Removes another entity from the node's value tentatively, or with `nil` the node's own entity.
   func patch(removing other: Node?, for change: TentativeChange)
   /// The unconfirmed changes with a removal of the entity.
   var removals: [TentativeChange] { get }
@@ -9,7 +10,6 @@ protocol TentativelyRemovable: Node {
 }
 
 extension EntityNode: TentativelyRemovable {
-  /// Removes the entity, or another entity from its value, tentatively.
   func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
@@ -48,12 +48,13 @@ extension EntityNode: TentativelyRemovable {
         contents = overlay.contents
       }
     }
-    let left = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
-    if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
-      return table.setOverlay(left, of: self)
+    let reduced = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
+    if isAbsent, patches.count < overlay.patches.count, table.exists(by: reduced) {
+      // The entity was only removed because its value required the other entity.
+      return table.setOverlay(reduced, of: self)
     }
-    // The visible value does not contain the entity, even where changes add it.
-    let former = setOverlay(patches.isEmpty ? nil : left)
+    // The visible value has lost the other entity already, so it stays as it is, even where changes add that entity.
+    let former = setOverlay(patches.isEmpty ? nil : reduced)
     withExtendedLifetime(former) {}
   }
 }

@@ -2,13 +2,14 @@
 final class EntityOverlay<T> {
   /// The confirmed value; `nil` when the entity exists by the changes alone.
   let base: T?
-  /// The changes, in the order in which they were made.
+  /// The effects of the changes, in the order in which they were made.
   let patches: [Patch]
   /// Handles that retain the nested entities of the confirmed value for the time when it becomes visible again.
   let contents: [Handle]
   /// The last value of a removed entity, while a tentative change stores it again.
   let last: T?
 
+  /// One effect of a change.
   struct Patch {
     let change: TentativeChange
     let effect: Effect
@@ -22,6 +23,7 @@ final class EntityOverlay<T> {
     }
   }
 
+  /// An effect on the value or on the existence of the entity.
   enum Effect {
     /// Changes the value by a closure, which is applied again to each confirmed value.
     case change((inout T) -> Void)

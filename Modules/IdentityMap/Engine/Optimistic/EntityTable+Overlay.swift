@@ -107,8 +107,8 @@ extension EntityTable {
       guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
     }
     let patches = overlay.without(change).patches
-    let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
-    let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
+    let identities = Set(overlay.contents.map { ObjectIdentifier($0.node) })
+    let contents = overlay.contents + node.contents.filter { !identities.contains(ObjectIdentifier($0.node)) }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 

@@ -89,7 +89,8 @@ extension EntityTable {
     return overlay.patches.filter { !apply($0.effect, to: &visible) }.map(\.change)
   }
 
-  /// - Returns: Whether the entity exists then.
+  /// Applies one effect to a value.
+  /// - Returns: Whether the entity exists then. An effect that removes the entity leaves the value unchanged.
   func apply(_ effect: EntityOverlay<T>.Effect, to value: inout T?) -> Bool {
     switch effect {
     case .value(let entity):

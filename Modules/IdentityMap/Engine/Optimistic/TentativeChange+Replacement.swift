@@ -16,6 +16,7 @@ extension TentativeChange {
       substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
     }
     substitute(substitutes)
+    // The reversion would remove the edits of aliases that are not confirmed.
     confirmAliasEdits()
     revert()
     return withExtendedLifetime(handles) { stored }
@@ -30,14 +31,14 @@ extension TentativeChange {
 
   /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
   private func temporaryNodes<T: Identifiable & Sendable>(for values: [T]) -> [EntityNode<T>?] {
-    let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
+    let affectedIDs = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
     var seen = Set(values.map(\.id))
     let inserted = participants.flatMap { $0.alias?.insertedEntities(by: self) ?? [] }
     let temporaries = inserted.compactMap { $0 as? EntityNode<T> }
       .filter { $0.isTentative && seen.insert($0.value.id).inserted }
-    guard values.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
+    guard values.count(where: { !affectedIDs.contains($0.id) }) == temporaries.count else { return [] }
     var next = temporaries.makeIterator()
-    return values.map { touched.contains($0.id) ? nil : next.next() }
+    return values.map { affectedIDs.contains($0.id) ? nil : next.next() }
   }
 
   /// Has the edits of aliases name the stored entities. Edits of other changes may name the temporary entities too.

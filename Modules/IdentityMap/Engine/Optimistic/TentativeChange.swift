@@ -26,6 +26,7 @@ final class TentativeChange: @unchecked Sendable {
     self.core = core
   }
 
+  /// Adds the change to the open changes with its first participant, and removes it without participants.
   private func noteOpenness(wasOpen: Bool) {
     if wasOpen == participants.isEmpty {
       wasOpen ? core.optimistic.close(self) : core.optimistic.open(self)

@@ -1,20 +1,23 @@
 /// Values of one type to release when the lock is free.
 @usableFromInline
 final class DeferredReleases<Value> {
+  /// The last appended value, outside of the array for a quick comparison with the next one.
   @exclusivity(unchecked) @usableFromInline var last: Value
-  @exclusivity(unchecked) @usableFromInline var others: [Value] = []
+  /// The values before the last, in the order in which they were appended.
+  @exclusivity(unchecked) @usableFromInline var earlier: [Value] = []
 
   @inlinable init(_ value: Value) {
     last = value
   }
 
   deinit {
-    // The last value is released first: containers are appended after their contents, and releasing a container first
-    // would recurse through all of them.
-    guard let first = others.first else { return }
-    others.append(last)
+    // The last value is released first: containers are appended after their contents, which the list still retains
+    // then. In the other order, the release of the outermost container would recurse through all its contents.
+    guard let first = earlier.first else { return }
+    earlier.append(last)
+    // `last` cannot be empty, so it gets the value to release at the very end.
     last = first
-    while others.popLast() != nil {}
+    while earlier.popLast() != nil {}
   }
 
   /// Adds a value, unless it has the bytes of the last one and so retains the same objects, as most copies in
@@ -26,7 +29,7 @@ final class DeferredReleases<Value> {
 
   @inlinable @inline(never)
   func add(_ value: Value) {
-    others.append(last)
+    earlier.append(last)
     last = value
   }
 

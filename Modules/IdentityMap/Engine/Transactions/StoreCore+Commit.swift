@@ -25,6 +25,7 @@ extension StoreCore {
   /// Sorts the changed nodes so that entities are delivered before the aggregates that contain them. Nodes of the same
   /// height stay in the order in which they changed.
   private func sortChanges() {
+    // Most changes are in order already: only a node below an earlier one makes a sort necessary.
     var highest: Int32 = 0
     for node in pending.changed {
       let height = node.notificationOrder
