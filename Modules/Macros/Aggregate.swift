@@ -14,12 +14,13 @@
 /// The macro finds entities by the types of variables: entities, optionals of them, collections, sets and dictionaries
 /// of them, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other types are ignored.
 /// Properties with entities that the macro cannot follow do not compile:
-/// - a constant (`let`) with an entity, a collection of entities or a wrapper, or with an optional of these
-/// - a computed property with a setter, with an entity, an optional entity, a collection of entities or a wrapper
-/// - a variable with a collection of entities without replaceable elements
+/// - a constant (`let`) with an entity, a wrapper, or a collection of these, with an optional of these, with a dictionary of
+///   entities or of collections of entities, or with a list of lists of entities
+/// - a computed property with a setter and one of these types
+/// - a variable with a collection of entities without replaceable elements, or with an optional of such a collection
 ///
 /// Mark such a property with ``NotNested()``, so that it stays as it was stored, or implement `nestedEntitiesKeyPaths`
-/// yourself instead of using the macro. In other types, such as a constant dictionary of entities, the compiler does not
+/// yourself instead of using the macro. In other types, such as a dictionary with entities as keys, the compiler does not
 /// find the entities: the property compiles, and is not followed.
 @attached(
   extension, conformances: Aggregate, names: named(nestedEntitiesKeyPaths), named(nestedPlaces),

@@ -123,8 +123,9 @@ extension ManagedObjectContext {
       // The objects that the validation changed or deleted are validated like the others.
       let changed = try callWillSave(due, &preparation).filter { $0.isTracked && $0.kind != .deleted }
       let deleted = storage.records.filter { $0.kind == .deleted && !validation.hasCalledHooks(ofDeleted: $0) }
+      let calledAnyway = Set(changed.map(ObjectIdentifier.init))
       let repeated = validation.takeRecordsToRepeat().filter { record in
-        record.isTracked && record.kind != .deleted && !changed.contains { $0 === record }
+        record.isTracked && record.kind != .deleted && !calledAnyway.contains(ObjectIdentifier(record))
       }
       if !repeated.isEmpty { try preparation.beginRound(repeated) }
       callingHooks { validation.callHooks(of: changed + deleted + repeated, in: storage) }

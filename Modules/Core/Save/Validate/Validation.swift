@@ -17,8 +17,9 @@ struct Validation {
 
   /// Validates all unsaved records by the model's rules and by their hooks. Called once, before other calls of hooks.
   mutating func check(in storage: ContextStorage) throws {
-    calls = HookCalls(storage.records)
-    for (index, record) in storage.records.enumerated() where record.isTracked && !record.isUnchanged {
+    let records = storage.records
+    calls = HookCalls(records)
+    for (index, record) in records.enumerated() where record.isTracked && !record.isUnchanged {
       try checkByModel(record)
       let changed = storage.changes { callHooks(of: record) }
       if !changed.isEmpty { calls.noteChanges(of: changed, byRecordAt: index) }
