@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Conflicts that a server reports")
 struct ForwardingConflictTests {
-  /// A stack with an edit of a note's rank from 0 to 5. The server will report a conflict with the rank 9.
-  private func stack(_ backend: Backend) async throws -> NoteStack {
+  /// A stack with an edit of a note's rank from 0 to 5. The server will report a conflict with its values.
+  private func stack(_ backend: Backend, serverValues: [String: Int64] = ["rank": 9]) async throws -> NoteStack {
     let stack = try NoteStack(backend)
     try stack.insertNote("A")
     try await stack.forwardAll()
     try stack.change("A") { $0.rank = 5 }
-    await stack.server.script(.answer(.conflict(["rank": Int64(9)])))
+    await stack.server.script(.answer(.conflict(serverValues)))
     return stack
   }
 
@@ -107,11 +107,7 @@ struct ForwardingConflictTests {
   func `keeping the server's values drops an edit whose properties the server's reply does not name`(
     _ backend: Backend
   ) async throws {
-    let stack = try NoteStack(backend)
-    try stack.insertNote("A")
-    try await stack.forwardAll()
-    try stack.change("A") { $0.rank = 5 }
-    await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+    let stack = try await stack(backend, serverValues: ["revision": 2])
     #expect(try await stack.forwardAll() == 1)
     let conflict = try #require(try await stack.outbox.conflicts().first)
     #expect(conflict.properties.map(\.name) == ["rank"] && conflict.properties.map(\.server) == [nil])
@@ -199,11 +195,7 @@ struct ForwardingConflictTests {
   func `an edit that the server refused without its values waits for the user although a page has the base`(
     _ backend: Backend
   ) async throws {
-    let stack = try NoteStack(backend)
-    try stack.insertNote("A")
-    try await stack.forwardAll()
-    try stack.change("A") { $0.rank = 5 }
-    await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+    let stack = try await stack(backend, serverValues: ["revision": 2])
     #expect(try await stack.forwardAll() == 1)
     try await stack.connect.start()
     try mergeRank(0, stack)
