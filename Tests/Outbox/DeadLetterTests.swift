@@ -204,6 +204,21 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an edit of a later entry of an attempted request gives the request a new key`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let milk = try stack.saveItem("Milk")
+    try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
+    for count in Int64(1)...3 { try stack.change(milk) { $0.count = count } }
+    let entries = try await stack.outbox.entries(of: milk)
+    try mark(entries[0].id, in: stack) { $0.groupEnd = entries[1].sequence }
+    try await stack.outbox.edit(entries[1].id) { try $0.set("count", to: Int64(7)) }
+    let edited = try await stack.outbox.entries(of: milk)
+    #expect(edited.map(\.id) == entries.map(\.id))
+    #expect(zip(edited, entries).map { $0.idempotencyKey == $1.idempotencyKey } == [false, false, true])
+    #expect(edited.map { $0["count"]?.value } == [1, 7, 3].map { .value(.int($0)) })
+  }
+
+  @Test(arguments: Backend.available)
   func `an edited entry sends the new value under a new key`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let item = try stack.saveItem("Milk")
@@ -223,6 +238,22 @@ struct DeadLetterTests {
       }
     }
     #expect(try await stack.outbox.entry(head.id).changes == edited.changes)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edited entry cannot lose the value of a required attribute`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    await #expect {
+      try await stack.outbox.edit(head.id) { try $0.set("title", to: nil) }
+    } throws: {
+      ErrorCode.missingValue ~= $0 && "\($0)".contains("TestItem.title")
+    }
+    #expect(try await stack.outbox.entry(head.id).changes == head.changes)
+    // An optional attribute can lose its value.
+    try await stack.outbox.edit(head.id) { try $0.set("photo", to: nil) }
+    #expect(try await stack.outbox.entry(head.id)["photo"]?.value == .value(.null))
   }
 
   @Test func `an entry that a process sends cannot be retried, parked or dropped before the end of its lease`()

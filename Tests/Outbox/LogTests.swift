@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 import TestRandom
 import TestSupport
 import Testing
@@ -50,6 +51,30 @@ struct LogTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the number of reads of the log does not grow with the page that makes its entries`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    for number in 0..<60 { try stack.saveItem("\(number)") }
+    let reads = FetchCount(of: "CoherenceOutboxLog")
+    stack.outbox.coordinator.observer = reads
+    #expect(try await stack.outbox.entries(limit: 100).count == 60)
+    #expect(reads.count <= 4)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a log of more saves than one transaction takes becomes entries once, in the order of the saves`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    for number in 0..<300 { try stack.saveItem("\(number)") }
+    #expect(try await stack.outbox.counts().pending == 300)
+    #expect(try count("CoherenceOutboxLog", in: stack) == 0)
+    let titles: [OutboxValue] = try await stack.outbox.entries(limit: 400).compactMap { $0["title"]?.value }
+    #expect(titles == (0..<300).map { .value(.string("\($0)")) })
+  }
+
+  @Test(arguments: Backend.available)
   func `programs that make the entries of one log at the same time make each entry once`(
     backend: Backend
   ) async throws {
@@ -64,6 +89,22 @@ struct LogTests {
     let entries = try await stack.outbox.entries()
     #expect(entries.count == 50 && Set(entries.map(\.idempotencyKey)).count == 50)
     #expect(try count("CoherenceOutboxLog", in: stack) == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge reads the log twice: for the inserts and deletions, and for the edits of its records`(
+    backend: Backend
+  ) throws {
+    let stack = try AgreementStack(backend, titles: [1: "one", 2: "two", 3: "three"])
+    for title in ["first", "second"] { try stack.set(title, of: 1) }
+    try stack.set("edited", of: 2)
+    try stack.set("edited", of: 3)
+    try stack.delete(3)
+    let reads = FetchCount(of: "CoherenceOutboxLog")
+    stack.outbox.coordinator.observer = reads
+    try stack.merge(AgreementStack.page([1: "new", 2: "new", 3: "three"]))
+    #expect(reads.count == 2)
+    #expect(try stack.titles() == [1: "second", 2: "edited"])
   }
 
   @Test(arguments: Backend.available)
@@ -152,5 +193,28 @@ struct LogTests {
       } catch ErrorCode.storeCorrupt { refused += 1 } catch { Issue.record("Seed \(seed): \(error)") }
     }
     #expect(refused > 0, "Seed \(seed)")
+  }
+}
+
+/// Counts the fetches of an entity.
+private final class FetchCount: StackObserver {
+  private let entityName: String
+  private let number = Mutex(0)
+
+  init(of entityName: String) { self.entityName = entityName }
+
+  var count: Int { number.withLock { $0 } }
+
+  func began(_ operation: StackOperation) -> any StackObservation {
+    if operation == StackOperation(.fetch, entityName) { number.withLock { $0 += 1 } }
+    return Observation()
+  }
+
+  func scope() -> (any StackScope)? { nil }
+
+  private struct Observation: StackObservation {
+    func ended(_ outcome: StackOutcome) {}
+    func run<T>(_ body: () throws -> T) rethrows -> T { try body() }
+    func run<T>(_ body: () async throws -> T) async rethrows -> T { try await body() }
   }
 }

@@ -48,6 +48,24 @@ struct MigrationTests {
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `an entry leaves out an attribute that the server assigns since the migration`(backend: Backend) async throws {
+    let old = try OutboxStack(on: backend)
+    let id = try old.saveItem("Milk")
+    try old.change(id) { $0.count = 3 }
+    let assigned = TestItem.entityDescription(
+      attributes: [
+        Attribute("title", .string),
+        Attribute("count", .int64, default: Int64(0), userInfo: [Outbox.serverAssignedSetting: "true"]),
+      ])
+    let new = try old.next(
+      model: OutboxModels.model(item: assigned), entities: ["TestList", "TestItem", "TestTag"])
+    let entries = try await new.outbox.entries()
+    #expect(entries.map(\.kind) == [.insert, .update])
+    #expect(entries[0]["title"] != nil && entries.allSatisfy { $0["count"] == nil })
+    #expect(try steps(new).map { $0.changes.contains { $0.name == "count" } } == [false])
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `an entry of a removed entity stays and can be dropped`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     try old.saveItem("Milk")

@@ -14,9 +14,17 @@ public protocol Connectivity: Sendable {
   /// A new stream: first the present state, then each change in order. The stream keeps every change until it is read, and
   /// ends when no change can follow, at the latest with the release of the connectivity.
   var changes: AsyncStream<Bool> { get }
+
+  /// Reports a request that failed as if the server could not be reached, so that a connectivity may ask the server
+  /// itself. Outboxes and refreshers report such failures while the state is online. May be called from any thread, and
+  /// returns at once. Does nothing by default.
+  func noteFailure()
 }
 
 extension Connectivity {
+  /// Does nothing.
+  public func noteFailure() {}
+
   /// Waits for the state online. Returns at once while the state is online.
   ///
   /// - Throws: `CancellationError` when the task is cancelled, or the connectivity is released while offline.

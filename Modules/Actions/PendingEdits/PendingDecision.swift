@@ -10,7 +10,8 @@ public struct PendingDecision: Sendable {
   /// The names of the properties whose pending edits lost to the server. All edits of a record that the merge deletes have
   /// lost.
   public let discarded: Set<String>
-  /// The names of the properties that both sides changed, for the user to decide.
+  /// The names of the properties that both sides changed, for the user to decide. For a deletion, the names of the
+  /// properties that the server changed.
   public let conflicting: Set<String>
   /// Whether a user has to decide: over the conflicting properties, or between a deletion on one side and a change on the
   /// other. The edit waits for the decision.

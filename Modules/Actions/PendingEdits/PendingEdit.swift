@@ -16,8 +16,8 @@ public struct PendingEdit: Sendable {
   public var recordID: ManagedObjectID
   /// The change that the server will see.
   public var kind: Kind
-  /// The names of the changed attributes, parts of composites and relationships. Every property of an insert counts as
-  /// changed, and need not be in the set.
+  /// The names of the changed attributes, parts of composites and relationships. Every property of an insert that
+  /// the server does not assign counts as changed, and need not be in the set.
   public var changed: Set<String>
   /// The server's last known values, by the name of an attribute, of a part of a composite, or of a to-one
   /// relationship. A name is missing when the value is not known. A deletion has the values of the record's key at
@@ -30,28 +30,31 @@ public struct PendingEdit: Sendable {
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
   /// Whether the edit is on its way to the server, with an unknown effect. A merge keeps such an edit; the next merge
-  /// after the server's answer decides about it.
+  /// after the server's reply decides about it.
   public var isBeingSent: Bool
-  /// Whether the record's insert was sent, and its answer has not arrived: the server may have the record under a key that
-  /// is not known here yet. True for inserts, and for deletions of such records.
+  /// Whether the record's insert was sent, and its reply has not arrived: the server may have the record under a key
+  /// unknown to this program. True for inserts, and for deletions of such records.
   public var isInsertUnanswered: Bool
   /// The values that the server had before it confirmed edits of the record, by property, if the request for the
   /// merge's input began before the confirmation. An input with such a value is older than the confirmation, so that
   /// the record keeps its value; any other value is newer, and is merged.
   public var outdated: [String: Set<AttributeValue>]
   /// Whether the server has confirmed the whole edit since the request for the merge's input began. The absence of the
-  /// record from the input is then no deletion.
+  /// record from the input is then no deletion. A merge keeps a confirmed edit like an edit that is being sent.
   public var isConfirmed: Bool
   /// The conflict over the edit that waits for the user; `nil` without a conflict, or if the conflict is newer than the
   /// request for the merge's input.
   public var conflict: PendingConflict?
+  /// The names of the properties whose values the server assigns. They are no part of the edit: a merge writes the
+  /// input's values, and none of them is in conflict. A deletion may have their values in ``base``.
+  public var serverAssigned: Set<String>
 
   /// Makes an edit of a record.
   public init(
     of recordID: ManagedObjectID, _ kind: Kind, changed: Set<String> = [], base: [String: AttributeValue] = [:],
     ownValues: [String: Set<AttributeValue>] = [:], members: [String: PendingMembers] = [:], isBeingSent: Bool = false,
     isInsertUnanswered: Bool = false, outdated: [String: Set<AttributeValue>] = [:], isConfirmed: Bool = false,
-    conflict: PendingConflict? = nil
+    conflict: PendingConflict? = nil, serverAssigned: Set<String> = []
   ) {
     self.recordID = recordID
     self.kind = kind
@@ -64,5 +67,15 @@ public struct PendingEdit: Sendable {
     self.outdated = outdated
     self.isConfirmed = isConfirmed
     self.conflict = conflict
+    self.serverAssigned = serverAssigned
+  }
+
+  /// Whether the edit cannot change any more, so that a merge makes no decision about it: the edit is on its way to the
+  /// server, or the server has confirmed it.
+  var isFixed: Bool { isBeingSent || isConfirmed }
+
+  /// Whether the edit changed an attribute, a part of a composite or a to-one relationship.
+  func includes(_ name: String) -> Bool {
+    (kind == .insert || changed.contains(name)) && !serverAssigned.contains(name)
   }
 }

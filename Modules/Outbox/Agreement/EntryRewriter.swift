@@ -97,7 +97,7 @@ struct EntryRewriter {
   }
 
   /// Turns an insert into an update, because the server has a record with the same key.
-  private func makeUpdate(
+  func makeUpdate(
     of entries: [OutboxEntryRecord], _ server: [String: AttributeValue], discarded: Set<String>
   ) throws -> [OutboxEntryRecord] {
     guard let first = entries.first, first.kind == .insert else { return try remove(discarded, from: entries) }
@@ -172,7 +172,11 @@ struct EntryRewriter {
   /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
   func makePending(_ entries: [OutboxEntryRecord]) {
     guard let firstEntry = entries.first else { return }
-    if firstEntry.isRejected { firstEntry.renewKey() }
+    if firstEntry.isRejected {
+      firstEntry.renewKey()
+      // A refused request that ended with a delete had the key of the delete.
+      for entry in entries where entry.kind == .delete { entry.idempotencyKey = .random() }
+    }
     firstEntry.isRejected = false
     firstEntry.state = .pending
     firstEntry.attempts = 0

@@ -59,11 +59,11 @@ extension PendingEdit {
   }
 
   /// The names of the properties that a user decides about after the server has refused the edit: the properties for
-  /// which the server reports a value other than the base. For an update these are only changed properties, or all
-  /// changed properties if the server reports other values for none of them.
+  /// which the server reports a value other than the base, without those that the server assigns. For an update these
+  /// are only changed properties, or all changed properties if the server reports other values for none of them.
   func conflictingNames(with serverValues: [String: AttributeValue]?) -> Set<String> {
     guard let serverValues else { return [] }
-    let names = Set(serverValues.keys.filter { serverValues[$0] != base[$0] })
+    let names = Set(serverValues.keys.filter { serverValues[$0] != base[$0] }).subtracting(serverAssigned)
     guard kind == .update else { return names }
     let both = names.intersection(changed)
     return both.isEmpty ? changed : both

@@ -2,11 +2,12 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Reads the entries and the log of the stores as pending edits, inside of a context. Leaves the log unchanged: other
-/// code turns its records into entries.
+/// Reads the entries and the log of the stores as pending edits, inside of a context, in one unit of work. Leaves the
+/// log unchanged: other code turns its records into entries.
 struct PendingEntryReader {
   private let context: ManagedObjectContext
   private let names: RecordedNames
+  private let log: LoggedChanges
   private let conflicts: WaitingConflicts?
 
   /// - Parameter requested: The time of the request for a merge's input. The edits have the conflicts that were found
@@ -17,6 +18,7 @@ struct PendingEntryReader {
     let names = RecordedNames(in: context, of: coordinator)
     self.context = context
     self.names = names
+    log = LoggedChanges(in: context)
     conflicts = requested.map { WaitingConflicts(in: context, names, until: $0) }
   }
 
@@ -36,7 +38,7 @@ struct PendingEntryReader {
         ]))
     let sink = try EntryHeaderSink(names)
     try context.read(request, into: sink)
-    try context.forEachLoggedChange { change, save in
+    try log.forEach { change, save in
       if change.kind != .update, entityNames.contains(change.entityName) { sink.add(EntryHeader(change, save, names)) }
     }
     let ids = sink.headers.compactMap { header in
@@ -44,8 +46,10 @@ struct PendingEntryReader {
     }
     let deleted = Set(ids.filter { $1.kind == .delete }.map(\.0))
     let inserts = ids.filter { $1.kind == .insert && !deleted.contains($0) }
-    let inserted = inserts.map {
-      PendingEdit(of: $0, .insert, isBeingSent: $1.isBeingSent, isInsertUnanswered: $1.isBeingSent)
+    let inserted = inserts.map { id, header in
+      PendingEdit(
+        of: id, .insert, isBeingSent: header.isBeingSent, isInsertUnanswered: header.isBeingSent,
+        serverAssigned: names.serverAssigned(of: names.entity(header.entityName) ?? id.entity))
     }
     // Only the first entry of a record is parked, and entries of any kind may follow it.
     let parked = Set(ids.filter { $1.kind == .update && $1.state == .parked }.map(\.0))
@@ -99,7 +103,7 @@ struct PendingEntryReader {
       try context.read($0, into: sink)
     }
     for entry in sink.entries { counts[entry.header.record.key, default: 0] += 1 }
-    try context.forEachLoggedChange { change, save in
+    try log.forEach { change, save in
       guard rootNames.contains(change.record.rootName), let count = counts[change.record.key] else { return }
       counts[change.record.key] = count + 1
       sink.add(EntryHeader(change, save, names), payload: change.payloadBytes)
@@ -111,7 +115,9 @@ struct PendingEntryReader {
   private func combinedEdits(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [PendingEdit] {
     try entries(ofKeys: keys, rootNames).compactMap { record, entries in
       guard let first = entries.first, let id = names.objectID(of: record.record, in: first.id) else { return nil }
-      return PendingEdit(id, entries, in: names.store(of: first.id))
+      var edit = PendingEdit(id, entries, in: names.store(of: first.id))
+      edit?.serverAssigned = names.serverAssigned(of: names.entity(first.entityName) ?? id.entity)
+      return edit
     }
   }
 
@@ -119,6 +125,7 @@ struct PendingEntryReader {
   private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit {
     var edit = PendingEdit(of: id, .update, isBeingSent: entry.header.state == .sending)
     let entity = names.entity(entry.header.entityName) ?? id.entity
+    edit.serverAssigned = names.serverAssigned(of: entity)
     guard let store = names.store(of: entry.header.id),
       let (fields, memberChanges) = try? EntryReader.payload(entry.payload)
     else {
@@ -126,12 +133,12 @@ struct PendingEntryReader {
       return edit
     }
     for field in fields {
-      guard let name = names.property(field.name, of: entity) else { continue }
+      guard let name = names.property(field.name, of: entity), !edit.serverAssigned.contains(name) else { continue }
       edit.changed.insert(name)
       edit.base[name] = field.base?.attributeValue(in: store)
     }
     for change in memberChanges {
-      guard let name = names.property(change.name, of: entity) else { continue }
+      guard let name = names.property(change.name, of: entity), !edit.serverAssigned.contains(name) else { continue }
       edit.changed.insert(name)
       edit.members[name] = PendingMembers(
         added: Set(change.added.compactMap { $0.objectID(in: store) }),
@@ -147,11 +154,33 @@ struct PendingEntryReader {
     let decoder = EntryDecoder(coordinator: coordinator)
     var entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
     let wantedKeys = Set(keys)
-    try context.forEachLoggedChange { change, save in
+    try log.forEach { change, save in
       guard wantedKeys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
       entries.append(decoder.entry(change, of: save))
     }
     return Dictionary(grouping: entries) { StoredRecord(store: names.storeIdentifier(of: $0.id), record: $0.record) }
+  }
+}
+
+/// The changes in the log. They are read once for all questions of a merge, because a merge has several, and a log that
+/// no program reads grows without a limit.
+private final class LoggedChanges {
+  private let context: ManagedObjectContext
+  private var changes: [(LogChange, LoggedSave)]?
+
+  init(in context: ManagedObjectContext) { self.context = context }
+
+  /// Calls a block with each change, in no order.
+  func forEach(_ body: (LogChange, LoggedSave) throws -> Void) throws {
+    let known = try changes ?? read()
+    changes = known
+    for (change, save) in known { try body(change, save) }
+  }
+
+  private func read() throws -> [(LogChange, LoggedSave)] {
+    var read: [(LogChange, LoggedSave)] = []
+    try context.forEachLoggedChange { change, save in read.append((change, save)) }
+    return read
   }
 }
 

@@ -9,6 +9,7 @@ final class RecordedNames {
   private var lastRoot: (recorded: String, present: String)?
   private var lastEntity: (name: String, entity: EntityDescription?)?
   private var lastProperty: (recorded: String, entity: EntityDescription, present: String?)?
+  private var lastAssigned: (entity: EntityDescription, names: Set<String>)?
   private var lastStore: (entry: ManagedObjectID, store: (any PersistentStore)?)?
   private var lastSpace: (entry: ManagedObjectID, rootName: String, space: IDSpace?)?
 
@@ -42,6 +43,14 @@ final class RecordedNames {
     let present = entity.property(recordedAs: name)?.name
     lastProperty = (name, entity, present)
     return present
+  }
+
+  /// The names of the entity's properties whose values the server assigns.
+  func serverAssigned(of entity: EntityDescription) -> Set<String> {
+    if let lastAssigned, lastAssigned.entity === entity { return lastAssigned.names }
+    let assigned = entity.serverAssignedNames
+    lastAssigned = (entity, assigned)
+    return assigned
   }
 
   /// The store of an entry, or the store that will receive an unsaved entry of the context; `nil` for a detached store.

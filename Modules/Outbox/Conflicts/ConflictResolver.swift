@@ -14,6 +14,7 @@ struct ConflictResolver {
   private var server: [String: AttributeValue] = [:]
   /// The names of the entities that the outbox forwards.
   private let entityNames: Set<String>
+  private let options: OutboxOptions
 
   /// - Returns: `nil` for a context without a coordinator.
   /// - Throws: ``ErrorCode/illegalState`` while a process sends an entry of the record.
@@ -27,6 +28,7 @@ struct ConflictResolver {
     self.conflict = conflict
     self.recordID = recordID
     self.entityNames = entityNames
+    self.options = options
     entries = try context.entryRecords(of: [recordID])[recordID] ?? []
     names = Set(conflict.names.split(separator: "\n").map(String.init))
     try Self.checkAreIdle(entries, options)
@@ -91,7 +93,7 @@ struct ConflictResolver {
     case .values(let values): for (name, value) in values { try object.setValue(value, for: name) }
     }
     let entity = RecordedEntity(object.entity, forwarding: entityNames)
-    let changes = try entity.fields.map { field in
+    let changes = try entity.fields.filter { !$0.isServerAssigned }.map { field in
       OutboxChange(field.name, value: OutboxValue(recording: try object.value(for: field.name)))
     }
     rewriter.delete(Array(entries.dropFirst()))
@@ -121,7 +123,8 @@ struct ConflictResolver {
   // MARK: The record was deleted here
 
   /// Sends the deletion as it is, or inserts the record again with the server's values. Values that the user has chosen
-  /// become an update of the record.
+  /// become an update of the record. If the user has inserted a new record with the same key meanwhile, this record
+  /// takes the place of the deleted one.
   private func resolveDeletionHere(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
     if case .local = resolution { return rewriter.makePending(entries) }
     guard let firstEntry = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
@@ -136,6 +139,9 @@ struct ConflictResolver {
       values.merge(entry.identity) { known, _ in known }
     }
     values.merge(server) { _, server in server }
+    if let successor = try successor(withKeyOf: values, in: store) {
+      return try resolve(resolution, succeededBy: successor)
+    }
     let restored = try context.insertNewObject(forEntityName: recordEntityName)
     try context.assign(restored, to: store)
     try set(values, of: restored)
@@ -147,7 +153,8 @@ struct ConflictResolver {
     firstEntry.kind = .update
     firstEntry.recordKey = restored.objectID.key
     firstEntry.recordVersion = 1
-    let changes = try chosen.keys.sorted().map { name in
+    let assigned = restored.entity.serverAssignedNames
+    let changes = try chosen.keys.filter { !assigned.contains($0) }.sorted().map { name in
       OutboxChange(
         name, base: values[name].map { OutboxValue(recording: $0) },
         value: OutboxValue(recording: try restored.value(for: name)))
@@ -156,10 +163,41 @@ struct ConflictResolver {
     rewriter.makePending([firstEntry])
   }
 
+  /// The record with the key of the deleted one.
+  private func successor(
+    withKeyOf values: [String: AttributeValue], in store: any PersistentStore
+  ) throws -> ManagedObject? {
+    // The identifier knows the root of the record's hierarchy alone.
+    let entity = recordEntity ?? recordID.entity
+    let names = entity.identifyingAttributes.map(\.name)
+    let keys = names.compactMap { name in values[name].map { (name, $0) } }
+    guard !names.isEmpty, keys.count == names.count, !keys.contains(where: \.1.isNull) else { return nil }
+    var request = FetchRequest<ManagedObject>(entityName: entity.identifyingScope.name)
+    request.predicate = .and(
+      keys.map { name, value in .comparison(.path(PropertyPath(names: [name])), .equal, .value(value)) })
+    return try context.fetch(request).first { $0.objectID.storeIdentifier == store.identifier }
+  }
+
+  /// Lets the deletion go, and turns the insert of its successor into an update of the server's record. The values of
+  /// the successor are the user's latest edits, and stay, apart from values that the server assigns.
+  private func resolve(_ resolution: OutboxResolution, succeededBy object: ManagedObject) throws {
+    let inserts = try context.entryRecords(of: [object.objectID])[object.objectID] ?? []
+    try Self.checkAreIdle(inserts, options)
+    _ = try rewriter.makeUpdate(of: inserts, server, discarded: [])
+    rewriter.delete(entries)
+    let assigned = object.entity.serverAssignedNames
+    try set(server.filter { assigned.contains($0.key) }, of: object)
+    guard case .values(let chosen) = resolution else { return }
+    context.recordsChanges = true
+    for (name, value) in chosen { try object.setValue(value, for: name) }
+  }
+
   /// The record's entity by the name that the model has now.
-  private var recordEntityName: String {
-    let name = conflict.entityName
-    return context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: name)?.name ?? name
+  private var recordEntityName: String { recordEntity?.name ?? conflict.entityName }
+
+  /// The record's entity; `nil` if the model does not have it any more.
+  private var recordEntity: EntityDescription? {
+    context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: conflict.entityName)
   }
 
   // MARK: Values and entries

@@ -47,8 +47,8 @@ struct EntryDecoder {
       leaseEnd: object.lease,
       claimant: object.claimant,
       identity: Self.identity(identity ?? [], entity),
-      changes: values?.0.map { change($0, entity) } ?? [],
-      members: values?.1.map { members($0, entity) } ?? [],
+      changes: values.map { changes($0.0, entity, object.kind) } ?? [],
+      members: values.map { members($0.1, entity) } ?? [],
       isReadable: values != nil && identity != nil)
   }
 
@@ -66,8 +66,8 @@ struct EntryDecoder {
       recordVersion: logged.recordVersion, kind: logged.kind, idempotencyKey: logged.idempotencyKey,
       author: save.author, enqueuedDate: save.enqueued, state: .pending, attempts: 0, nextAttemptDate: nil,
       lastError: nil, isRejected: false, groupEnd: nil, leaseEnd: nil, claimant: nil,
-      identity: Self.identity(identity ?? [], entity), changes: values?.0.map { change($0, entity) } ?? [],
-      members: values?.1.map { members($0, entity) } ?? [], isReadable: values != nil && identity != nil)
+      identity: Self.identity(identity ?? [], entity), changes: values.map { changes($0.0, entity, logged.kind) } ?? [],
+      members: values.map { members($0.1, entity) } ?? [], isReadable: values != nil && identity != nil)
   }
 
   private func payload(of object: OutboxEntryRecord, includesContent: Bool) throws -> Data {
@@ -87,22 +87,31 @@ struct EntryDecoder {
     return result
   }
 
-  private func change(_ field: EntryFormat.Field, _ entity: EntityDescription?) -> OutboxChange {
-    let property = entity?.property(recordedAs: field.name)
-    return OutboxChange(
-      name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil,
-      base: field.base.map(renamed), value: field.value.map(renamed))
+  /// Leaves out the properties of an insert or an update whose values the server assigns since a change of the model.
+  private func changes(
+    _ fields: [EntryFormat.Field], _ entity: EntityDescription?, _ kind: OutboxEntryKind
+  ) -> [OutboxChange] {
+    fields.compactMap { field in
+      let property = entity?.property(recordedAs: field.name)
+      if kind != .delete, property?.isServerAssigned == true { return nil }
+      return OutboxChange(
+        name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil,
+        base: field.base.map(renamed), value: field.value.map(renamed))
+    }
   }
 
   private func renamed(_ value: OutboxValue) -> OutboxValue {
     if case .record(let record) = value { .record(record.renamed(in: model)) } else { value }
   }
 
-  private func members(_ change: EntryFormat.Members, _ entity: EntityDescription?) -> OutboxMembers {
-    let property = entity?.property(recordedAs: change.name)
-    return OutboxMembers(
-      name: property?.name ?? change.name, recordedName: change.name, isKnown: property != nil,
-      added: change.added.map { $0.renamed(in: model) },
-      removed: change.removed.map { $0.renamed(in: model) }, isReordered: change.isReordered, isOwner: change.isOwner)
+  private func members(_ changes: [EntryFormat.Members], _ entity: EntityDescription?) -> [OutboxMembers] {
+    changes.compactMap { change in
+      let property = entity?.property(recordedAs: change.name)
+      if property?.isServerAssigned == true { return nil }
+      return OutboxMembers(
+        name: property?.name ?? change.name, recordedName: change.name, isKnown: property != nil,
+        added: change.added.map { $0.renamed(in: model) },
+        removed: change.removed.map { $0.renamed(in: model) }, isReordered: change.isReordered, isOwner: change.isOwner)
+    }
   }
 }

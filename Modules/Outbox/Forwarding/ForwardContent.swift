@@ -12,6 +12,7 @@ struct ForwardContent: Sendable {
   var keys: [String: AttributeValue]
   var values: [String: AttributeValue]
   var base: [String: AttributeValue]
+  var assigned: [String: AttributeValue]
   var references: [String: ForwardReference?]
   var members: [String: ForwardMembers]
   var author: String?

@@ -5,6 +5,8 @@ struct ForwardContents {
   private let coordinator: PersistentStoreCoordinator
   /// The values by which the server knows each related record; empty for a record without known keys.
   private var keys: [RelatedRecord: [String: AttributeValue]] = [:]
+  /// The values that the server has assigned to the updated records.
+  private var assigned: [ManagedObjectID: [String: AttributeValue]] = [:]
 
   /// A related record in the store of an entry.
   private struct RelatedRecord: Hashable {
@@ -47,6 +49,19 @@ struct ForwardContents {
       }
     }
     if !deleted.isEmpty { try readKeys(of: deleted, outbox, context) }
+    try readAssigned(of: steps.filter { $0.kind == .update }, in: context)
+  }
+
+  /// Reads the attributes that the server assigns. Costs nothing for entities without such attributes.
+  private mutating func readAssigned(of updates: [OutboxStep], in context: ManagedObjectContext) throws {
+    for (entityName, steps) in Dictionary(grouping: updates, by: \.head.entityName) {
+      let entity = coordinator.managedObjectModel.entitiesByName[entityName]
+      let names = entity?.attributes.filter(\.isServerAssigned).map(\.name) ?? []
+      guard !names.isEmpty else { continue }
+      for (id, object) in try context.existingObjects(with: steps.compactMap(\.head.recordID)) {
+        for name in names { assigned[id, default: [:]][name] = try object.value(for: name) }
+      }
+    }
   }
 
   /// Reads the keys of records that were deleted since the search, from the entries of their deletions. The log is read
@@ -90,11 +105,15 @@ struct ForwardContents {
     let head = step.head
     var content = ForwardContent(
       entityName: head.entityName, kind: step.kind, idempotencyKey: step.idempotencyKey, attempt: head.attempts + 1,
-      record: head.record, objectID: head.recordID, keys: identity(of: step), values: [:], base: [:], references: [:],
-      members: [:], author: head.author, date: head.enqueuedDate)
+      record: head.record, objectID: head.recordID, keys: identity(of: step), values: [:], base: [:],
+      assigned: head.recordID.flatMap { assigned[$0] } ?? [:], references: [:], members: [:], author: head.author,
+      date: head.enqueuedDate)
     let entity = coordinator.managedObjectModel.entitiesByName[head.entityName]
     for change in step.changes {
-      if let base = change.base?.attributeValue { content.base[change.name] = base }
+      if let base = change.base?.attributeValue {
+        content.base[change.name] = base
+        if entity?.propertiesByName[change.name]?.isServerAssigned == true { content.assigned[change.name] = base }
+      }
       switch change.value {
       // The server does not have the target yet. A later update sends the reference.
       case .record(let record) where step.deferredReferences.contains(record):

@@ -33,7 +33,8 @@ public struct ForwardOptions: Sendable {
   public var lookahead: Int
   /// The decision about an edit after the server has reported a conflict.
   public var conflictPolicy: ForwardConflictPolicy
-  /// The state of the network. The outbox sends nothing while the network is offline.
+  /// The state of the network. The outbox sends nothing while the network is offline, and reports to the connectivity
+  /// each failure by which it finds the server unavailable.
   public var connectivity: any Connectivity
   /// The clock of delays and of the renewal of leases. Tests use a manual clock to avoid waiting. The dates of next
   /// attempts and leases come from ``OutboxOptions/now``.

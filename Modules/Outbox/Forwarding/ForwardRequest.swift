@@ -5,8 +5,8 @@ public import Foundation
 ///
 /// An edit consists of one or more entries of the outbox: several changes of a record become one edit while they wait.
 /// A repeated attempt has the same contents and the same ``idempotencyKey``, even after a crash. Later changes of the
-/// record wait until the server has decided on the edit. Only ``keys`` and the keys of ``references`` are read anew for
-/// each attempt.
+/// record wait until the server has decided on the edit. Only ``keys``, ``assigned`` and the keys of ``references``
+/// are read anew for each attempt.
 public struct ForwardRequest<Object: ManagedObject>: Sendable {
   let content: ForwardContent
 
@@ -33,6 +33,10 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   /// a conflict resolved in favor of the edit, these are the server's values, so that a server that compares bases
   /// accepts the edit. A deletion keeps its bases, which may be older than an edit of this device whose answer was lost.
   public var base: [String: AttributeValue] { content.base }
+  /// The last known values of the attributes that the server assigns, by name: the values of the record now for an
+  /// update, those before the deletion or of the server's last conflict for a delete, none for an insert. A version
+  /// among them can be the precondition of the request. See ``Outbox/serverAssignedSetting``.
+  public var assigned: [String: AttributeValue] { content.assigned }
   /// The new targets of changed to-one relationships, by the names of the relationships; `nil` for a relationship
   /// without a target.
   public var references: [String: ForwardReference?] { content.references }
@@ -83,6 +87,14 @@ extension ForwardRequest where Object: DeclaredEntity {
     _ attribute: KeyPath<Object.Properties, AttributeKey<Value>>
   ) -> Value? {
     content.base[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
+  }
+
+  /// The last known value of an attribute that the server assigns; see ``assigned``. `nil` for other attributes. For an
+  /// optional attribute the result has two levels: the inner `nil` is an attribute without a value.
+  public func assigned<Value: AttributeConvertible>(
+    _ attribute: KeyPath<Object.Properties, AttributeKey<Value>>
+  ) -> Value? {
+    content.assigned[Object.Properties.table[keyPath: attribute].name].flatMap { Value(attributeValue: $0) }
   }
 
   /// The new target of a to-one relationship; `nil` when the edit does not change the relationship, or removes its

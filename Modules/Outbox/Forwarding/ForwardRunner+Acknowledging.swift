@@ -58,8 +58,12 @@ extension ForwardRunner {
         // server may have applied it.
         settlement = .park(settlement.flight, error, isRefused: false)
       } catch  where Self.isRefusal(error) && settlement.keepsConflict {
-        // The store refuses the keys of the server's record: the entry is parked without the server's values.
+        // The store refuses the keys of the server's record, or a value that the server assigns: the entry is parked
+        // without the server's values.
         settlement.consequence = .park(error: error.logText, isRefused: true)
+      } catch  where Self.isRefusal(error) && settlement.isRenewal {
+        // The store refuses a value that the server assigns. The server has not applied the edit.
+        settlement = .park(settlement.flight, error, isRefused: true)
       }
     }
   }
@@ -156,6 +160,9 @@ extension ForwardSettlement {
 
   /// Whether the server's values become a conflict for the user.
   fileprivate var keepsConflict: Bool { if case .keepConflict = consequence { true } else { false } }
+
+  /// Whether the edit is sent again after a conflict.
+  fileprivate var isRenewal: Bool { if case .renew = consequence { true } else { false } }
 
   /// Whether no further attempt follows without the user.
   fileprivate var endsEdit: Bool {

@@ -9,6 +9,7 @@ extension ForwardRunner {
   func receive(_ results: [ForwardOutcome]) {
     let isCanceling = messages.mode == .canceling
     let now = outbox.options.now()
+    var isUnavailable = false
     for var outcome in results {
       let head = outcome.flight.head
       var isConclusive = true
@@ -27,6 +28,7 @@ extension ForwardRunner {
           // After the outage, a new search begins with the oldest entries.
           surplus = OutboxSurplus()
           releaseWaitingCalls()
+          isUnavailable = true
         }
       } else if !isConclusive {
         breaker.noteEnd(of: head)
@@ -36,6 +38,8 @@ extension ForwardRunner {
         hasMore = true
       }
     }
+    // The delay has begun, so that a change from offline to online ends it. A connectivity that stays online does not.
+    if isUnavailable { options.connectivity.noteFailure() }
   }
 
   /// The edits that handlers are sending.

@@ -9,11 +9,11 @@ extension ForwardSettlementWriter {
   ///
   /// - Parameters:
   ///   - object: The record of the user.
-  ///   - keys: As in ``copies(of:_:in:)``.
+  ///   - keys: As in ``copies(of:_:_:in:)``.
   func replaceCopies(
     of object: ManagedObject, _ keys: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {
-    for copy in try copies(of: object.objectID, keys, in: context) {
+    for copy in try copies(of: object.objectID, object.entity, keys, in: context) {
       for relationship in copy.entity.relationships {
         try moveMembers(of: relationship, from: copy, to: object)
       }
@@ -23,13 +23,16 @@ extension ForwardSettlementWriter {
 
   /// Returns the copies of a record without edits of the user.
   ///
-  /// - Parameter keys: The assigned values of the identifying attributes; empty without an assigned value.
+  /// - Parameters:
+  ///   - entity: The record's own entity. A record of another entity with the same key is no copy.
+  ///   - keys: The assigned values of the identifying attributes; empty without an assigned value.
   func copies(
-    of id: ManagedObjectID, _ keys: [String: AttributeValue], in context: ManagedObjectContext
+    of id: ManagedObjectID, _ entity: EntityDescription, _ keys: [String: AttributeValue],
+    in context: ManagedObjectContext
   ) throws -> [ManagedObject] {
     guard !keys.isEmpty, !keys.values.contains(where: \.isNull) else { return [] }
     let root = id.entity.root
-    var request = FetchRequest<ManagedObject>(entityName: root.name)
+    var request = FetchRequest<ManagedObject>(entityName: entity.identifyingScope.name)
     request.predicate = .and(
       keys.sorted { $0.key < $1.key }.map { name, value in
         .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))

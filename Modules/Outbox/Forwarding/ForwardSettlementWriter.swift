@@ -41,6 +41,7 @@ struct ForwardSettlementWriter: Sendable {
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
       try replaceIdempotencyKey(of: flight, in: context)
+      try applyAssigned(settlement.serverValues ?? [:], of: flight, in: context)
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
@@ -48,6 +49,7 @@ struct ForwardSettlementWriter: Sendable {
       release(record, .parked, error: error)
       record.isRejected = true
       try keepConflict(values, of: flight, record, in: context)
+      try applyAssigned(values, of: flight, in: context)
     }
     return true
   }
@@ -98,6 +100,30 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Values of the server
 
+  /// Writes the values that the server assigns to the record at once, because no decision of the user concerns them.
+  /// The record's key is left to ``applyKeys(_:of:_:in:)``. Of a deleted record, the entry of the deletion gets the
+  /// values, because the next request for the deletion may need them.
+  private func applyAssigned(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, in context: ManagedObjectContext
+  ) throws {
+    guard let id = flight.step.head.recordID else { return }
+    let names = entity(of: flight, id).serverAssignedNames.intersection(values.keys)
+      .subtracting(flight.step.identity.keys)
+    guard !names.isEmpty else { return }
+    guard let object = try context.existingObjects(with: [id])[id] else {
+      let recorded = values.filter { names.contains($0.key) }.mapValues { OutboxValue(recording: $0) }
+      let deletions = try context.entryRecords(of: [id])[id, default: []].filter { $0.kind == .delete }
+      try EntryRewriter(in: context, now: outbox.options.now)?.rebase(names, on: recorded, in: deletions)
+      return
+    }
+    for (name, value) in values where names.contains(name) { try object.setAttributeValue(value, for: name) }
+  }
+
+  /// The own entity of the record of an edit; the root of its hierarchy, if the model has lost the entity.
+  private func entity(of flight: ForwardFlight, _ id: ManagedObjectID) -> EntityDescription {
+    outbox.coordinator.managedObjectModel.entitiesByName[flight.step.head.entityName] ?? id.entity
+  }
+
   /// Writes the server's values to the record, except for properties with a later edit. The later entries get assigned
   /// keys, and the server's values as bases, because the server compares the next edit with its own values.
   ///
@@ -124,7 +150,7 @@ struct ForwardSettlementWriter: Sendable {
     let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }
     let isDeleted = later.contains { $0.kind == .delete }
     guard !isDeleted, let object = try context.existingObjects(with: [id])[id] else {
-      for copy in try copies(of: id, keys, in: context) { context.delete(copy) }
+      for copy in try copies(of: id, entity(of: flight, id), keys, in: context) { context.delete(copy) }
       return [:]
     }
     try replaceCopies(of: object, keys, in: context)

@@ -3,9 +3,10 @@ import Foundation
 
 /// The record of one entry: the change of one record by one save.
 ///
-/// The values that describe the change are written once, when the entry is made from the log; merges and the user may
-/// rewrite them. The state of sending changes on the first entry of a record only: ``state``, ``attempts``,
-/// ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease`` and ``claimant``.
+/// The values that describe the change are written when the entry is made; merges, decided conflicts and the user may
+/// rewrite them. A forwarder changes the state of sending on the first entry of a record only: ``state``, ``attempts``,
+/// ``nextAttempt``, ``lastError``, ``isRejected``, ``groupEnd``, ``lease`` and ``claimant``. The user may park and
+/// retry a later entry too.
 final class OutboxEntryRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()
@@ -176,7 +177,7 @@ extension OutboxEntryRecord {
     get { self[Properties.table.nextAttempt] }
     set { self[Properties.table.nextAttempt] = newValue }
   }
-  /// The error of the last attempt, without values.
+  /// The error of the last attempt, or the reason for which the entry was parked; without values.
   var lastError: String? {
     get { self[Properties.table.lastError] }
     set { self[Properties.table.lastError] = newValue }

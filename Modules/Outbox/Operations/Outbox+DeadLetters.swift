@@ -79,7 +79,8 @@ extension Outbox {
   }
 
   /// Changes the values that an entry sends, and gives the entry a new idempotency key, because a server may know the
-  /// old key with the old values. The state of the entry stays: retry a parked entry afterwards.
+  /// old key with the old values. So does the earlier entry whose attempted request includes this one. The state of the
+  /// entry stays: retry a parked entry afterwards.
   ///
   /// ```swift
   /// try await outbox.edit(entry.id) { try $0.set("title", to: "Milk") }
@@ -104,6 +105,7 @@ extension Outbox {
       let store = record.storeIdentifier.flatMap { self.coordinator.persistentStore(with: $0) }
       try record.write(edit.changes, entry.members, store: store)
       record.renewKey()
+      for head in try self.headsOfRequests(with: record, in: context) { head.renewKey() }
       try self.removeConflict(of: record, in: context)
     }
   }
@@ -193,6 +195,21 @@ extension Outbox {
     record.nextAttempt = OutboxEntryRecord.retried
     record.lease = nil
     record.claimant = nil
+  }
+
+  /// The earlier entry of the record whose attempted request includes an entry; empty without one.
+  ///
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends the request.
+  private func headsOfRequests(
+    with record: OutboxEntryRecord, in context: ManagedObjectContext
+  ) throws -> [OutboxEntryRecord] {
+    let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
+    let heads = try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context).filter { head in
+      head !== record && head.storeIdentifier == record.storeIdentifier && head.precedes(record)
+        && head.groupEnd.map { $0 >= record.sequence } == true
+    }
+    for head in heads { try checkIsIdle(head) }
+    return heads
   }
 
   /// The entries to drop together with an entry, see ``drop(_:)``.

@@ -25,6 +25,7 @@ extension Outbox {
     in entityName: String? = nil, state: OutboxEntry.State? = nil, limit: Int = 100, after cursor: OutboxCursor? = nil
   ) async throws -> [OutboxEntry] {
     // Entries made from the log are pending, so that the loop ends at once for other states.
+    var size = 8
     while true {
       let context = newContext()
       let (logged, page) = try await context.perform {
@@ -38,10 +39,13 @@ extension Outbox {
         return (logged, try objects.map { try decoder.entry($0) })
       }
       guard state == nil || state == .pending else { return page }
-      // A long log is made into entries only as far as the page reaches: eight of its records for each read.
+      // A long log is made into entries about as far as the page reaches. Each read costs a search of the whole log, so
+      // that the number of records doubles.
       let last = page.count == limit ? page.last?.sequence ?? .min : .max
       guard let logged, logged <= last else { return page }
-      _ = try await newContext().perform { try self.makeEntries(through: last, limit: 8) }
+      let count = max(size, limit - page.count)
+      _ = try await newContext().perform { try self.makeEntries(through: last, limit: count) }
+      size = min(count, 1 << 20) * 2
     }
   }
 

@@ -16,26 +16,29 @@ extension Outbox {
   /// - Returns: Whether entries were made.
   @discardableResult
   func makeEntries(through last: Int64 = .max, limit: Int = .max) throws -> Bool {
-    var remaining = limit
-    while remaining > 0 {
-      let size = min(remaining, Self.batchSize)
-      let count = try makeEntryBatch(through: last, size)
-      remaining -= count
-      if count < size { break }
+    let size = min(limit, Self.batchSize)
+    let count = try makeEntryBatch { try self.logs(through: last, size, in: $0) }
+    guard count == size, count < limit else { return count > 0 }
+    // No index orders the log, so that a search for the next batch reads the whole log. A long log is listed once.
+    let ids = try logIDs(through: last).prefix(limit - count)
+    for start in stride(from: 0, to: ids.count, by: Self.batchSize) {
+      let batch = ids.dropFirst(start).prefix(Self.batchSize).map(AttributeValue.reference)
+      let request = logRequest(through: last).filter(.membership(.path(.own), in: batch))
+      _ = try makeEntryBatch { try $0.fetch(request) }
     }
-    return remaining < limit
+    return true
   }
 
-  /// Turns the first records of the log into entries, in one transaction.
+  /// Turns some records of the log into entries, in one transaction.
   ///
-  /// - Parameter size: The greatest number of records.
-  /// - Returns: The number of records, including those that another context turned into entries at the same time.
-  private func makeEntryBatch(through last: Int64, _ size: Int) throws -> Int {
+  /// - Parameter read: Returns the records. Called again when another context has turned them into entries.
+  /// - Returns: The number of records.
+  private func makeEntryBatch(_ read: (ManagedObjectContext) throws -> [OutboxLogRecord]) throws -> Int {
     let entity = try coordinator.managedObjectModel.entity(named: OutboxLogRecord.entityName)
     let context = newContext()
     return try context.performAndWait {
       try context.planningAgain(afterRacesOver: entity) {
-        let logs = try self.logs(through: last, size, in: context)
+        let logs = try read(context)
         guard !logs.isEmpty else { return 0 }
         do {
           try context.makeEntries(of: logs)
@@ -49,13 +52,25 @@ extension Outbox {
     }
   }
 
+  /// The identifiers of the log's records in writable stores, in the order of the records.
+  private func logIDs(through last: Int64) throws -> [ManagedObjectID] {
+    let context = newContext()
+    let ids = try context.performAndWait { try context.fetchIDs(self.logRequest(through: last)) }
+    let readOnly = readOnlyStores
+    return ids.filter { !$0.isStored(in: readOnly) }
+  }
+
+  private func logRequest(through last: Int64) -> FetchRequest<OutboxLogRecord> {
+    let request = FetchRequest(OutboxLogRecord.self).sort(\.sequence)
+    return last < .max ? request.filter { $0.sequence <= last } : request
+  }
+
   /// The first records of the log in writable stores.
   private func logs(through last: Int64, _ limit: Int, in context: ManagedObjectContext) throws -> [OutboxLogRecord] {
-    var request = FetchRequest(OutboxLogRecord.self).sort(\.sequence)
-    if last < .max { request = request.filter { $0.sequence <= last } }
+    let request = logRequest(through: last)
     let readOnly = readOnlyStores
     guard !readOnly.isEmpty else { return try context.fetch(request.limit(limit)) }
-    return Array(try context.fetch(request).filter { !$0.isStored(in: readOnly) }.prefix(limit))
+    return Array(try context.fetch(request).filter { !$0.objectID.isStored(in: readOnly) }.prefix(limit))
   }
 
   /// The sequence of the oldest record of the log in writable stores; `nil` for an empty log.
@@ -74,12 +89,12 @@ extension Outbox {
     let readOnly = readOnlyStores
     guard !readOnly.isEmpty else { return }
     try context.makeEntries(
-      of: try context.fetch(FetchRequest(OutboxLogRecord.self)).filter { $0.isStored(in: readOnly) })
+      of: try context.fetch(FetchRequest(OutboxLogRecord.self)).filter { $0.objectID.isStored(in: readOnly) })
   }
 }
 
-extension OutboxLogRecord {
+extension ManagedObjectID {
   fileprivate func isStored(in stores: Set<StoreIdentifier>) -> Bool {
-    objectID.storeIdentifier.map(stores.contains) ?? false
+    storeIdentifier.map(stores.contains) ?? false
   }
 }

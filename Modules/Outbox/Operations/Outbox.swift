@@ -37,6 +37,14 @@ public final class Outbox: Sendable {
   /// subentities.
   public static let entitySetting = "logTransactions"
 
+  /// The key in `PropertyDescription.userInfo` whose value `"true"` says that the server assigns the value of the
+  /// property, such as a version, a sum or a date of change.
+  ///
+  /// A change of such a property is no edit: no request of an insert or an update has the property, a save that changes
+  /// nothing else adds no entry, and the property is never in conflict. A merge writes the input's value in every
+  /// record, also in a record with edits. ``ForwardRequest/assigned`` has the present values.
+  public static let serverAssignedSetting = ServerAssigned.setting
+
   /// Makes an outbox, and begins to record changes.
   ///
   /// A second outbox for the same coordinator and entities shares the recorder of the first: a change gets one entry.

@@ -10,8 +10,8 @@ struct OutboxStep: Sendable {
   /// The entries in the order of the record. The claim is written to the first entry; all entries are deleted when the
   /// server has accepted the request. Never empty.
   let entries: [OutboxEntry]
-  /// The attributes and to-one relationships, each with its first base and its last value. An update leaves out a
-  /// property that regained its first value.
+  /// The attributes and to-one relationships. In an update, each has its first base and its last value, and a property
+  /// that regained its first value is left out. An insert has values without bases, and a delete bases without values.
   private(set) var changes: [OutboxChange]
   /// The to-many relationships, with the members added and removed by all entries together.
   let members: [OutboxMembers]

@@ -29,10 +29,11 @@ struct EntryContent {
     }
   }
 
-  /// The values that belong into the entry of a change: all for an insert and a delete, the changed ones for an update.
+  /// The values that belong into the entry of a change: all for an insert and a delete, the changed ones for an update;
+  /// see ``RecordedChange/isRecorded(_:isServerAssigned:)``.
   static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
     entity.fields.compactMap { field in
-      guard change.kind != .updated || change.changedSlots.contains(field.slot) else { return nil }
+      guard change.isRecorded(field.slot, isServerAssigned: field.isServerAssigned) else { return nil }
       return EntryFormat.Field(
         name: field.name, base: change.base.map { OutboxValue(recording: $0[field.slot]) },
         value: change.row.map { OutboxValue(recording: $0[field.slot]) })

@@ -93,9 +93,8 @@ struct LogWriter: ~Copyable {
     let (base, row) = (change.base, change.row)
     let flags =
       (base == nil ? 0 : EntryFormat.FieldFlag.base) | (row == nil ? 0 : EntryFormat.FieldFlag.value)
-    let isUpdate = change.kind == .updated
     entity.encodedNames.withUnsafeBytes { names in
-      for field in entity.encodedFields where !isUpdate || change.changedSlots.contains(field.slot) {
+      for field in entity.encodedFields where change.isRecorded(field.slot, isServerAssigned: field.isServerAssigned) {
         writer.write(bytes: UnsafeRawBufferPointer(rebasing: names[field.name]))
         writer.write(byte: flags)
         if let base { writer.write(base[field.slot]) }
@@ -108,10 +107,9 @@ struct LogWriter: ~Copyable {
 extension RecordedEntity {
   /// The number of values in the entry of a change, and whether a value is too large for its payload.
   fileprivate func extent(of change: RecordedChange) -> (count: Int, isLarge: Bool) {
-    let isUpdate = change.kind == .updated
     var count = 0
     var isLarge = false
-    for field in encodedFields where !isUpdate || change.changedSlots.contains(field.slot) {
+    for field in encodedFields where change.isRecorded(field.slot, isServerAssigned: field.isServerAssigned) {
       count += 1
       guard field.mayBeLarge, !isLarge else { continue }
       isLarge = change.row?[field.slot].isLarge == true || change.base?[field.slot].isLarge == true

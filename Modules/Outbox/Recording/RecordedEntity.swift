@@ -7,6 +7,7 @@ final class RecordedEntity: Sendable {
   struct Field: Sendable {
     let name: String
     let slot: Int
+    let isServerAssigned: Bool
   }
 
   /// A property with a slot, for the recording of many changes. The range instead of the name avoids reference counting
@@ -17,6 +18,7 @@ final class RecordedEntity: Sendable {
     let name: Range<Int>
     /// Whether the type of the property admits values of any size.
     let mayBeLarge: Bool
+    let isServerAssigned: Bool
   }
 
   /// The attributes and to-one relationships.
@@ -39,22 +41,29 @@ final class RecordedEntity: Sendable {
     var encoded: [EncodedField] = []
     var encodedNames = EntryWriter()
     for slot in entity.slots.indices {
+      let isServerAssigned: Bool
       switch entity.slots[slot] {
-      case .attribute, .reference: fields.append(Field(name: entity.slots[slot].name, slot: slot))
+      case .attribute(let attribute): isServerAssigned = attribute.isServerAssigned
+      case .reference(let relationship): isServerAssigned = relationship.isServerAssigned
       // The position of a member is no value of its own: a reordering is recorded as a change of the ordered
       // relationship.
       case .position: continue
       }
+      fields.append(Field(name: entity.slots[slot].name, slot: slot, isServerAssigned: isServerAssigned))
       let start = encodedNames.count
       encodedNames.write(text: entity.slots[slot].name)
       encoded.append(
-        EncodedField(slot: slot, name: start..<encodedNames.count, mayBeLarge: entity.slots[slot].admitsLargeValues))
+        EncodedField(
+          slot: slot, name: start..<encodedNames.count, mayBeLarge: entity.slots[slot].admitsLargeValues,
+          isServerAssigned: isServerAssigned))
     }
     self.fields = fields
     encodedFields = encoded
     self.encodedNames = encodedNames.data
     hasReferences = entity.slots.contains { if case .reference = $0 { true } else { false } }
-    identity = entity.identifyingAttributes.map { Field(name: $0.name, slot: $0.slot) }
+    identity = entity.identifyingAttributes.map {
+      Field(name: $0.name, slot: $0.slot, isServerAssigned: $0.isServerAssigned)
+    }
     representedElsewhere = Set(
       entity.relationships.filter { relationship in
         relationship.isToMany && relationship.inverse != nil
@@ -64,7 +73,8 @@ final class RecordedEntity: Sendable {
 
   /// Whether a change of members belongs into the entry of its record.
   func recordsMembers(_ change: RecordedMembers) -> Bool {
-    change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
+    guard !change.relationship.isServerAssigned else { return false }
+    return change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
   }
 }
 
@@ -89,5 +99,18 @@ extension EntityDescription {
       return attributes.count == constraint.count ? attributes : nil
     }
     return constraints.min { $0.count < $1.count } ?? []
+  }
+
+  /// The highest entity of the hierarchy among whose records the values of ``identifyingAttributes`` are unique. A
+  /// record of another entity beside it may have the same values.
+  var identifyingScope: EntityDescription {
+    let key: [PropertyDescription] = identifyingAttributes
+    var scope = self
+    while let parent = scope.superentity,
+      parent.uniquenessConstraints.contains(where: { constraint in constraint.allSatisfy(key.contains) })
+    {
+      scope = parent
+    }
+    return scope
   }
 }

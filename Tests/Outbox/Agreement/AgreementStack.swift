@@ -49,6 +49,7 @@ struct AgreementStack {
         Attribute("id", .int64, default: Int64(0))
         Attribute("title", .string, default: "")
         Attribute("note", .string, optional: true)
+        Attribute("version", .int64, default: Int64(0), userInfo: [Outbox.serverAssignedSetting: "true"])
         Relationship("labels", toMany: "Label", inverse: "tasks")
       }
       Entity("Label", uniqueness: [["name"]]) {

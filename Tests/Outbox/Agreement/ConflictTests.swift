@@ -214,6 +214,30 @@ struct ConflictTests {
     #expect(entry.recordID != conflict.recordID && entry.recordID != nil)
   }
 
+  @Test(arguments: Backend.available)
+  func `a new record with the key of a deleted one becomes an edit of the server's record`(
+    backend: Backend
+  ) async throws {
+    for choice in [OutboxResolution.server, .values(["note": "chosen"])] {
+      let stack = try AgreementStack(backend, titles: [1: "old"])
+      try stack.delete(1)
+      try stack.merge(AgreementStack.page([1: "theirs"]), .conflict)
+      try stack.insert(1, "mine")
+      let conflict = try #require(try await stack.outbox.conflicts().first)
+      try await stack.outbox.resolve(conflict.id, keeping: choice)
+      #expect(try stack.titles() == [1: "mine"])
+      let entries = try await stack.entries()
+      #expect(entries.first == .update("theirs", to: "mine"))
+      if case .values = choice {
+        #expect(try stack.values("note") == [1: "chosen"])
+        #expect(try await stack.outbox.entries().last?.changes.map(\.name) == ["note"])
+      } else {
+        #expect(entries.count == 1)
+      }
+      #expect(try await stack.outbox.conflictCount() == 0)
+    }
+  }
+
   @Test(arguments: Backend.available, ["server", "values", "local"])
   func `a record that the user deletes after the conflict is restored, or stays deleted, as decided`(
     backend: Backend, decision: String

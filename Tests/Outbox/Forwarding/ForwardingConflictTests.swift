@@ -94,6 +94,22 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `keeping a parked deletion that follows an edit sends the deletion under another key`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend)
+    try stack.delete("A")
+    #expect(try await stack.forwardAll() == 2)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.kind == .deletedLocally)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert, .delete, .delete] && calls[1].key != calls[2].key)
+    #expect(await stack.server.records.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `keeping the server's values drops a parked edit`(_ backend: Backend) async throws {
     let (stack, conflict) = try await parked(backend)
     try await stack.outbox.resolve(conflict.id, keeping: .server)

@@ -2,8 +2,28 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
+
+/// A connectivity that counts the reports of failures, and that a report can take offline, as a probe without a reply
+/// does.
+private final class ReportedConnectivity: Connectivity {
+  let state = ManualConnectivity()
+  private let goesOffline: Bool
+  private let count = Mutex(0)
+
+  init(goesOffline: Bool) { self.goesOffline = goesOffline }
+
+  var isOnline: Bool { state.isOnline }
+  var changes: AsyncStream<Bool> { state.changes }
+  var reportCount: Int { count.withLock { $0 } }
+
+  func noteFailure() {
+    count.withLock { $0 += 1 }
+    if goesOffline { state.isOnline = false }
+  }
+}
 
 // The network, the policy, and other programs.
 
@@ -38,6 +58,46 @@ extension ForwardingOutageTests {
     #expect(try await stack.outbox.flush() == 0)
     await stack.outbox.stop()
     #expect(await Self.titles(stack.server) == ["A", "A"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a connectivity that is told of an outage ends the delay when the server is back`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let network = ReportedConnectivity(goesOffline: true)
+    await stack.server.script(.fail(down))
+    try stack.insertNote("A")
+    try stack.insertNote("B")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
+    await Self.wait(for: "outbox.willRetry", in: &events)
+    try #require(!network.isOnline)
+    network.state.isOnline = true
+    // No flush, which would end the delay too.
+    await Self.wait(for: "outbox.accepted", count: 2, in: &events)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "A", "B"])
+    #expect(network.reportCount == 1)
+  }
+
+  @Test func `a connectivity that stays online during an outage does not shorten the delays`() async throws {
+    let stack = try NoteStack()
+    let network = ReportedConnectivity(goesOffline: false)
+    await stack.server.script(.fail(down), .fail(down))
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(retry: slow, connectivity: network))
+    for (number, delay) in [10, 20].enumerated() {
+      await Self.wait(for: "outbox.willRetry", in: &events)
+      await stack.time.untilSleeping(for: .seconds(delay))
+      #expect(await stack.server.calls.count == number + 1)
+      stack.time.advance(by: .seconds(delay))
+    }
+    await Self.wait(for: "outbox.accepted", in: &events)
+    await stack.outbox.stop()
+    #expect(await Self.titles(stack.server) == ["A", "A", "A"])
+    #expect(network.reportCount == 2)
   }
 
   @Test func `the return of the network does not shorten the delay that the server has asked for`() async throws {

@@ -10,12 +10,15 @@ struct Bench: ParsableCommand {
     abstract: "Measures Coherence against the C interfaces of SQLite and PostgreSQL, and against GRDB.",
     discussion: """
       All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
-      Measures: fetch, groups, residual, residual-path, snapshots, stream, stream-memory, insert, faults, lookup, update, small-save, undo, freshness,
-      live-result, memory, merge, merge-idle,
-      merge-pending, merge-memory, actions, actions-memory, mapping-fetch, mapping-decode, mapping-save, mapping-save-idle,
-      mapping-record-save, walk, to-one-again, accessor, to-many-again, units, sqlite-units, postgresql-walk, postgresql-units,
-      postgresql-fetch, postgresql-groups, postgresql-stream, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
-      postgresql-mapping-save, outbox-small-save, outbox-save, outbox-pages, outbox-forward, and
+      Measures: fetch, paged, groups, residual, residual-path, snapshots, stream, stream-memory, insert, faults,
+      lookup, update, small-save, undo, freshness, live-result, memory, merge, merge-idle, merge-pending,
+      merge-memory, actions, actions-memory, persisted-actions, persisted-actions-latency, mapping-fetch,
+      mapping-decode, mapping-save, mapping-save-idle, mapping-record-save, walk, to-one-again, accessor,
+      to-many-again, declared-read, declared-write, model-file, units, sqlite-units, member-count, batch-insert,
+      upsert, cascade, ordered-move, postgresql-walk, postgresql-units, postgresql-fetch, postgresql-groups,
+      postgresql-stream, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
+      postgresql-mapping-save, postgresql-persisted-actions, postgresql-persisted-actions-latency, outbox-small-save,
+      outbox-save, outbox-pages, outbox-forward, and
       identity-map-find, -readers, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
 
       With --sizes, a table of the cost of operations by the number of records is printed instead of the measures.

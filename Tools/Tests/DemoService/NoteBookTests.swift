@@ -49,6 +49,16 @@ struct NoteBookTests {
     #expect(await book.list.notes.isEmpty)
   }
 
+  @Test func `the count of a deleted note goes on when the note is inserted again`() async throws {
+    let body = try JSONEncoder().encode(note)
+    let (book, codes) = try await send([
+      .patch(note.id, from: "old", to: "new", key: 1), Message("DELETE", "notes/\(note.id)", key: 2),
+      Message("POST", "notes", body: body, key: 3),
+    ])
+    #expect(codes == [200, 204, 200])
+    #expect(await book.list.notes.map(\.revision) == [3])
+  }
+
   /// Sends messages one after the other and returns the codes of the replies.
   private func send(_ messages: [Message], honorsKeys: Bool = true) async throws -> (NoteBook, [Int]) {
     let book = NoteBook([note], honorsKeys: honorsKeys)

@@ -7,7 +7,8 @@ struct InputDifferences {
     let value: AttributeValue
   }
 
-  /// The greatest number of differences that are noted for an input record. A pending edit rarely has more properties.
+  /// The greatest number of noted differences of an input record; of a record with more differences, none is noted. A
+  /// pending edit rarely has more properties.
   private static let maximum = 4
 
   private var all: [Difference] = []

@@ -17,7 +17,7 @@ extension PendingReconciliation {
     }
   }
 
-  /// Whether a user has to decide between an edit and a value of the server.
+  /// Whether a value of the input is the server's side of an edit's conflict, over which a user has to decide.
   func isInConflict(_ value: IncomingValue, _ name: String, _ edit: PendingEdit) -> Bool {
     guard let conflict = edit.conflict, conflict.names.contains(name), let server = conflict.serverValues?[name] else {
       return false
@@ -25,7 +25,8 @@ extension PendingReconciliation {
     return value == .value(server)
   }
 
-  /// Whether the input ends the conflict of a deletion, because the server has the values from before the deletion again.
+  /// Whether the input ends the conflict of a pending deletion. The values of the input record are those from before
+  /// the deletion, or the server had deleted the record too.
   func endsConflict(_ deletion: PendingEdit, _ values: [String: AttributeValue]) -> Bool {
     guard let conflict = deletion.conflict else { return false }
     // The server had deleted the record too, and has inserted it again.
@@ -40,10 +41,10 @@ extension PendingReconciliation {
   ///
   /// - Parameter updated: The indexes of the input records that differ from their records.
   func endConflictsOfMatches(besides updated: Set<Int>, _ incoming: Incoming) throws {
-    let equal = matches.filter { !updated.contains($0.index) && conflicts[$0.id] != nil }
+    let equal = matches.filter { !updated.contains($0.index) && conflictingUpdates[$0.id] != nil }
     let rows = try context.rows(of: equal.map(\.id))
     for match in equal {
-      guard let edit = conflicts[match.id], !edit.isBeingSent, let row = rows[match.id] else { continue }
+      guard let edit = conflictingUpdates[match.id], !edit.isFixed, let row = rows[match.id] else { continue }
       let values = try values(match.index, of: row, incoming)
       // A record that the condition protects is among the matches too, and differs.
       let isEqual = values.indices.allSatisfy { slot in values[slot].map { $0 == .value(row[slot]) } ?? true }
@@ -56,7 +57,7 @@ extension PendingReconciliation {
   ///
   /// - Parameter isAbsent: Whether the server has no record with a key.
   func endConflictsOfDeletions(where isAbsent: (MergeKey) throws -> Bool) rethrows {
-    for (key, edit) in deletions where edit.conflict != nil && !edit.isBeingSent {
+    for (key, edit) in pendingDeletions where edit.conflict != nil && !edit.isFixed {
       if try isAbsent(key) { decide(over: edit, serverValues: nil, isConflict: false, endsConflict: true) }
     }
   }

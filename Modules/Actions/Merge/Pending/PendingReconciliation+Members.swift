@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceReconciliation
 
+/// The lists of planned updates, after pending edits of to-many relationships.
 extension PendingReconciliation {
   /// The members to write, after pending edits of owners and members. A list is the members of one to-many relationship
   /// of one record.
@@ -31,12 +32,12 @@ extension PendingReconciliation {
       let memberEdits = try memberEdits(of: relationship, lists, stored)
       for list in lists {
         let own = edits[list.owner].flatMap { $0.concerns(relationship) ? $0 : nil }
-        if policy == .server, let own, !own.isBeingSent {
+        if policy == .server, let own, !own.isFixed {
           result.discardedRelationships[list.index, default: []].insert(relationship.name)
         }
-        // Under the policy `.server` an edit loses, unless it is on its way to the server.
+        // Under the policy `.server` the owner's edit loses, unless it cannot change any more.
         let reconciled = reconcile(
-          list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isBeingSent != true ? nil : own,
+          list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isFixed != true ? nil : own,
           memberEdits)
         if reconciled?.members != list.members { result.recordsWithEditedLists.insert(list.index) }
         if let reconciled {
@@ -95,7 +96,8 @@ extension PendingEdit {
     changed.contains(relationship.name) || members[relationship.name] != nil
   }
 
-  /// Whether the edit of a member changed its relationship to an owner.
+  /// Whether the edit of a member changed its relationship to an owner. An insert counts as a change of all
+  /// relationships.
   ///
   /// - Parameter inverse: The relationship of the member that leads to the owner.
   fileprivate func concerns(_ owner: ManagedObjectID, as inverse: RelationshipDescription?) -> Bool {

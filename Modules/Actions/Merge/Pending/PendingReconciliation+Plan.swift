@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceReconciliation
 
+/// The part of a merge's plan that pending edits allow, and the decisions over these edits.
 extension PendingReconciliation {
   /// The changes of a merge: all planned changes, or the changes that pending edits allow.
   struct Changes {
@@ -21,10 +22,12 @@ extension PendingReconciliation {
 
   /// Returns the part of the planned changes that pending edits allow. Called once.
   func remainder(of planned: Changes, _ incoming: Incoming) throws -> Changes {
-    // `inserts` has no members. A row to delete needs none; an update needs the members that the user added.
-    let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { inserts[$0] == nil }
+    // The edits in `pendingInserts` have no members. A deletion needs none; an update needs the members that the user
+    // added.
+    let ids = planned.updates.map(\.row.id) + planned.deletes.map(\.id).filter { pendingInserts[$0] == nil }
     let completeEdits = try edits(of: ids, layout.entity)
-    let edits = inserts.isEmpty ? completeEdits : inserts.merging(completeEdits) { _, complete in complete }
+    let edits =
+      pendingInserts.isEmpty ? completeEdits : pendingInserts.merging(completeEdits) { _, complete in complete }
     var remainder = Changes()
     var unanswered = try unansweredInserts(planned, incoming)
     remainder.inserts = try planned.inserts.filter { index in
@@ -71,9 +74,9 @@ extension PendingReconciliation {
   /// Whether the merge may insert an input record. A pending deletion of the record, or of the destination of a required
   /// link, forbids the insert; it counts as kept, and may become a conflict.
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
-    if let edit = deletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
+    if let edit = pendingDeletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
       keptCount += 1
-      if !edit.isBeingSent, policy == .conflict || edit.conflict != nil {
+      if !edit.isFixed, policy == .conflict || edit.conflict != nil {
         try decideOverDeletion(edit, index, incoming)
       }
       return false
@@ -89,20 +92,22 @@ extension PendingReconciliation {
     return true
   }
 
-  /// The unanswered inserts whose records may be among the planned ones; `nil` if there are none, and for input that is
-  /// not whole: a record that such a merge left out might never come again.
+  /// The unanswered inserts whose records may be among the planned inserts; `nil` without such inserts, and for partial
+  /// input: a record that a merge of partial input left out might never come again.
   private func unansweredInserts(_ planned: Changes, _ incoming: Incoming) throws -> UnansweredInserts? {
     guard !planned.inserts.isEmpty, isWhole else { return nil }
     let idsInInput = Set(matches.map(\.id)).union(planned.updates.map(\.row.id))
-    let ids = inserts.values.filter { $0.isInsertUnanswered && !idsInInput.contains($0.recordID) }.map(\.recordID)
-    let deleted = (deletions.values + keylessDeletions).filter(\.isInsertUnanswered)
+    let ids = pendingInserts.values
+      .filter { $0.isInsertUnanswered && !idsInInput.contains($0.recordID) }
+      .map(\.recordID)
+    let deleted = (pendingDeletions.values + keylessDeletions).filter(\.isInsertUnanswered)
     guard !ids.isEmpty || !deleted.isEmpty else { return nil }
     let edits = try edits(of: ids, layout.entity).values.filter { $0.kind == .insert }
     return UnansweredInserts(edits + deleted, try context.rows(of: ids), layout: layout)
   }
 
-  /// Whether a planned insert is the record of a pending insert, and no other record of the input links to it. Each
-  /// pending insert matches once, and counts as kept.
+  /// Whether a planned insert has the values of an unanswered insert, and no record of the input links to it. Each
+  /// unanswered insert matches once, and counts as kept.
   private func isUnanswered(_ index: Int, _ unanswered: inout UnansweredInserts?, _ incoming: Incoming) throws -> Bool {
     guard unanswered != nil, !incoming.targets.isTarget(index) else { return false }
     let values = try values(index, of: nil, incoming)
@@ -118,6 +123,7 @@ extension PendingReconciliation {
     let values = namedValues(try values(index, of: nil, incoming), incoming.input.entity(index))
     let changed = values.filter { name, value in
       edit.base[name].map { $0 != value } ?? false && edit.ownValues[name]?.contains(value) != true
+        && !edit.serverAssigned.contains(name)
     }
     if changed.isEmpty {
       guard endsConflict(edit, values) else { return }
@@ -148,7 +154,7 @@ extension PendingReconciliation {
     return kept
   }
 
-  /// Leaves out the slots of an update whose pending edits win.
+  /// Leaves out the slots of an update whose pending edits win, and decides over the edit.
   ///
   /// - Parameters:
   ///   - discarded: The names of the to-many relationships whose pending edits lost.
@@ -166,8 +172,8 @@ extension PendingReconciliation {
       keptCount += 1
       return false
     }
-    // An edit on its way to the server cannot change. Of a record inserted again the input has only the former record.
-    let isEditFixed = edit.isBeingSent || isInsert && isReinserted(update.index, incoming)
+    // Of a record inserted again the input has only the former record.
+    let isEditFixed = edit.isFixed || isInsert && isReinserted(update.index, incoming)
     var discarded = isEditFixed ? [] : discarded
     var conflicting: Set<String> = []
     var isKept = isListKept
@@ -180,7 +186,7 @@ extension PendingReconciliation {
         isKept = true
         continue
       }
-      if !isInsert, !edit.changed.contains(name) {
+      if !edit.includes(name) {
         remains = true
         continue
       }
@@ -208,15 +214,17 @@ extension PendingReconciliation {
   /// Whether a record with the key of an input record was deleted here before it was inserted again. The server still has the
   /// former record.
   private func isReinserted(_ index: Int, _ incoming: Incoming) -> Bool {
-    guard !deletions.isEmpty, let key = try? incoming.inputByKey.key(at: index) else { return false }
-    return deletions[MergeKey(values: key)] != nil
+    guard !pendingDeletions.isEmpty, let key = try? incoming.inputByKey.key(at: index) else { return false }
+    return pendingDeletions[MergeKey(values: key)] != nil
   }
 
   /// Decides over the pending inserts whose rows equal the input, or are protected by the condition: the server has
   /// these records, so that the inserts become updates.
   private func decideOverMatches(besides updated: Set<Int>, _ incoming: Incoming) throws {
     for match in matches where !updated.contains(match.index) {
-      guard let edit = inserts[match.id], !edit.isBeingSent, !isReinserted(match.index, incoming) else { continue }
+      guard let edit = pendingInserts[match.id], !edit.isFixed, !isReinserted(match.index, incoming) else {
+        continue
+      }
       let entity = incoming.input.entity(match.index)
       let values = namedValues(try values(match.index, of: nil, incoming), entity)
       decide(over: edit, serverValues: values, isConflict: false)
@@ -230,8 +238,8 @@ extension PendingReconciliation {
   /// - Parameter keys: The keys of all records of the server.
   func remainder(ofDeletes deletes: [Row], _ keys: Set<MergeKey>) throws -> [Row] {
     if isComplete { endConflictsOfDeletions { !keys.contains($0) } }
-    let ids = deletes.map(\.id).filter { inserts[$0] == nil }
-    let edits = try edits(of: ids, layout.entity).merging(inserts) { first, _ in first }
+    let ids = deletes.map(\.id).filter { pendingInserts[$0] == nil }
+    let edits = try edits(of: ids, layout.entity).merging(pendingInserts) { first, _ in first }
     return deletes.filter { allowsDelete(edits[$0.id]) }
   }
 
@@ -241,7 +249,7 @@ extension PendingReconciliation {
     guard let edit, edit.kind != .delete else { return true }
     // A record that the input only lacks may be newer than the input.
     if edit.isConfirmed, tombstones != nil { return true }
-    if edit.kind == .update, !edit.isBeingSent {
+    if edit.kind == .update, !edit.isFixed {
       let isDeleted = policy == .server
       decide(
         over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted,

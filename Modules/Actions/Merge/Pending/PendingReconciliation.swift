@@ -27,14 +27,14 @@ final class PendingReconciliation {
   /// Whether no record that the input lacks exists on the server, subentities included.
   let isComplete: Bool
   /// The pending inserts of the merge's entity, by record.
-  private(set) var inserts: [ManagedObjectID: PendingEdit] = [:]
+  private(set) var pendingInserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending updates of the merge's entity over which a conflict waits, by record.
-  private(set) var conflicts: [ManagedObjectID: PendingEdit] = [:]
+  private(set) var conflictingUpdates: [ManagedObjectID: PendingEdit] = [:]
   /// The pending deletions of the merge's entity, by key.
-  private(set) var deletions: [MergeKey: PendingEdit] = [:]
+  private(set) var pendingDeletions: [MergeKey: PendingEdit] = [:]
   /// The pending deletions of records without a key.
   private(set) var keylessDeletions: [PendingEdit] = []
-  /// The keys with pending deletions, by entity, of the destinations of links.
+  /// The keys with pending deletions of the destinations of links, by the name of the destination entity.
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
   /// The input records whose rows are pending inserts, or have a conflict.
   private(set) var matches: [Match] = []
@@ -68,14 +68,14 @@ final class PendingReconciliation {
     guard isCovered else { return }
     for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
-      case .insert: inserts[edit.recordID] = edit
+      case .insert: pendingInserts[edit.recordID] = edit
       case .delete:
         if let key = Self.key(of: edit, layout.keys.map(\.name)) {
-          deletions[MergeKey(values: key)] = edit
+          pendingDeletions[MergeKey(values: key)] = edit
         } else {
           keylessDeletions.append(edit)
         }
-      case .update: if edit.conflict != nil { conflicts[edit.recordID] = edit }
+      case .update: if edit.conflict != nil { conflictingUpdates[edit.recordID] = edit }
       }
     }
   }
@@ -107,7 +107,7 @@ final class PendingReconciliation {
   func deletedKeys(of destination: MergeDestination) throws -> Set<[AttributeValue]> {
     let entity = destination.relationship.destination
     if let keys = deletedKeys[entity.name] { return keys }
-    if entity === layout.entity, destination.hasKey(of: layout) { return Set(deletions.keys.map(\.values)) }
+    if entity === layout.entity, destination.hasKey(of: layout) { return Set(pendingDeletions.keys.map(\.values)) }
     var keys: Set<[AttributeValue]> = []
     if source.covers(entity) {
       let names = destination.keyAttributes.map(\.name)
@@ -123,8 +123,8 @@ final class PendingReconciliation {
 
   /// Notes the row of an input record, if the row is a pending insert or has a conflict.
   @inline(__always) func noteMatch(_ index: Int, _ id: ManagedObjectID) {
-    if inserts.isEmpty, conflicts.isEmpty { return }
-    if inserts[id] != nil || conflicts[id] != nil { matches.append(Match(index: index, id: id)) }
+    if pendingInserts.isEmpty, conflictingUpdates.isEmpty { return }
+    if pendingInserts[id] != nil || conflictingUpdates[id] != nil { matches.append(Match(index: index, id: id)) }
   }
 
   /// Forgets the matches and the differences of input records.

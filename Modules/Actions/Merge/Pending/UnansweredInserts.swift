@@ -1,14 +1,14 @@
 import CoherenceCore
 
-/// The pending inserts of a merge's entity that the server may have applied under a key that is not known here yet.
+/// The pending inserts of a merge's entity that the server may have applied under a key unknown to this program.
 ///
 /// The input may have the record of such an insert, under a key that no stored record has. A merge leaves out an
 /// input record with the values of the insert, so that the user does not see the record twice. The input record may
 /// be another one with equal values: the first merge after the server's reply then inserts it. Each insert keeps out
 /// one input record at most.
 struct UnansweredInserts {
-  /// The attributes with a value of the user, each with all values that the insert may have been sent with. The server
-  /// may have set the other attributes.
+  /// By slot, the attributes with a value of the user, each with all values that the insert may have been sent with.
+  /// The server may have set the other attributes.
   private typealias Values = [Int: Set<AttributeValue>]
 
   /// A value of an attribute, by which inserts are found.
@@ -38,11 +38,11 @@ struct UnansweredInserts {
     }
   }
 
-  /// The values that a user gave the record of an insert, now or before. Values equal to the default are left out.
+  /// The values that a user gave the record of an insert, now or before, without values equal to the default.
   private static func values(of edit: PendingEdit, _ row: Row?) -> Values {
     var values: Values = [:]
     let entity = row?.entity ?? edit.recordID.entity
-    for attribute in entity.attributes {
+    for attribute in entity.attributes where !edit.serverAssigned.contains(attribute.name) {
       let slot = attribute.slot
       var userValues = edit.ownValues[attribute.name] ?? []
       if let row { userValues.insert(row[slot]) }

@@ -1,5 +1,6 @@
 import Coherence
 import CoherenceModelMacros
+import CoherenceOutbox
 import Foundation
 
 /// A note about a package. The device that writes a note chooses its identifier.
@@ -9,5 +10,5 @@ import Foundation
   package var text = ""
   @Attribute(.minimum(0), .maximum(5)) package var stars = 0
   /// The number of changes of the note at the service; 0 before the service has confirmed the insert.
-  package var revision = 0
+  @Attribute(userInfo: [Outbox.serverAssignedSetting: "true"]) package var revision = 0
 }

@@ -181,7 +181,7 @@ package struct StoryClient: Sendable {
   }
 
   private static func message(_ conflict: OutboxConflict, _ number: Int, decision: String) -> StoryConflict {
-    let properties = conflict.properties.filter { $0.name != "revision" }.map { property in
+    let properties = conflict.properties.map { property in
       StoryConflict.Property(
         name: property.name, base: text(property.base), local: text(property.local), server: text(property.server))
     }

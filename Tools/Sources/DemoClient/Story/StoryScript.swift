@@ -108,8 +108,8 @@ package enum StoryScript {
     set(bothRewritten.lowerBound, offlineText, revision: 3)
     set(bothRewritten.lowerBound + 1, textThere, revision: 2)
     set(bothRewritten.upperBound, textOfBoth, revision: 3)
-    // The revisions of a note begin again at 1 after its second insert.
-    set(deletedThere, offlineText, revision: 1)
+    // The count of a note goes on when the note is inserted again.
+    set(deletedThere, offlineText, revision: 2)
     set(rewrittenThere, textThere, stars: newStars, revision: 3)
     set(starredThere, stars: newStars, revision: 3)
     for number in changedThere { set(number, textThere, revision: 2) }

@@ -7,6 +7,9 @@ import Foundation
 /// is refused when the field no longer has the value on which the change is based.
 public actor NoteBook {
   private var notes: [UUID: NoteRecord]
+  /// The last revisions of deleted notes. A note that is inserted again goes on counting, so that a list from before
+  /// its deletion is older than the note.
+  private var lastRevisions: [UUID: Int] = [:]
   private var answers: [UUID: NoteAnswer] = [:]
   private var outage: NoteOutage?
   /// The counts since the book was made.
@@ -63,7 +66,7 @@ public actor NoteBook {
     switch request {
     case .insert(var note):
       if let known = notes[note.id], honorsKeys { return .conflict(known) }
-      note.revision = (notes[note.id]?.revision ?? 0) + 1
+      note.revision = (notes[note.id]?.revision ?? lastRevisions[note.id] ?? 0) + 1
       notes[note.id] = note
       return .applied(note)
     case .update(let id, let change):
@@ -76,8 +79,17 @@ public actor NoteBook {
       note.revision += 1
       notes[id] = note
       return .applied(note)
-    case .delete(let id): return notes.removeValue(forKey: id) == nil ? .unknown : .deleted
+    case .delete(let id): return delete(id) ? .deleted : .unknown
     }
+  }
+
+  /// Deletes a note.
+  ///
+  /// - Returns: Whether the book had the note.
+  private func delete(_ id: UUID) -> Bool {
+    guard let note = notes.removeValue(forKey: id) else { return false }
+    lastRevisions[id] = note.revision
+    return true
   }
 
   /// Whether a change of a field is allowed: no other client has changed the field, or its value is already the new
@@ -100,7 +112,7 @@ public actor NoteBook {
   public func insert(_ note: NoteRecord) { notes[note.id] = note }
 
   /// Deletes a note on behalf of another client.
-  public func remove(_ id: UUID) { notes[id] = nil }
+  public func remove(_ id: UUID) { _ = delete(id) }
 
   // MARK: Outages
 

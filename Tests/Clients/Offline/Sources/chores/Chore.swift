@@ -1,5 +1,6 @@
 import Coherence
 import CoherenceModelMacros
+import CoherenceOutbox
 import Foundation
 
 @Entity final class Chore: ManagedObject {
@@ -7,5 +8,5 @@ import Foundation
   var title: String
   var room = ""
   /// The number of changes that the server has applied to the chore, as of its last answer; 0 before an answer.
-  var revision = 0
+  @Attribute(userInfo: [Outbox.serverAssignedSetting: "true"]) var revision = 0
 }

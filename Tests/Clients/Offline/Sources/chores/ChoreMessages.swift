@@ -5,7 +5,7 @@ struct ChoreRecord: Codable, Sendable {
   let id: UUID
   var title: String
   var room: String
-  /// Counts the changes, from 1.
+  /// Counts the changes, from 1, also across a deletion.
   var revision = 1
 }
 

@@ -5,6 +5,8 @@ import Foundation
 actor ChoreServer {
   private struct Contents: Codable {
     var chores: [ChoreRecord]
+    /// The last revisions of deleted chores by identifier.
+    var deleted: [String: Int]
     var answers: [String: ChoreAnswer]
   }
 
@@ -22,7 +24,7 @@ actor ChoreServer {
       print("server: an edit arrived again")
       return known
     }
-    let answer = Self.apply(edit, to: &contents.chores)
+    let answer = Self.apply(edit, to: &contents)
     contents.answers[key.uuidString] = answer
     // One write saves the change together with its answer.
     try JSONEncoder().encode(contents).write(to: file, options: .atomic)
@@ -31,24 +33,29 @@ actor ChoreServer {
     return answer
   }
 
-  private static func apply(_ edit: ChoreEdit, to chores: inout [ChoreRecord]) -> ChoreAnswer {
-    let index = chores.firstIndex { $0.id == edit.id }
+  private static func apply(_ edit: ChoreEdit, to contents: inout Contents) -> ChoreAnswer {
+    let index = contents.chores.firstIndex { $0.id == edit.id }
     switch (edit.kind, index) {
     case (.insert, nil):
-      let chore = ChoreRecord(id: edit.id, title: edit.values.title ?? "", room: edit.values.room ?? "")
-      chores.append(chore)
+      // The count goes on after a deletion, so that a page from before the deletion is older than the chore.
+      let chore = ChoreRecord(
+        id: edit.id, title: edit.values.title ?? "", room: edit.values.room ?? "",
+        revision: (contents.deleted[edit.id.uuidString] ?? 0) + 1)
+      contents.chores.append(chore)
       return .applied(chore)
-    case (.insert, let index?): return .conflict(chores[index])
+    case (.insert, let index?): return .conflict(contents.chores[index])
     case (.update, let index?):
-      guard fits(chores[index].title, edit.base.title, edit.values.title),
-        fits(chores[index].room, edit.base.room, edit.values.room)
-      else { return .conflict(chores[index]) }
-      chores[index].title = edit.values.title ?? chores[index].title
-      chores[index].room = edit.values.room ?? chores[index].room
-      chores[index].revision += 1
-      return .applied(chores[index])
+      var chore = contents.chores[index]
+      guard fits(chore.title, edit.base.title, edit.values.title), fits(chore.room, edit.base.room, edit.values.room)
+      else { return .conflict(chore) }
+      chore.title = edit.values.title ?? chore.title
+      chore.room = edit.values.room ?? chore.room
+      chore.revision += 1
+      contents.chores[index] = chore
+      return .applied(chore)
     case (.delete, let index?):
-      chores.remove(at: index)
+      let chore = contents.chores.remove(at: index)
+      contents.deleted[edit.id.uuidString] = chore.revision
       return .deleted
     case (.update, nil), (.delete, nil): return .unknown
     }

@@ -14,7 +14,8 @@ extension ForwardRequest<Chore> {
     switch try await server.receive(edit, key: idempotencyKey) {
     case .applied(let chore): return .accepted(["revision": chore.revision])
     case .deleted: return .accepted
-    case .conflict(let chore): return .conflict(["title": chore.title, "room": chore.room])
+    case .conflict(let chore):
+      return .conflict(["title": chore.title, "room": chore.room, "revision": chore.revision])
     case .unknown: return kind == .delete ? .accepted : .rejected(UnknownChore())
     }
   }
