@@ -26,7 +26,7 @@ import Testing
 
   private func plan(_ request: FetchRequest<ManagedObject>) throws -> FetchPlan {
     try FetchPlan(
-      request, in: coordinator, permanentIDs: context.storage.permanentIDs, unsaved: UnsavedHierarchies(in: context))
+      request, in: coordinator, current: context.current, unsaved: UnsavedHierarchies(in: context))
   }
 
   /// A saved node with three leaves.

@@ -58,6 +58,26 @@ import Testing
     #expect(overflow.permanentIDs == [id(-1): id(2), id(-2): id(4)])
   }
 
+  @Test func `a post that everything may have changed collapses the list and keeps its identifiers and deletes`() {
+    let inbox = Inbox()
+    var first = refresh(0..<2)
+    first.deleted = [id(1)]
+    #expect(inbox.post(first))
+    #expect(!inbox.post(Inbox.Overflow(permanentIDs: [id(-1): id(2)], deleted: [id(3)])))
+    guard case .everything(let overflow) = inbox.removeAll() else {
+      Issue.record("The changes were kept one by one.")
+      return
+    }
+    #expect(overflow.deleted == [id(1), id(3)])
+    #expect(overflow.permanentIDs == [id(-1): id(2)])
+    #expect(inbox.post(Inbox.Overflow(deleted: nil)))
+    guard case .everything(let unlisted) = inbox.removeAll() else {
+      Issue.record("The inbox lost the post.")
+      return
+    }
+    #expect(unlisted.deleted == nil)
+  }
+
   @Test func `permanent identifiers of unread changes stop growing too`() {
     let inbox = Inbox()
     for start in stride(from: 0, to: 40_000, by: 100) {

@@ -97,6 +97,31 @@ import Testing
     }.value
   }
 
+  @Test func `a format is nested up to a hundred deep, and no deeper`() throws {
+    func text(_ opening: String, _ middle: String, _ closing: String, _ depth: Int) -> String {
+      String(repeating: opening, count: depth) + middle + String(repeating: closing, count: depth)
+    }
+    for (opening, closing) in [("(", ")"), ("NOT (", ")"), ("!", "")] {
+      #expect(try library.holds(text(opening, "year == 1990", closing, 100), for: album))
+      let error = #expect(throws: CoherenceError.self) {
+        try FetchPredicate(format: text(opening, "year == 1990", closing, 101))
+      }
+      #expect(error?.message.contains("nested more than 100 deep") == true)
+    }
+    #expect(try library.holds(text("(", "year", ")", 100) + " == 1990", for: album))
+    let error = #expect(throws: CoherenceError.self) {
+      try FetchPredicate(format: text("(", "year", ")", 101) + " == 1990")
+    }
+    #expect(error?.message.contains("nested more than 100 deep") == true)
+  }
+
+  @Test func `an operand of a format has up to a hundred operations, and no more`() throws {
+    func sum(_ count: Int) -> String { "year" + String(repeating: " + 0", count: count) + " == 1990" }
+    #expect(try library.holds(sum(100), for: album))
+    let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: sum(101)) }
+    #expect(error?.message.contains("more than 100 operations") == true)
+  }
+
   @Test func `many negations in a format are reduced to one or none`() throws {
     #expect(try library.holds(String(repeating: "!", count: 60) + "(year == 1990)", for: album))
     #expect(try !library.holds(String(repeating: "NOT ", count: 61) + "year == 1990", for: album))

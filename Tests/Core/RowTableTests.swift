@@ -67,6 +67,44 @@ struct RowTableTests {
     }
   }
 
+  /// Shares a new row of one record and one version.
+  private func share(in table: RowTable) -> Row {
+    var rows = [staff.row(staff.firm, 7, version: 1, ["code": .string("a")])]
+    table.share(&rows)
+    return rows[0]
+  }
+
+  @Test func `the contexts of a store share rows, and those of its copy or of its replaced content do not`() {
+    let table = staff.id(staff.firm, 7).space.rows
+    table.noteStore(at: 1, isAttachedElsewhere: false)
+    let first = share(in: table)
+    table.noteStore(at: 1, isAttachedElsewhere: true)
+    #expect(share(in: table).isIdentical(to: first))
+    table.noteStore(at: 1, isAttachedElsewhere: false)
+    let later = share(in: table)
+    #expect(!later.isIdentical(to: first))
+    table.noteStore(at: 2, isAttachedElsewhere: true)
+    let copied = share(in: table)
+    Row.enter([copied])
+    #expect(!copied.isIdentical(to: later) && table.row(7) == nil)
+    table.checkInvariants()
+    withExtendedLifetime((first, later, copied)) {}
+  }
+
+  @Test func `a store that is attached alone after its copy was detached shares rows again`() {
+    let table = staff.id(staff.firm, 7).space.rows
+    table.noteStore(at: 1, isAttachedElsewhere: false)
+    table.noteStore(at: 2, isAttachedElsewhere: true)
+    let copied = share(in: table)
+    #expect(!share(in: table).isIdentical(to: copied))
+    table.noteStore(at: 2, isAttachedElsewhere: false)
+    let alone = share(in: table)
+    #expect(!alone.isIdentical(to: copied))
+    #expect(share(in: table).isIdentical(to: alone))
+    table.checkInvariants()
+    withExtendedLifetime((copied, alone)) {}
+  }
+
   @Test func `the table knows the newest row in use after every sequence of up to five operations`() {
     var different: [[Int]] = []
     forEachSequence(of: 9, upTo: 5) { sequence in

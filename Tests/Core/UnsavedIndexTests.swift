@@ -46,6 +46,25 @@ struct UnsavedIndexTests {
     return names
   }
 
+  @Test func `a record that stays tracked over a save of deletes is found by its identifier`() throws {
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
+    let id = try context.performAndWait {
+      let (first, second) = (
+        try context.insertNewObject(forEntityName: "Item"), try context.insertNewObject(forEntityName: "Item")
+      )
+      try context.save()
+      try first.setValue("one", for: "name")
+      try first.setValue(nil, for: "name")
+      context.delete(second)
+      try context.save()
+      try first.setValue("two", for: "name")
+      checkInvariants()
+      return first.objectID
+    }
+    let name = try child.performAndWait { try child.existingObject(with: id).value(for: "name", as: String?.self) }
+    #expect(name == "two")
+  }
+
   @Test(arguments: SeededRandom.seeds)
   func `a fetch by name returns the objects with the name after thousands of unsaved changes`(seed: UInt64) throws {
     print("COHERENCE_SEED=\(seed)")

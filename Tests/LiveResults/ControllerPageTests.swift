@@ -97,6 +97,50 @@ struct ControllerPageTests {
     try indexes.compare(controller)
   }
 
+  @Test(arguments: [0, 50], Backend.available)
+  func `before a change of the result, a controller has all objects of the former result, with the deleted ones`(
+    batchSize: Int, backend: Backend
+  ) throws {
+    let stack = try filled(backend)
+    let controller = try controller(stack, batchSize: batchSize)
+    let track = try LiveLibrary.track("unsaved", length: -1, in: stack.view)
+    stack.view.performAndWait {}
+    let former = FormerObjects()
+    controller.delegate = former
+    stack.view.delete(track)
+    stack.view.performAndWait {}
+    #expect(former.first === track)
+    stack.view.delete(controller.object(at: 5))
+    stack.view.performAndWait {}
+    try stack.write { context in
+      for track in try context.fetch(LiveLibrary.tracks.sort("length").limit(3)) { context.delete(track) }
+    }
+    stack.view.performAndWait {}
+    #expect(former.counts == [Self.count + 1, Self.count, Self.count - 1])
+    #expect(former.deletedCounts == [1, 1, 3])
+    #expect(controller.fetchedObjects.count == Self.count - 4)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a controller with a limit has the unsaved object that a delete removes from its former result`(
+    backend: Backend
+  ) throws {
+    let stack = try filled(backend)
+    let controller = Controller(
+      fetchRequest: LiveLibrary.tracks.sort("length").limit(10).batchSize(5), managedObjectContext: stack.view)
+    let tracks = try (1...11).map { try LiveLibrary.track("unsaved", length: -$0, in: stack.view) }
+    try controller.performFetch()
+    // The first track comes into the range, in which it has not changed.
+    stack.view.delete(tracks[10])
+    stack.view.performAndWait {}
+    let former = FormerObjects()
+    controller.delegate = former
+    stack.view.delete(tracks[0])
+    stack.view.performAndWait {}
+    #expect(former.counts == [10] && former.deletedCounts == [1])
+    #expect(former.last === tracks[0])
+  }
+
   @Test(arguments: Backend.available)
   func `a list of a controller stays as it is when the result changes`(backend: Backend) throws {
     let stack = try filled(backend)
@@ -190,5 +234,22 @@ private final class IndexComparison: FetchedResultsControllerDelegate {
         return
       }
     }
+  }
+}
+
+/// Counts the objects of the former result before each change.
+private final class FormerObjects: FetchedResultsControllerDelegate {
+  private(set) var counts: [Int] = []
+  private(set) var deletedCounts: [Int] = []
+  private(set) var first: ManagedObject?
+  private(set) var last: ManagedObject?
+
+  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    let objects = controller.fetchedObjects
+    counts.append(objects.count)
+    deletedCounts.append(objects.count(where: \.isDeleted))
+    (first, last) = (objects.first, objects.last)
+    #expect(objects.map(\.objectID) == controller.snapshot?.ids)
+    #expect(controller.fetchedList.map(\.objectID) == controller.snapshot?.ids)
   }
 }

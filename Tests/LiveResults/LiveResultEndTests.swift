@@ -142,6 +142,15 @@ private final class ReleasingOwner: FetchedResultsControllerDelegate {
   }
 }
 
+/// Makes the objects of a controller's list after each change.
+private final class ObjectReader: FetchedResultsControllerDelegate {
+  private(set) var objects: [ManagedObject] = []
+
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    objects = controller.fetchedObjects
+  }
+}
+
 /// The notifications of changed objects, as far as live results and reverts add to them.
 @MainActor
 @Suite("Notifications of everything that changed", .timeLimit(.minutes(15)))
@@ -162,6 +171,55 @@ struct EverythingIsToldTests {
     stack.view.performAndWait {}
     #expect(await told.next()?.inserted == [id])
     #expect(controller.fetchedObjects.map(\.objectID) == [id])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that enters a live result by another run of its request is named as shown for the first time`(
+    backend: Backend
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try #require(try stack.add("a")["a"])
+    try stack.write { context in
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue("artist", for: "name")
+      try artist.setValue(1, for: "rating")
+    }
+    let artists = try stack.view.performAndWait { try stack.view.fetchIDs(FetchRequest(entityName: "Artist")) }
+    let artist = try #require(artists.first)
+    stack.view.reset()
+    // A change of the members of other records runs the request again.
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "artist.tracks.@count > 0"))
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stack.view)
+    try controller.performFetch()
+    var told = stack.view.objectsDidChange.makeAsyncIterator()
+    try stack.write { context in
+      let objects = try context.objects(for: [id, artist])
+      try objects[0].setObject(objects[1], for: "artist")
+    }
+    stack.view.performAndWait {}
+    // The reset is a notification of its own, if none came before.
+    stack.view.reset()
+    #expect(await told.next()?.inserted == [id])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record whose object the delegate of a live result makes is named as shown for the first time`(
+    backend: Backend
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try #require(try stack.add("a", genre: "x")["a"])
+    stack.view.reset()
+    let delegate = ObjectReader()
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "genre == 'y'"))
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stack.view)
+    controller.delegate = delegate
+    try controller.performFetch()
+    var told = stack.view.objectsDidChange.makeAsyncIterator()
+    try stack.write { try $0.objects(for: [id]).first?.setValue("y", for: "genre") }
+    stack.view.performAndWait {}
+    #expect(delegate.objects.map(\.objectID) == [id])
+    stack.view.reset()
+    #expect(await told.next()?.inserted == [id])
   }
 
   @Test(arguments: Backend.available)

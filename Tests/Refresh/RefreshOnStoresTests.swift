@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceRefresh
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestRandom
@@ -32,6 +33,49 @@ struct RefreshOnStoresTests {
     #expect(try await program.titles() == ["2"])
     #expect(try await program.status().lastSyncTime == place.clock.now)
     #expect(source.reasons == [.start, .staleFetch])
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `the first fetch from another store begins a refresh, however fresh the records of the former store were`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try place.program()
+    try program.refresher.register(list: Song.self, stalenessInterval: .seconds(600)) { try await source.load($0) }
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    #expect(try await program.status().lastSyncStatus == .succeeded)
+    #expect(try await program.titles() == ["1"])
+
+    let stores = program.connect.persistentStoreCoordinator.persistentStores
+    try await program.connect.detach(persistentStores: stores)
+    try program.connect.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    source.hold(2)
+    #expect(try await program.titles() == [])
+    await source.untilLoaded(2)
+    source.open(2)
+    #expect(try await program.status().lastSyncStatus == .succeeded)
+    #expect(try await program.titles() == ["2"])
+    #expect(source.reasons == [.start, .staleFetch])
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a stop cancels the running read of a record and releases its lease`(backend: Backend) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try place.program()
+    try program.refresher.register(read: Song.self) { try await source.load($0) }
+    await program.refresher.start()
+    source.hold(1)
+    let read = Task { try await program.refresher.read(Song.self, key: "1") }
+    await source.untilLoaded(1)
+    await program.refresher.stop()
+    await #expect(throws: (any Error).self) { try await read.value }
+    let status = try #require(try await program.refresher.status(of: Song.self, .read, scope: "1"))
+    #expect(status.leaseEnd == nil && status.lastSyncStatus == .never)
+    #expect(try await program.refresher.read(Song.self, key: "1").lastSyncStatus == .succeeded)
     try await program.end()
   }
 

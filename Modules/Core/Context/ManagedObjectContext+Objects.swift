@@ -148,7 +148,7 @@ extension ManagedObjectContext {
   /// Returns the present identifier of a record, given a former identifier: its temporary identifier, or the identifier
   /// of an inserted record that became another record.
   final func current(_ id: ManagedObjectID) -> ManagedObjectID {
-    if id.isTemporaryID { return storage.permanentIDs[id] ?? id }
+    let id = id.isTemporaryID ? storage.permanentIDs[id] ?? id : id
     return storage.joinedIDs.isEmpty ? id : storage.joinedIDs[id] ?? id
   }
 

@@ -182,9 +182,9 @@ open class ManagedObjectContext: @unchecked Sendable {
     self === reader ? readParent : parent
   }
 
-  /// Makes this context follow another context: each save of the other context is posted to this context's inbox.
-  /// Neither context retains the other. May be called on any thread, and waits for neither context. A save costs one
-  /// entry in the inbox of each follower.
+  /// Makes this context follow another context: each save of the other context is posted to the inboxes of this
+  /// context and of its children. Neither context retains the other. May be called on any thread, and waits for neither
+  /// context. A save costs one entry in each inbox.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
     settings.withLock { $0.followsAnother = true }

@@ -40,15 +40,18 @@ final class AttachedStores: Sendable {
 
   static let all = AttachedStores()
 
-  /// Records that a store is attached to a coordinator.
+  /// Records that a store is attached to a coordinator. Called before a context can read the store.
   ///
   /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(
       identity: StoreIdentity(store), coordinator: ObjectIdentifier(coordinator), spaces: store.spaces,
       saves: coordinator.saves)
+    let location = store.locationHash
     let isFree = state.withLock { state in
       guard state.reserved[attachment.identity] == nil else { return false }
+      let isElsewhere = state.attachments.values.contains { $0.spaces.store == store.identifier }
+      store.spaces.noteStore(at: location, isAttachedElsewhere: isElsewhere)
       state.attachments[ObjectIdentifier(store)] = attachment
       return true
     }
@@ -102,6 +105,21 @@ final class AttachedStores: Sendable {
         state.reserved[identity] = count > 0 ? count : nil
       }
     }
+  }
+}
+
+extension PersistentStore {
+  /// A hash of the location, which distinguishes a store from its copies. A store in a file has the same hash for each
+  /// link to the file. Two ways to name one server's store may have different hashes.
+  fileprivate var locationHash: Int {
+    var hasher = Hasher()
+    if let path = StoreIdentity.filePath(of: url) {
+      hasher.combine(path)
+    } else {
+      hasher.combine(url)
+      hasher.combine(environment.options)
+    }
+    return hasher.finalize()
   }
 }
 

@@ -15,6 +15,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public let logger: Logger
   private let registry: StoreRegistry?
   private let attachedStores = Locked<[any PersistentStore]>([])
+  private let storeChanges = Atomic<Int>(0)
   /// The saves of the coordinator's contexts.
   let saves = SaveCount()
   /// The streams of changes by entity.
@@ -66,6 +67,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The attached stores, in order of attachment.
   public var persistentStores: [any PersistentStore] { attachedStores.withLock { $0 } }
 
+  /// The number of stores attached and detached so far. Another number shows that state known of a store may be out of
+  /// date, because another store may have taken its place. Costs the read of one word.
+  package var storeChangeCount: Int { storeChanges.load(ordering: .acquiring) }
+
   /// The attached store with an identifier; `nil` for none. Compares the identifiers of all attached stores.
   public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
     persistentStores.first { $0.identifier == identifier }
@@ -114,6 +119,7 @@ public final class PersistentStoreCoordinator: Sendable {
       store.close()
       throw attachedTwice(url)
     }
+    storeChanges.add(1, ordering: .acquiringAndReleasing)
     if let store = store as? any StateMarking { rowCache.add(store) }
     signalStreams.storeAdded(store)
     storeEventHub.post(.everything)
@@ -175,6 +181,7 @@ public final class PersistentStoreCoordinator: Sendable {
         .storeDetached,
         "The store cannot be removed, because it is not attached to this coordinator; pass an attached store.")
     }
+    storeChanges.add(1, ordering: .acquiringAndReleasing)
     rowCache.remove(store)
     signalStreams.storeRemoved(store)
     MainTurns.endUnits()

@@ -2,7 +2,7 @@
 final class ContextLiveResults: TurnObserver {
   let inbox: LiveInbox
   private var results: [LiveResult] = []
-  /// The work of the results so far, and the records that entered results in the running update.
+  /// The work of the results so far.
   private(set) var work = LiveWork()
   /// The tasks that receive signals of other processes; empty if no result follows other processes.
   private var signalTasks: [Task<Void, Never>] = []
@@ -124,6 +124,8 @@ final class ContextLiveResults: TurnObserver {
             .storeDetached, "A store of a live result was detached; attach the store and ask for the result again.")
         }
         try context.inOneState { try result.process(content, in: context, &work) }
+        // A receiver of the delivery may make the objects of the records, which the context then shows already.
+        noteEntered(result, in: context)
         result.publish(in: context)
       } catch  where error.isCancellationOfTask {
         // The turn belongs to a cancelled task, whose reads fail. The result waits for the next turn.
@@ -133,15 +135,15 @@ final class ContextLiveResults: TurnObserver {
         result.sink?.end(error)
       }
     }
-    noteEntered(in: context)
   }
 
-  /// Adds the records of other writers that entered a result to the next notification of changed objects. The context
-  /// shows these records for the first time.
-  private func noteEntered(in context: ManagedObjectContext) {
-    defer { work.entered = [] }
+  /// Adds the records of other writers that entered a result to the next notification of changed objects, which
+  /// reports too many of them as "everything may have changed". The context shows these records for the first time.
+  private func noteEntered(_ result: LiveResult, in context: ManagedObjectContext) {
+    let taken = result.takeEntered()
     guard context.showsSavesOfOthers else { return }
-    for state in work.entered {
+    guard let entered = taken else { return context.events.noteEverything() }
+    for state in entered {
       guard case .row(let row) = state.values, context.storage.registry.object(for: row.id) == nil else { continue }
       context.events.noteInserted(context.object(for: row))
     }

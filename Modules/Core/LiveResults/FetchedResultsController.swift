@@ -44,6 +44,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private var recent = RecentObjects(limit: 0)
   /// The entities of the records.
   private var entities: [EntityDescription] = []
+  /// The objects of the unsaved records of ``state``, by their temporary identifiers. The context releases an object
+  /// that is deleted before its first save, while the delegate still asks for the former result.
+  private var unsaved: [ManagedObjectID: ManagedObject] = [:]
   /// The indexes of the records in ``state``, made when the live result is not at this state.
   private var positions: [ManagedObjectID: Int]?
 
@@ -69,7 +72,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
       let results = ContextLiveResults.of(managedObjectContext)
       results?.remove(self, in: managedObjectContext)
       setState(nil)
-      (live, objects) = (nil, nil)
+      (live, objects, unsaved) = (nil, nil, [:])
       recent = RecentObjects(limit: ObjectPages.retainedCount(ofPagesOf: fetchRequest.pageSize))
       fetchCount += 1
       let request = try CheckedRequest(fetchRequest, sectionKeyPath: sectionKeyPath, in: coordinator)
@@ -89,12 +92,14 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The objects of the result, in order; empty before ``performFetch()``.
   ///
   /// Loads all objects together. The controller retains them, unless the request has a batch size: then each call costs
-  /// a look-up for each record, and ``fetchedList`` is the better choice.
+  /// a look-up for each record, and ``fetchedList`` is the better choice. A record that is deleted while the controller
+  /// still has the former result is an object as in ``ObjectList``.
   public var fetchedObjects: [Result] {
     managedObjectContext.operating {
       if let retained = retainedObjects { return retained }
-      let made = makeObjects()
-      guard fetchRequest.fetchBatchSize == 0 else { return made }
+      let (made, areComplete) = makeObjects()
+      // A record without an object of the context may have one at the next call, after a failed read.
+      guard fetchRequest.fetchBatchSize == 0, areComplete else { return made }
       objects = made
       resetCount = managedObjectContext.storage.resetCount
       return made
@@ -119,7 +124,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private func makePages(_ ids: some IdentifierSource) -> ObjectPages {
     if fetchRequest.fetchBatchSize == 0 { recent.limit = max(recent.limit, ids.count) }
     return ObjectPages(
-      ids, of: entities, in: managedObjectContext, size: fetchRequest.pageSize, recent: recent)
+      ids, of: entities, in: managedObjectContext, size: fetchRequest.pageSize, recent: recent, unsaved: unsaved)
   }
 
   /// The sections of the result, in order; empty without a section key path.
@@ -178,11 +183,26 @@ public final class FetchedResultsController<Result: ManagedObject> {
     }
   }
 
-  private func makeObjects() -> [Result] {
+  /// Returns the objects of the state, and whether each record has an object of the context. For another record the
+  /// result has the element of the list: the object of a deleted or unavailable record.
+  private func makeObjects() -> (objects: [Result], areComplete: Bool) {
     let ids = state?.visibleEntries.map(\.id) ?? []
     // The objects are loaded together. A record whose delete the context has not processed yet is a fault.
     let loaded = (try? managedObjectContext.objects(for: ids, as: ManagedObject.self)) ?? []
-    return withExtendedLifetime(loaded) { ids.compactMap { object(of: $0) } }
+    return withExtendedLifetime(loaded) {
+      var objects: [Result] = []
+      objects.reserveCapacity(ids.count)
+      var areComplete = true
+      for (index, id) in ids.enumerated() {
+        if let object = object(of: id) {
+          objects.append(object)
+        } else {
+          objects.append(fetchedList[index])
+          areComplete = false
+        }
+      }
+      return (objects: objects, areComplete: areComplete)
+    }
   }
 
   private func object(of id: ManagedObjectID) -> Result? {
@@ -215,8 +235,27 @@ extension FetchedResultsController: ResultSink {
   }
 
   private func setState(_ delivery: ResultDelivery) {
+    retainUnsaved(delivery)
     setState(delivery.state)
     if let live { self.live = (live.result, live.result.changeCount) }
+  }
+
+  /// Retains the objects of unsaved records that entered the result, and releases those of other records.
+  private func retainUnsaved(_ delivery: ResultDelivery) {
+    let storage = managedObjectContext.storage
+    guard !unsaved.isEmpty || storage.recordCount > 0 else { return }
+    guard !delivery.state.isRange else {
+      // The touched entries leave out the records that come into the range by the delete of another record.
+      unsaved = [:]
+      for entry in delivery.state.visibleEntries where entry.id.isTemporaryID {
+        unsaved[entry.id] = storage.registry.object(for: entry.id)
+      }
+      return
+    }
+    for (old, new) in delivery.touched.pairs {
+      if let id = new?.id, id.isTemporaryID { unsaved[id] = storage.registry.object(for: id) }
+      if let id = old?.id, id.isTemporaryID, new == nil { unsaved[id] = nil }
+    }
   }
 
   /// Returns the objects after changes; `nil` if an object is missing, so that the next access looks all objects up

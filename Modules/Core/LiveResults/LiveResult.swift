@@ -36,6 +36,9 @@ final class LiveResult {
   private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
   /// The revisions of the visible entries at the last delivery; `nil` for a request without a range.
   private var deliveredRevisions: [UInt64]?
+  /// See ``takeEntered()``. At most one record more than ``LiveInbox/bound``, so that a run of the request does not
+  /// retain the rows of a large result.
+  private var entered: [RecordState] = []
 
   init(_ checked: CheckedRequest, for sink: any ResultSink) {
     request = checked.request
@@ -76,9 +79,14 @@ final class LiveResult {
 
   /// Runs the request and compares the result with the entries.
   ///
-  /// - Parameter changed: The records whose unsaved state changed: an equal version does not mean equal values for
-  ///   them. `nil` if any record may have changed.
-  func run(in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = []) throws {
+  /// - Parameters:
+  ///   - changed: The records whose unsaved state changed: an equal version does not mean equal values for them. `nil`
+  ///     if any record may have changed.
+  ///   - afterChanges: Whether new entries are records that entered the result, see ``takeEntered()``.
+  func run(
+    in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = [],
+    afterChanges: Bool = false
+  ) throws {
     work.runs += 1
     var request = request
     request.fetchLimit = rangeCounts.map { $0.wanted + $0.spare }
@@ -87,8 +95,8 @@ final class LiveResult {
       order = ResultOrder(keys: plan.order)
       let entries =
         plan.needsOverlay
-        ? try read(plan, in: context, with: ContextRecords(context: context), changed)
-        : try read(plan, in: context, with: StoredRecords(context: context), changed)
+        ? try read(plan, in: context, with: ContextRecords(context: context), changed, afterChanges)
+        : try read(plan, in: context, with: StoredRecords(context: context), changed, afterChanges)
       work.evaluatedRows += entries.count
       return entries
     }
@@ -110,17 +118,18 @@ final class LiveResult {
   /// the order reads related records: these are read once for all records.
   private func read(
     _ plan: FetchPlan, in context: ManagedObjectContext, with source: some PreloadingSource,
-    _ changed: Set<ManagedObjectID>?
+    _ changed: Set<ManagedObjectID>?, _ afterChanges: Bool
   ) throws -> [ResultEntry] {
     var entries: [ResultEntry] = []
     var bufferedRecords: [RecordState] = []
     let isStreamed = plan.order?.dependencies.relationships.isEmpty != false
     var sink = BatchSink { [self] records in
       if request.includesPendingChanges { for record in records { context.renewObject(of: record) } }
-      if isStreamed { entries += try makeEntries(records, in: source, changed) } else { bufferedRecords += records }
+      guard isStreamed else { return bufferedRecords += records }
+      entries += try makeEntries(records, in: source, changed, afterChanges)
     }
     try FetchExecution(plan, in: context).run(into: &sink)
-    return isStreamed ? entries : try makeEntries(bufferedRecords, in: source, changed)
+    return isStreamed ? entries : try makeEntries(bufferedRecords, in: source, changed, afterChanges)
   }
 
   /// The entry of a record; `nil` for a record outside of the result and its spare records.
@@ -128,7 +137,7 @@ final class LiveResult {
 
   /// Makes the entries of records. A record that has not changed keeps its entry, and so its revision.
   private func makeEntries(
-    _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?
+    _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?, _ afterChanges: Bool
   ) throws -> [ResultEntry] {
     for key in request.sortKeys {
       try source.preload(try ResolvedPath(key.path, from: interest.entity).steps, of: records)
@@ -141,6 +150,7 @@ final class LiveResult {
       {
         return former
       }
+      if afterChanges, entriesByID[record.id] == nil { noteEntered(record) }
       return ResultEntry(values: values, id: record.id, version: version, revision: nextRevision())
     }
   }
@@ -148,6 +158,19 @@ final class LiveResult {
   private func nextRevision() -> UInt64 {
     lastRevision += 1
     return lastRevision
+  }
+
+  private func noteEntered(_ record: RecordState) {
+    if entered.count <= LiveInbox.bound { entered.append(record) }
+  }
+
+  /// Returns the present states of the records that entered the result since the last call; `nil` for more records than
+  /// ``LiveInbox/bound``. The records of the first run, and those that refilled a range, are not among them.
+  func takeEntered() -> [RecordState]? {
+    defer { entered = [] }
+    guard entered.count <= LiveInbox.bound else { return nil }
+    // An update that failed after it noted a record may have been followed by other changes of the record.
+    return entered.filter { entriesByID[$0.id]?.version == $0.version }
   }
 
   // MARK: Changes
@@ -169,14 +192,15 @@ final class LiveResult {
     let names = content.changes.map(\.renamed) + content.touched.map(\.renamed)
     for name in names { rename(name, &due) }
     if wasBehind || content.isEverything || namesTemporaryIDs && names.contains(where: { !$0.isEmpty }) {
-      return try run(in: context, &work, changed: wasBehind || content.hasLostTouched ? nil : changed)
+      let known: Set<ManagedObjectID>? = wasBehind || content.hasLostTouched ? nil : changed
+      return try run(in: context, &work, changed: known, afterChanges: true)
     }
     for changes in content.changes {
       collect(changes, isUncertain: changes.isOverlapped || content.isUncertain, &due, in: context)
     }
     for id in changed { collect(touched: id, &due) }
     try lookUp(&due, in: context)
-    guard !due.runsAgain else { return try run(in: context, &work, changed: changed) }
+    guard !due.runsAgain else { return try run(in: context, &work, changed: changed, afterChanges: true) }
     try evaluate(due, in: context, &work)
     for id in due.refreshed where due.states[id] == nil { renewRevision(id) }
     try adjustSpareEntries(in: context, &work)
@@ -319,7 +343,7 @@ final class LiveResult {
       let entry = values.map { ResultEntry(values: $0, id: id, version: state?.version ?? 0, revision: nextRevision()) }
       let isNew = entriesByID[id] == nil
       put(entry, for: id)
-      if isNew, entriesByID[id] != nil, let state { work.entered.append(state) }
+      if isNew, entriesByID[id] != nil, let state { noteEntered(state) }
     }
   }
 
@@ -371,30 +395,5 @@ final class LiveResult {
       touched.add(entry.id, from: entry, to: nil)
     }
     lastCoveredEntry = entries.last
-  }
-}
-
-/// The records that an update has to evaluate.
-private struct DueRecords {
-  let unsaved: UnsavedHierarchies
-  /// The records to evaluate, with as much of their states as the changes contain.
-  var states: [ManagedObjectID: KnownState] = [:]
-  /// The records with changes of properties that neither the predicate nor the order reads.
-  var refreshed: [ManagedObjectID] = []
-  /// The changed records at the ends of paths, by the index of the path.
-  var targets: [Int: Set<ManagedObjectID>] = [:]
-  /// Whether the request must be run again, because the affected records are unknown.
-  var runsAgain = false
-
-  init(unsaved: UnsavedHierarchies) { self.unsaved = unsaved }
-
-  mutating func add(_ record: StoreChanges.Record, isUncertain: Bool) {
-    if isUncertain {
-      states[record.id] = .unread
-    } else if record.kind == .deleted {
-      states[record.id] = .gone
-    } else {
-      states[record.id] = record.row.map { .row($0) } ?? .unread
-    }
   }
 }

@@ -4,14 +4,15 @@ extension ManagedObject {
   /// Returns the target of a to-one relationship; `nil` for no target. Loads this object if it is a fault. The target
   /// may be a fault. To be called inside the context.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and errors of loading
-  ///   the record.
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a property that is no to-one relationship,
+  ///   and errors of loading the record.
   public final func object(for name: String) throws -> ManagedObject? { try target(of: try relationship(named: name)) }
 
   /// Sets a to-one relationship and its inverse.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` when the object is not of the destination, ``ErrorCode/wrongContext``,
-  ///   ``ErrorCode/objectDeleted``, ``ErrorCode/relationshipCrossesStores``, and errors of loading the records.
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a property that is no to-one relationship and
+  ///   for an object that is not of the destination, ``ErrorCode/wrongContext``, ``ErrorCode/objectDeleted``,
+  ///   ``ErrorCode/relationshipCrossesStores``, and errors of loading the records.
   public final func setObject(_ object: ManagedObject?, for name: String) throws {
     try setTarget(object, of: try relationship(named: name))
   }
@@ -19,7 +20,8 @@ extension ManagedObject {
   /// Returns the members of a to-many relationship: in their order, or, if the relationship is unordered, sorted by
   /// identifier. Loads the members in few reads, and leaves members out whose records other writers deleted.
   ///
-  /// - Throws: As ``object(for:)``.
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a property that is no to-many relationship,
+  ///   and errors of loading the records.
   public final func objects(for name: String) throws -> [ManagedObject] {
     try members(of: try toMany(named: name))
   }
@@ -33,9 +35,10 @@ extension ManagedObject {
     return try context.presentMembers(of: relationship, owner: self)
   }
 
-  /// Makes objects the members of a to-many relationship, in that order, and sets the inverse of each.
+  /// Makes objects the members of a to-many relationship, and sets the inverses. An ordered relationship gets the order
+  /// of the objects.
   ///
-  /// - Throws: As ``setObject(_:for:)``.
+  /// - Throws: As ``setObject(_:for:)``, but ``ErrorCode/wrongType`` for a property that is no to-many relationship.
   public final func setObjects(_ objects: [ManagedObject], for name: String) throws {
     try replaceMembers(of: try toMany(named: name), with: objects)
   }

@@ -37,7 +37,7 @@ extension FetchPredicate {
     }
   }
 
-  /// Hashes the parts in their order, without recursion.
+  /// Hashes the predicate and its parts at any depth, without recursion. Parts in another order give another hash.
   public func hash(into hasher: inout Hasher) {
     var stack = [self]
     while let predicate = stack.popLast() { stack += predicate.hashed(into: &hasher) }

@@ -40,6 +40,9 @@
     self.outerLevel = outerLevel
   }
 
+  /// Whether the record at the end of the path is not the record itself.
+  var leadsToOtherRecord: Bool { !steps.isEmpty || outerLevel > 0 }
+
   /// The record at the end of the path; `nil` if a record on the path is missing.
   @inlinable
   func follow<S: RecordSource>(

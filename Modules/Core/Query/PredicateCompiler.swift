@@ -147,7 +147,8 @@ struct PredicateCompiler {
       let (ownerPath, relationship, declaringEntity) = try members(at: path)
       let (inner, readsOuterRecords) = try memberCondition(condition, of: relationship)
       let filtered = FilteredCount(
-        relationship, inner, declaringEntity: declaringEntity, readsOuterRecords: readsOuterRecords)
+        relationship, inner, declaringEntity: declaringEntity, readsOuterRecords: readsOuterRecords,
+        hasSharedOwners: ownerPath.leadsToOtherRecord)
       return .filteredCount(ownerPath, filtered)
     }
   }
@@ -170,12 +171,14 @@ struct PredicateCompiler {
       noteDependency(on: relationship)
       return .remote(ownerPath, .count(relationship, declaringEntity(relationship, at: path.owner)))
     case .aggregate(let aggregate):
-      return .remote(ownerPath, end(aggregate, declaringEntity(aggregate.relationship, at: path.owner)))
+      return .remote(ownerPath, end(aggregate, of: ownerPath, declaringEntity(aggregate.relationship, at: path.owner)))
     }
   }
 
   /// Compiles an aggregate of members at the end of a path.
-  private mutating func end(_ aggregate: MemberAggregate, _ declaringEntity: EntityDescription?) -> RecordPath.End {
+  private mutating func end(
+    _ aggregate: MemberAggregate, of ownerPath: RecordPath, _ declaringEntity: EntityDescription?
+  ) -> RecordPath.End {
     noteDependency(on: aggregate.relationship)
     guard let member = aggregate.operand else { return .count(aggregate.relationship, declaringEntity) }
     var inner = PredicateCompiler(entity: aggregate.relationship.destination)
@@ -184,7 +187,8 @@ struct PredicateCompiler {
     roots.formUnion(inner.roots)
     return .aggregate(
       MemberFold(
-        aggregate, operand: operand, operandStorage: member.storage ?? .int64, declaringEntity: declaringEntity))
+        aggregate, operand: operand, operandStorage: member.storage ?? .int64, declaringEntity: declaringEntity,
+        hasSharedOwners: ownerPath.leadsToOtherRecord))
   }
 
   /// Compiles the slot of a record at the end of a path. A slot of the record itself needs no path.

@@ -1,15 +1,25 @@
 /// The records of a context with the unsaved changes of the context and its parents, for the evaluation of predicates.
 ///
 /// Made for one fetch, in which each related record is read once.
-struct ContextRecords: PreloadingSource {
+struct ContextRecords: PreloadingSource, AggregateRetaining {
   /// The rows of related records without a loaded object; `nil` for missing records. A class, so that all copies of the
   /// source share the rows.
   private final class Rows {
     var byID: [ManagedObjectID: Row?] = [:]
+    /// The numbers of members of owners.
+    var memberCounts: [MembersKey: Int] = [:]
+    /// Made on first use, because most sources compute no aggregate.
+    lazy var computedAggregates = ComputedAggregates()
+  }
+
+  private struct MembersKey: Hashable {
+    let relationship: RelationshipDescription
+    let owner: ManagedObjectID
   }
 
   let context: ManagedObjectContext
   private let rows = Rows()
+  var computedAggregates: ComputedAggregates { rows.computedAggregates }
 
   init(context: ManagedObjectContext) { self.context = context }
 
@@ -26,6 +36,14 @@ struct ContextRecords: PreloadingSource {
     let ids = try memberIDs(of: relationship, from: record)
     try load(ids)
     return try ids.compactMap(state(of:))
+  }
+
+  func memberCount(of relationship: RelationshipDescription, from record: RecordState) throws -> Int {
+    let key = MembersKey(relationship: relationship, owner: record.id)
+    if let count = rows.memberCounts[key] { return count }
+    let count = try members(of: relationship, from: record).count
+    rows.memberCounts[key] = count
+    return count
   }
 
   /// The members of an owner; none for an unsaved record that a parent has discarded since the evaluation began.

@@ -19,18 +19,16 @@ struct FetchPlan {
 
   /// - Parameters:
   ///   - scope: A further condition, which only reads values of the record itself.
-  ///   - permanentIDs: The permanent identifiers of saved records by their former temporary identifiers, which a
-  ///     predicate may contain.
+  ///   - current: Returns the present identifier of a record for a former one, which a predicate may contain.
   ///   - unsaved: The hierarchies with unsaved records, after the delete rules.
   init<Result>(
     _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator, within scope: FetchPredicate? = nil,
-    permanentIDs: [ManagedObjectID: ManagedObjectID], unsaved: UnsavedHierarchies
+    current: (ManagedObjectID) -> ManagedObjectID, unsaved: UnsavedHierarchies
   ) throws {
     let entity = try request.entity(in: coordinator.managedObjectModel)
     prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
     let requested = try request.predicate.map {
-      try PreparedPredicate(
-        $0.flattened().replacingReferences { $0.isTemporaryID ? permanentIDs[$0] ?? $0 : $0 }, for: entity)
+      try PreparedPredicate($0.flattened().replacingReferences(current), for: entity)
     }
     let predicate =
       try scope.map { scope in

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
 
   /// The name of a request's entity, in reports to observers.
   final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
-    request.entityName ?? "\(Result.self)"
+    request.entityName ?? (try? entity(for: Result.self))?.name ?? "\(Result.self)"
   }
 
   /// Returns the number of records that a fetch would return, within its limit and offset.

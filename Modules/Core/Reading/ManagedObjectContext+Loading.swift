@@ -25,6 +25,24 @@ extension ManagedObjectContext {
     storage.missing.remove(object.recordID)
   }
 
+  /// Returns the elements whose records may be read together: those of attached stores, and the unsaved records of
+  /// parents. A read with a record of a detached store throws, and returns no other record.
+  ///
+  /// - Parameter recordID: Returns the identifier of an element.
+  final func readable<Element>(_ elements: [Element], _ recordID: (Element) -> ManagedObjectID) -> [Element] {
+    guard !elements.isEmpty, let stores = persistentStoreCoordinator?.persistentStores else { return elements }
+    let attached = Set(stores.map(\.identifier))
+    // Successive records mostly have one space.
+    var last: (id: ManagedObjectID, isReadable: Bool)?
+    return elements.filter { element in
+      let id = recordID(element)
+      if let last, id.hasSameSpace(as: last.id) { return last.isReadable }
+      let isReadable = id.storeIdentifier.map(attached.contains) ?? true
+      last = (id, isReadable)
+      return isReadable
+    }
+  }
+
   /// Loads the rows of an object's group, if it has other faults, with one read.
   private final func fireGroup(of object: ManagedObject) throws {
     guard let group = storage.groups.group(of: object) else { return }
@@ -33,7 +51,7 @@ extension ManagedObjectContext {
       neighbour?.isFault == true ? id : nil
     }
     guard faults.count > 1 else { return }
-    for row in try loadRows(faults) {
+    for row in try loadRows(readable(faults) { $0 }) {
       guard let neighbour = storage.registry.object(for: row.id), neighbour.isFault else { continue }
       neighbour.fill(with: row)
     }

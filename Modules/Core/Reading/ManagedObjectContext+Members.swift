@@ -85,13 +85,14 @@ extension ManagedObjectContext {
   ) -> [ManagedObject] {
     let generation = storage.generation(of: relationship)
     let window = group.window(at: Int(owner.groupIndex), for: relationship, unit: unitOfLists, budget: budget)
-    return storage.registry.objects(for: window).compactMap { object in
+    let neighbours = storage.registry.objects(for: window).compactMap { object -> ManagedObject? in
       guard let object, object !== owner, !object.recordID.isTemporaryID, object.has(relationship),
         object.collections?[relationship].map({ $0.generation == generation }) != true,
         !storage.kept.hasList(of: relationship, owner: object.recordID)
       else { return nil }
       return object
     }
+    return readable(neighbours) { $0.recordID }
   }
 
   /// Returns the members of owners as their stores have them. If the read returns rows of the members, their objects
@@ -266,8 +267,13 @@ extension ManagedObjectContext {
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
         result[owner] = ids
       }
-      // The delete rules that remove a deleted member from the list may not be applied yet.
-      context.storage.withPending { result = result.mapValues(context.storage.withoutDeleted) }
+      // The delete rules that remove a deleted member from the list may not be applied yet, and another writer may have
+      // moved a record that the parent has moved to another owner.
+      let storage = context.storage
+      storage.withPending {
+        guard storage.hasDeletes || !storage.movedRecords.isEmpty else { return }
+        for (owner, ids) in result { result[owner] = storage.withoutNonmembers(ids, of: relationship, owner: owner) }
+      }
     }
     return result
   }

@@ -21,13 +21,13 @@ extension ManagedObjectContext {
   /// was processed.
   final func removeMissingObjects() {
     guard !storage.missing.isEmpty, lease.pins == 0 else { return }
-    let ids = storage.missing
+    let ids = readable(Array(storage.missing)) { $0 }
     lease.end()
     // A failing store proves nothing about the records.
-    guard let rows = try? loadRows(Array(ids)) else { return }
+    guard let rows = try? loadRows(ids) else { return }
     lease.end()
     storage.missing = []
-    var gone = ids
+    var gone = Set(ids)
     for row in rows {
       gone.remove(row.id)
       guard let object = storage.registry.object(for: row.id) else { continue }
@@ -39,13 +39,13 @@ extension ManagedObjectContext {
     invalidateLists(of: gone)
   }
 
-  /// Invalidates the loaded lists with a possible member among deleted records.
+  /// Invalidates the loaded lists with a possible member among records that were deleted or moved.
   ///
   /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
   ///   are updated through the inverse.
-  final func invalidateLists(of deleted: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
+  final func invalidateLists(of ids: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
     var roots: Set<EntityDescription> = []
-    for id in deleted { roots.insert(id.entity.root) }
+    for id in ids { roots.insert(id.entity.root) }
     guard !roots.isEmpty, let model = persistentStoreCoordinator?.managedObjectModel else { return }
     for relationship in model.entities.lazy.flatMap(\.relationships)
     where relationship.isToMany && roots.contains(relationship.destination.root)

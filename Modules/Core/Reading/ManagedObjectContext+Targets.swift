@@ -34,7 +34,11 @@ extension ManagedObjectContext {
       else { continue }
       candidates.append(target)
     }
-    return zip(candidates, storage.registry.objects(for: candidates)).compactMap { $1 == nil ? $0 : nil }
+    let unregistered = zip(candidates, storage.registry.objects(for: candidates)).compactMap { $1 == nil ? $0 : nil }
+    guard unregistered.count > 1 else { return unregistered }
+    let readableIDs = readable(unregistered) { $0 }
+    // If the store of the target itself is detached, the read of the target throws.
+    return readableIDs.first == id ? readableIDs : [id]
   }
 
   /// Makes and retains the objects of identifiers: faults to be loaded together, or, where only the row names a

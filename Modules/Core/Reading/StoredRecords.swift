@@ -2,12 +2,15 @@
 /// that a store cannot evaluate, so that the part has the same meaning as in the store, without unsaved changes.
 ///
 /// Made for one fetch, in which each related record is read once.
-final class StoredRecords: PreloadingSource {
+final class StoredRecords: PreloadingSource, AggregateRetaining {
   private let context: ManagedObjectContext
   /// The rows of related records; `nil` for missing records.
   private var rows: [ManagedObjectID: Row?] = [:]
   /// The members of owners.
   private var members: [MembersKey: [RecordState]] = [:]
+  /// The numbers of members of owners.
+  private var memberCounts: [MembersKey: Int] = [:]
+  let computedAggregates = ComputedAggregates()
 
   private struct MembersKey: Hashable {
     let relationship: RelationshipDescription
@@ -66,7 +69,11 @@ final class StoredRecords: PreloadingSource {
   }
 
   func memberCount(of relationship: RelationshipDescription, from record: RecordState) throws -> Int {
-    try memberIDs(of: relationship, from: record).count
+    let key = MembersKey(relationship: relationship, owner: record.id)
+    if let count = memberCounts[key] { return count }
+    let count = try memberIDs(of: relationship, from: record).count
+    memberCounts[key] = count
+    return count
   }
 
   /// Reads the members of an owner.

@@ -194,8 +194,8 @@ extension ManagedObjectContext {
     callingHooks { objects.visit { $0.didSave() } }
   }
 
-  /// Posts changes to parents, children, followers and observers. Changes that the stores have reach the followers of the
-  /// parents too.
+  /// Posts changes to parents, children, followers, their children, and observers. Changes that the stores have reach
+  /// the followers of the parents too.
   ///
   /// - Parameter passesParents: Whether the stores have the changes, and not only the parent.
   final func propagate(_ changes: ChangeSet, passesParents: Bool) {
@@ -209,8 +209,14 @@ extension ManagedObjectContext {
       ancestor = context.parent
     }
     var reached: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    for receiver in receivers + listeners where reached.insert(ObjectIdentifier(receiver)).inserted {
-      receiver.mergeChanges(fromContextDidSave: changes)
+    var due = (receivers + listeners)[...]
+    while let receiver = due.popFirst() {
+      guard reached.insert(ObjectIdentifier(receiver)).inserted else { continue }
+      receiver.postToInbox(changes)
+      // A child of a child gets new permanent identifiers from its parent, whose unsaved changes have the former
+      // identifiers until the parent has processed its inbox.
+      if !changes.permanentIDs.isEmpty, receiver.ancestors.contains(where: { $0 === self }) { continue }
+      due += receiver.children
     }
     events.saves.send { changes }
     NotificationCenter.default.post(

@@ -133,12 +133,18 @@ public struct IDSpaces: Sendable {
   /// - Precondition: The entity belongs to the model of the spaces.
   public subscript(entity: EntityDescription) -> IDSpace { spaces[ObjectIdentifier(entity.root)]! }
 
+  /// Records in the table of each space that a store with the spaces is being attached; see
+  /// ``RowTable/noteStore(at:isAttachedElsewhere:)``.
+  func noteStore(at location: Int, isAttachedElsewhere: Bool) {
+    for space in spaces.values { space.rows.noteStore(at: location, isAttachedElsewhere: isAttachedElsewhere) }
+  }
+
   /// The space of the hierarchy whose root has a name; `nil` for an unknown name.
   func space(ofRoot name: String) -> IDSpace? { spaces.values.first { $0.root.name.hasSameBytes(as: name) } }
 }
 
 /// The identity of a store. The store itself keeps the identifier, so that it stays the same each time the store is
-/// attached.
+/// attached. A copy of a store has the identifier of the store, and is attached to another coordinator.
 public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// The text of the identifier, unique among stores.
   public let rawValue: String

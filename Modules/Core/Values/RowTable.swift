@@ -5,6 +5,9 @@ import CoherenceRuntime
 /// The table does not retain rows. It has their plain addresses, and a row removes itself in its `deinit`, as objects
 /// do in ``ObjectRegistry``.
 ///
+/// A row is shared by its version alone. A store and its copies have one identifier, and so one space, but different
+/// rows of one version. While stores in several locations are attached, the table shares no rows.
+///
 /// Invariants, see ``checkInvariants()``: each word is the address of a row marked as shared, under the row's own key,
 /// and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes nothing.
 final class RowTable: @unchecked Sendable {
@@ -14,6 +17,25 @@ final class RowTable: @unchecked Sendable {
   // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
+  /// The hash of the location of the last store that was attached with the space; `nil` before the first store.
+  @exclusivity(unchecked) private var location: Int?
+  /// Whether the attached stores of the space have had several locations, so that they may be copies of each other.
+  @exclusivity(unchecked) private var hasCopies = false
+
+  /// Records that a store with the space is being attached, before any context can read the store.
+  ///
+  /// - Parameters:
+  ///   - location: A hash of the location of the store.
+  ///   - isAttachedElsewhere: Whether a store with the space is attached already. Otherwise the rows in the table are
+  ///     of an earlier attachment: the content of the store may have been replaced by a backup since.
+  func noteStore(at location: Int, isAttachedElsewhere: Bool) {
+    lock.withLock {
+      // No context reads the stores of earlier attachments any more.
+      hasCopies = isAttachedElsewhere && (hasCopies || location != (self.location ?? location))
+      self.location = location
+      if hasCopies || !isAttachedElsewhere { keys.removeAll() }
+    }
+  }
 
   /// Replaces each row by the table's row of the same version, and adds rows newer than the table's row. A row older
   /// than the table's row stays as it is, because rows read together belong to one state of the store.
@@ -22,6 +44,7 @@ final class RowTable: @unchecked Sendable {
     // lock. So it is released afterwards.
     var releasedAfterwards: [Row] = []
     lock.withLock {
+      guard !hasCopies else { return }
       keys.reserve(rows.count)
       for index in rows.indices {
         let row = rows[index]
@@ -52,6 +75,7 @@ final class RowTable: @unchecked Sendable {
     // lock. So it is released afterwards.
     var releasedAfterwards: [Row] = []
     lock.withLock {
+      guard !hasCopies else { return }
       keys.reserve(rows.count)
       for row in rows {
         keys.update(row.key) { word in

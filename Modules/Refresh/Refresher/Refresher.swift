@@ -44,7 +44,8 @@ public final class Refresher: Sendable {
   /// - Parameters:
   ///   - connect: The Connect whose stores have the records, of a model with
   ///     `ManagedObjectModel.addingRefreshStatus()`.
-  ///   - connectivity: The state of the network. While it is offline, no automatic attempt begins.
+  ///   - connectivity: The state of the network. While it is offline, no automatic attempt begins. The refresher
+  ///     reports to it each attempt that finds the server unavailable.
   ///   - options: The common settings.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.
   public init(
@@ -101,9 +102,9 @@ public final class Refresher: Sendable {
 
   /// Prevents further automatic attempts.
   ///
-  /// - Returns: The lists to stop, which the caller stops; none for a stopped refresher.
+  /// - Returns: The lists and running reads to stop, which the caller stops; none for a stopped refresher.
   private func endAutomaticAttempts() -> [ScopeRefresher] {
-    let lists = scopes.setStarted(false)
+    let stopped = scopes.setStarted(false)
     stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
     onlineTask.withLock { task in
       task?.cancel()
@@ -113,7 +114,7 @@ public final class Refresher: Sendable {
       task?.cancel()
       task = nil
     }
-    return lists
+    return stopped
   }
 
   /// Whether automatic attempts may begin; `true` by default. Setting `false` does not cancel running attempts. Setting

@@ -55,12 +55,14 @@ final class ScopeTable: FetchObserver {
   /// Whether the refresher is started.
   var isStarted: Bool { state.withLock { $0.isStarted } }
 
-  /// Changes whether the refresher is started. Returns the lists to start or stop; none if the state is the same.
+  /// Changes whether the refresher is started. Returns the lists to start, or the lists and running reads to stop; none
+  /// if the state is the same.
   func setStarted(_ isStarted: Bool) -> [ScopeRefresher] {
     state.withLock { state in
       guard state.isStarted != isStarted else { return [] }
       state.isStarted = isStarted
-      return state.lists.map(\.scope)
+      let lists = state.lists.map(\.scope)
+      return isStarted ? lists : lists + state.runningReads.values
     }
   }
 

@@ -32,6 +32,9 @@ final class RefreshStack: Sendable {
 
   var now: Date { options.clock.now }
 
+  /// A number that changes when a store is attached or detached: the status of a scope may be in another store then.
+  var storeChangeCount: Int { connect.persistentStoreCoordinator.storeChangeCount }
+
   func send(_ event: RefreshEvent) {
     events.send { event }
     (connect as? any WorkEventPublishing)?.publish { event }
@@ -39,6 +42,11 @@ final class RefreshStack: Sendable {
 
   /// Whether automatic attempts may begin.
   var allowsAttempts: Bool { isEnabled && connectivity.isOnline }
+
+  /// Reports a failed attempt to the connectivity, if the server was unavailable. An offline state needs no report.
+  func noteFailure(_ error: any Error) {
+    if connectivity.isOnline, RetryPolicy.isServiceUnavailable(error) { connectivity.noteFailure() }
+  }
 
   /// The length of a lease: the time limit of an attempt, and 30 seconds for saving its end.
   func leaseLength(_ registration: RefreshRegistration) -> Duration { registration.timeLimit + .seconds(30) }

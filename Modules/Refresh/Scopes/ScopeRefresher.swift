@@ -9,7 +9,7 @@ actor ScopeRefresher {
   /// The end of an attempt.
   enum Outcome {
     case refreshed(RefreshStatus)
-    /// No attempt began, because the data is not stale, or because the delay after a failure has not passed.
+    /// No attempt began, because none is due, or because the delay after a failure has not passed.
     case unneeded(RefreshStatus?)
     /// No attempt began, because another process is refreshing the scope.
     case leased
@@ -32,6 +32,8 @@ actor ScopeRefresher {
   private var dueDate: Date?
   /// The number of failures to read or save the status since the last success.
   private var storeFailureCount = 0
+  /// The count of attached and detached stores when an attempt began last, or was put off.
+  private var storeChangeCount = 0
 
   /// - Parameter scope: The scope of the status; for a read, the key.
   init(_ registration: RefreshRegistration, scope: String?, in stack: RefreshStack) {
@@ -65,7 +67,9 @@ actor ScopeRefresher {
 
   /// Begins an attempt if the data may be stale. Called for each fetch of the entity, on the fetch's thread.
   nonisolated func noteFetch() {
-    guard stack.allowsAttempts, throttle.beginCheck(at: stack.now) else { return }
+    guard stack.allowsAttempts,
+      throttle.beginCheck(at: stack.now, storeChangeCount: stack.storeChangeCount)
+    else { return }
     Task { await self.trigger(.staleFetch) }
   }
 
@@ -78,10 +82,11 @@ actor ScopeRefresher {
       if isStarted, reason == .start || reason == .online { missedReason = reason }
       return
     }
-    guard isStarted, stack.allowsAttempts else { return throttle.endCheck(nextCheck: nil, at: stack.now) }
+    guard isStarted, stack.allowsAttempts else { return endCheck(nextCheck: nil) }
     guard !stack.connect.suspended else {
       let end = stack.now + Self.suspensionPause / .seconds(1)
-      throttle.endCheck(nextCheck: end, at: stack.now)
+      storeChangeCount = stack.storeChangeCount
+      endCheck(nextCheck: end)
       missedReason = missedReason ?? reason
       return setTimer(to: end)
     }
@@ -142,12 +147,13 @@ actor ScopeRefresher {
   /// Claims the lease of the scope and makes an attempt, if the status allows one.
   private func attempt(_ reason: RefreshReason) async throws -> Outcome {
     let start = stack.now
+    storeChangeCount = stack.storeChangeCount
     let lease = StatusTable.Lease(
       owner: UUID(), start: start, end: start + stack.leaseLength(registration) / .seconds(1))
     do {
       switch try await stack.table.claim(name, lease, by: rule(reason, now: start)) {
       case .refused(let status, let date):
-        // Without a date the data is not stale. A date is the end of another process's lease, or of a delay.
+        // Without a date no attempt is due. A date is the end of another process's lease, or of a delay.
         plan(after: status, notBefore: date)
         return status?.leaseEnd != nil && date != nil ? .leased : .unneeded(status)
       case .granted(let status):
@@ -185,6 +191,7 @@ actor ScopeRefresher {
     if end != nil, failure == nil { missedReason = nil }
     guard failure == nil, let end else {
       let error = failure ?? name.lostLeaseError
+      stack.noteFailure(error)
       stack.send(.failed(target, error: error))
       throw AttemptFailure(underlying: error)
     }
@@ -240,19 +247,23 @@ actor ScopeRefresher {
   ///   - status: The status after the attempt.
   ///   - notBefore: The earliest date of the next attempt, if a lease or a delay has prevented this attempt.
   private func plan(after status: RefreshStatus?, notBefore: Date?) {
-    let now = stack.now
     if let notBefore {
-      throttle.endCheck(nextCheck: notBefore, at: now)
+      endCheck(nextCheck: notBefore)
       dueDate = notBefore
     } else if status?.lastSyncStatus == .failed {
-      throttle.endCheck(nextCheck: status?.nextAttemptTime, at: now)
+      endCheck(nextCheck: status?.nextAttemptTime)
       dueDate = status?.nextAttemptTime
     } else {
-      throttle.endCheck(
-        nextCheck: status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) }, at: now)
+      endCheck(nextCheck: status?.lastSyncTime.map { $0 + registration.stalenessInterval / .seconds(1) })
+      let now = stack.now
       let last = min(status?.lastAttemptTime ?? now, now)
       dueDate = registration.schedule.flatMap { stack.nextDate(of: $0, after: last) }
     }
+  }
+
+  /// Ends a check of a fetch, and sets the date until which fetches need no further check of the same stores.
+  private func endCheck(nextCheck: Date?) {
+    throttle.endCheck(nextCheck: nextCheck, at: stack.now, storeChangeCount: storeChangeCount)
   }
 
   private func setTimer(to date: Date?) {

@@ -8,8 +8,9 @@ public protocol RefreshClock: Sendable {
   ///
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   func wait(for duration: Duration) async throws
-  /// Waits until the wall-clock time has reached a date. The default implementation reads the time every minute, so
-  /// that the wait ends at most a minute late after the clock was set forward.
+  /// Waits for a date of the wall clock. The wait may end before the date when the clock is set back: the caller
+  /// compares the dates again. The default implementation reads the time every minute, so that the wait ends at most a
+  /// minute late after the clock was set forward.
   ///
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   func wait(until date: Date) async throws
@@ -21,7 +22,7 @@ extension RefreshClock {
     repeat {
       let pause = min(remaining, 60)
       try await wait(for: .seconds(pause))
-      // Setting the clock back does not prolong the wait. The caller compares the dates again and decides.
+      // Setting the clock back does not prolong the wait.
       remaining = min(remaining - pause, date.timeIntervalSince(now))
     } while remaining > 0
   }

@@ -13,7 +13,8 @@ struct DueRule: Sendable {
   /// The decision about an attempt.
   enum Decision: Equatable {
     case run
-    /// No attempt may begin. `until` is the end of the lease or delay that prevents it; `nil` if the data is not stale.
+    /// No attempt may begin. `until` is the end of the lease or delay that prevents it; `nil` if no attempt is due: the
+    /// data is not stale, or no date of the schedule has passed since the last attempt.
     case wait(until: Date?)
   }
 

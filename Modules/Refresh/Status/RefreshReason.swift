@@ -1,8 +1,9 @@
 /// The reason of an attempt to refresh.
 public enum RefreshReason: String, Sendable, Hashable, CaseIterable {
-  /// The refresher was started or enabled again, or the program called `refresh` or `read` with `onlyIfStale`.
+  /// The refresher was started or enabled again, a started refresher got the registration of a list, or the program
+  /// called `refresh` or `read` with `onlyIfStale`.
   case start
-  /// A date of the schedule was reached, or the delay after a failure has passed.
+  /// A date of the schedule was reached, or the delay after a failure or the lease of another process has ended.
   case schedule
   /// A fetch found stale data.
   case staleFetch

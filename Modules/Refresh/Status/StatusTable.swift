@@ -8,10 +8,10 @@ import Foundation
 struct StatusTable: Sendable {
   /// The result of a request for a lease.
   enum Claim {
-    /// The attempt may begin. Has the status before the attempt.
+    /// The attempt may begin. Has the status before the attempt, or the new status of the first attempt.
     case granted(RefreshStatus)
     /// No attempt may begin. Has the present status, and the end of the lease or delay that prevents the attempt; `nil`
-    /// if the data is not stale.
+    /// if no attempt is due.
     case refused(RefreshStatus?, until: Date?)
   }
 

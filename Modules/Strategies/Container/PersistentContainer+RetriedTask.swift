@@ -26,9 +26,9 @@ extension PersistentContainer {
   /// - ``ErrorCode/objectUnavailable`` with one of these errors as its ``CoherenceError/underlying`` error.
   ///
   /// **No attempt follows** any other error, for example ``ErrorCode/partialSave``, a refused validation or delete, a
-  /// cancellation, or an error other than a ``CoherenceError``. No attempt follows either when the failed one may have
-  /// written: its error's ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or its context has committed a
-  /// save, a batch request or a claim of the block. Nothing is therefore written twice.
+  /// cancellation, or an error other than a ``CoherenceError``. No attempt follows after a possible write either: the
+  /// error's ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or the failed attempt's context has
+  /// committed a save, a batch request or a claim of the block. Nothing is therefore written twice.
   ///
   /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
   /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.

@@ -1,3 +1,3 @@
-/// Receives an error of work without a waiting caller: the error of a background task without a completion, or of the
-/// propagation of changes between contexts. May be called on any thread.
+/// Receives an error of work without a waiting caller, for example of a background task without a completion. May be
+/// called on any thread.
 public typealias AsyncErrorHandlerBlock = @Sendable (any Error) -> Void

@@ -7,8 +7,8 @@ extension ContextStrategy {
   /// background ── view ── root ── coordinator
   /// ```
   ///
-  /// A background context sees the unsaved edits of the view. Its save passes only its own changes through view and root
-  /// into the stores before it returns; the view keeps its edits over the saved values. The save has a conflict over a
+  /// A background context sees the unsaved edits of the view. Its save writes its own changes alone, directly into the
+  /// stores, before it returns; the view keeps its edits over the saved values. The save has a conflict over a
   /// property that the context read as an unsaved edit of the view and changed, if another background context has saved
   /// the property in the meantime.
   public final class IndirectNested: ContextStrategy, ContextStrategyType {

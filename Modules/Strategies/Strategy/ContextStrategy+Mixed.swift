@@ -10,7 +10,7 @@ extension ContextStrategy {
   /// background ───┘
   /// ```
   ///
-  /// A save of the view passes through the root into the stores before it returns.
+  /// A save of the view writes directly into the stores before it returns, so that the root never has unsaved changes.
   public final class Mixed: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

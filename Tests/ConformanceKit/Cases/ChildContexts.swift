@@ -6,6 +6,7 @@ extension ConformanceSubject {
     followers
     up
     deep
+    savesForChildren
   }
 
   private static func child(of parent: ManagedObjectContext) -> ManagedObjectContext {

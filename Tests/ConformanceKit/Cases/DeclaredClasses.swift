@@ -70,6 +70,34 @@ extension ConformanceSubject {
         try stack.read { context in try expectCounts(in: context) }
       }
     }
+    [false, true].map { isComputed in
+      let name = "the different values of a property have each value once, also for raw values without a case"
+      return Case(isComputed ? name + ", computed from records" : name) { stack in
+        try fill(stack)
+        try stack.write { context in
+          for (stage, review) in [
+            ("archived", nil), ("printed", "printed"), ("withdrawn", "archived"), ("edited", "withdrawn"),
+          ] as [(String, String?)] {
+            let article = try Article(context: context)
+            article.headline = stage
+            try article.setValue(stage, for: "stage")
+            try article.setValue(review, for: "review")
+          }
+        }
+        // The store in between has no aggregates.
+        if isComputed { _ = try stack.interpose() }
+        try stack.read { context in
+          let articles = FetchRequest(Article.self)
+          try expectEqual(try context.distinctValues(of: \.stage, for: articles), [.edited, .planned, .printed])
+          try expectEqual(try context.distinctValues(of: \.review, for: articles), [nil, .printed])
+          let later = articles.filter { $0.headline == "archived" || $0.headline == "withdrawn" }
+          try expectEqual(try context.distinctValues(of: \.stage, for: later), [.planned])
+          try expectEqual(try context.distinctValues(of: \.review, for: later), [nil])
+          try expectEqual(try context.distinctValues(of: \.issue.title, for: articles), [nil, "Annual", "Weekly"])
+          try expectEqual(try context.distinctValues(of: \.issue, for: later), [nil])
+        }
+      }
+    }
   }
 
   /// Fails unless the articles are counted by their properties, with unsaved articles too.

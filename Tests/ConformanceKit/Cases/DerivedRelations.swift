@@ -343,15 +343,34 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Part"), 1)
       }
     }
+    deriving(
+      "a save whose sum of decimals has too many digits is refused, and changes nothing", model: overflowModel
+    ) { stack in
+      let (long, half) = ("12345678901234567890123456789012345678", "0.5")
+      try stack.write { context in
+        let box = try context.make("Box")
+        try context.make("Part", ["size": 1, "price": try unwrap(Decimal(string: long))]).setObject(box, for: "box")
+      }
+      try stack.read { context in
+        let part = try context.make("Part", ["size": 1, "price": try unwrap(Decimal(string: half))])
+        try part.setObject(try context.one("Box"), for: "box")
+        let error = try expectThrows(.arithmeticOverflow) { try context.save() }
+        try expect(error.message.contains("Box.worth"), "the message to name the attribute: \(error.message)")
+        context.rollback()
+        try expectEqual(try context.number(of: "Part"), 1)
+      }
+    }
   }
 
   private static let overflowModel = soundModel {
     Entity("Box") {
       Attribute("total", .int64, derived: .sum("parts.size"))
+      Attribute("worth", .decimal, derived: .sum("parts.price"))
       Relationship("parts", toMany: "Part", inverse: "box")
     }
     Entity("Part") {
       Attribute("size", .int64)
+      Attribute("price", .decimal, default: Decimal(0))
       Relationship("box", toOne: "Box", inverse: "parts")
     }
   }

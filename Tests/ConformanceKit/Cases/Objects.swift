@@ -7,6 +7,7 @@ extension ConformanceSubject {
     unattached
     faults
     refreshing
+    refreshedEdits
     undoing
   }
 

@@ -36,6 +36,29 @@ extension ConformanceSubject {
       try parent.performAndWait { try parent.save() }
       try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
     }
+    Case("a parent reads no record of a child's save while a reader is open with which the child's policy has read") {
+      stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      child.mergePolicy = .custom { [unowned child] conflict in
+        _ = try child.number(of: "Album")
+        return conflict.mine?.values
+      }
+      try child.performAndWait {
+        for title in ["Debut", "Arrival"] {
+          try child.one("Album", where: equal("title", title)).setValue(2000, for: "year")
+        }
+      }
+      try parent.performAndWait {
+        parent.delete(try parent.one("Album", where: equal("title", "Debut")))
+        try parent.processPendingChanges()
+      }
+      try child.performAndWait { try child.save() }
+      try parent.performAndWait { try expectEqual(try parent.number(of: "Album", where: equal("year", 2000)), 2) }
+      try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
+    }
     Case("a save through the parents asks for nothing while a reader is open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()

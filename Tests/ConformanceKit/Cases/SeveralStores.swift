@@ -6,6 +6,7 @@ extension ConformanceSubject {
     routing
     crossing
     attaching
+    detachedNeighbours
   }
 
   /// A coordinator with a store of the backend for goods and one of its companion for people.
@@ -182,6 +183,94 @@ extension ConformanceSubject {
       }
       try expectEqual(ids.count, 100)
       try stack.read { try expectEqual(try $0.number(of: "Album"), 100) }
+    }
+  }
+
+  // MARK: Neighbours of detached stores
+
+  /// Two albums of one fetch, each in a store of its own with its artist and its track.
+  private struct Neighbours {
+    let coordinator: PersistentStoreCoordinator
+    let context: ManagedObjectContext
+    let albums: [ManagedObject]
+
+    init(_ stack: ConformanceStack) throws {
+      let coordinator = stack.makeCoordinator()
+      let stores = try [false, true].map { companion in
+        try stack.attach(try stack.makeLocation(companion: companion), to: coordinator)
+      }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      albums = try context.performAndWait {
+        for (store, name) in zip(stores, ["a", "b"]) {
+          let album = try context.make("Album", ["title": name])
+          let artist = try context.make("Artist", ["name": name])
+          let track = try context.make("Track", ["title": name])
+          for object in [album, artist, track] { try context.assign(object, to: store) }
+          try album.setObject(artist, for: "artist")
+          try album.setObjects([track], for: "tracks")
+        }
+        try context.save()
+        context.reset()
+        return try context.all("Album", sort: [SortKey("title")])
+      }
+      self.coordinator = coordinator
+      self.context = context
+    }
+
+    /// Detaches the store of the second album.
+    func detachSecond() throws { try coordinator.remove(coordinator.persistentStores[1]) }
+  }
+
+  @CasesBuilder private static var detachedNeighbours: [Case] {
+    Case("relationships of an attached store's record are read although a neighbour's store was detached") { stack in
+      let neighbours = try Neighbours(stack)
+      try neighbours.detachSecond()
+      try neighbours.context.performAndWait {
+        try expectEqual(try neighbours.albums[0].labels(of: "tracks"), ["a"])
+        try expectEqual(try neighbours.albums[0].object(for: "artist")?.label, "a")
+      }
+    }
+    Case("a fault of an attached store is loaded although a neighbour's store was detached") { stack in
+      let neighbours = try Neighbours(stack)
+      try neighbours.detachSecond()
+      try neighbours.context.performAndWait {
+        neighbours.context.refreshAll()
+        try expectEqual(try neighbours.albums[0].label, "a")
+        _ = try expectThrows(.storeDetached) { try neighbours.albums[1].load() }
+      }
+    }
+    Case("a list loads the records of an attached store although the store of others was detached") { stack in
+      let neighbours = try Neighbours(stack)
+      let context = neighbours.context
+      let list = try context.performAndWait {
+        context.reset()
+        return try context.list(FetchRequest<Album>().sort("title"))
+      }
+      try neighbours.detachSecond()
+      try context.performAndWait {
+        try expectEqual(list[0].title, "a")
+        try expect(list[1].isUnavailable && !list[1].isDeleted, "a record that cannot be read")
+        try expectEqual(list[0].title, "a")
+      }
+    }
+    Case("a refresh of all objects reaches an attached store although a changed record's store was detached") { stack in
+      let neighbours = try Neighbours(stack)
+      let context = neighbours.context
+      try context.performAndWait {
+        for album in neighbours.albums { try album.setValue(1959, for: "year") }
+      }
+      try neighbours.detachSecond()
+      let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: neighbours.coordinator)
+      try writer.performAndWait {
+        try writer.one("Album").setValue("c", for: "title")
+        try writer.save()
+      }
+      try context.performAndWait {
+        context.refreshAll()
+        try expectEqual(try neighbours.albums[0].label, "c")
+        try expectEqual(try neighbours.albums[0].value(for: "year"), .int(1959))
+        try expectEqual(try neighbours.albums[1].label, "b")
+      }
     }
   }
 }

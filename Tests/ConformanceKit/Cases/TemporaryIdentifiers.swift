@@ -213,6 +213,68 @@ extension ConformanceSubject {
       try parent.performAndWait { try parent.save() }
       try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
     }
+    Case("a child follows the permanent identifiers of two saves with more records than it lists") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try expectFollowed(stack, savesOf: parent, whileIdle: child, in: child)
+    }
+    Case("a child saves an edit of a record that its parent has saved before a reset, in one unit of work") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        let temporary = try parent.make("Album", ["title": "A"]).objectID
+        try child.performAndWait {
+          let album = try child.existingObject(with: temporary)
+          try parent.save()
+          parent.reset()
+          try album.setValue("B", for: "title")
+          try child.save()
+        }
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+    }
+    Case(
+      "a child's reference to an insert that joined a stored record in the same unit of work leads to this record",
+      model: Labels.model
+    ) { stack in
+      let id = try store(stack, ["name": "a"])
+      let parent = stack.context(.objectTrumps)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        let tag = try parent.make("Tag", ["name": "a", "colour": "blue"])
+        try parent.obtainPermanentIDs(for: [tag])
+        let former = tag.objectID
+        try child.performAndWait {
+          try child.make("Note", ["name": "n"]).setObject(try child.existingObject(with: former), for: "main")
+          try parent.save()
+          try child.save()
+        }
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.one("Note").object(for: "main")?.objectID, id) }
+    }
+    Case("a child of a child follows a save of the farthest parent that its parent receives before a reset") { stack in
+      let root = stack.context()
+      let middle = ManagedObjectContext(concurrencyType: .privateQueue, parent: root)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: middle)
+      let temporary = try root.performAndWait { try root.make("Album", ["title": "A"]).objectID }
+      let album = try child.performAndWait { try child.existingObject(with: temporary) }
+      try middle.performAndWait {
+        try root.performAndWait { try root.save() }
+        middle.reset()
+      }
+      try child.performAndWait {
+        try expect(!album.objectID.isTemporaryID, "a permanent identifier")
+        try expectEqual(try album.label, "A")
+      }
+    }
+    Case("a child of a child follows two saves with more records than its parent lists") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      let grandchild = ManagedObjectContext(concurrencyType: .privateQueue, parent: child)
+      try expectFollowed(stack, savesOf: parent, whileIdle: child, in: grandchild)
+    }
     Case("a child of a child follows the permanent identifiers that the farthest parent obtains or saves") { stack in
       for saves in [false, true] {
         try farthest(stack, saves: saves)
@@ -220,6 +282,37 @@ extension ConformanceSubject {
         try stack.write { for album in try $0.all("Album") { $0.delete(album) } }
       }
     }
+  }
+
+  /// Saves many records twice while a child of the saver is in a unit of work, which processes no changes, and expects
+  /// the records in a descendant that has read them before the saves.
+  private static func expectFollowed(
+    _ stack: ConformanceStack, savesOf parent: ManagedObjectContext, whileIdle child: ManagedObjectContext,
+    in descendant: ManagedObjectContext
+  ) throws {
+    let albums = try parent.performAndWait {
+      try child.performAndWait {
+        try ["A", "B"].map { title -> ManagedObject in
+          for number in 0..<10_000 { try parent.make("Genre", ["name": "\(title) \(number)"]) }
+          let temporary = try parent.make("Album", ["title": title]).objectID
+          let album = try descendant.performAndWait { try descendant.existingObject(with: temporary) }
+          try parent.save()
+          return album
+        }
+      }
+    }
+    // The child passes the changes on.
+    child.performAndWait {}
+    try descendant.performAndWait {
+      for (album, title) in zip(albums, ["A", "B"]) {
+        try expect(!album.objectID.isTemporaryID, "a permanent identifier")
+        try expectEqual(try album.label, title)
+        try album.setValue("\(title)2", for: "title")
+      }
+      try descendant.save()
+    }
+    for context in [child, parent] { try context.performAndWait { try context.save() } }
+    try stack.read { try expectEqual(try $0.names("Album"), ["A2", "B2"]) }
   }
 
   private static func farthest(_ stack: ConformanceStack, saves: Bool) throws {

@@ -73,11 +73,16 @@ extension ConformanceSubject {
       let context = stack.context(.objectTrumps)
       try context.performAndWait {
         let tag = try context.make("Tag", ["name": "a", "colour": "blue"])
+        try context.make("Note", ["name": "n"]).setObject(tag, for: "main")
+        let temporary = tag.objectID
         try context.obtainPermanentIDs(for: [tag])
-        let former = tag.objectID
+        let formerIDs = [temporary, tag.objectID]
         try context.save()
         try expectEqual(tag.objectID, id)
-        try expect(context.object(with: former) === tag, "the object by its former identifier")
+        for former in formerIDs {
+          try expect(context.object(with: former) === tag, "the object by its former identifier")
+          try expectEqual(try context.names("Note", where: refers("main", to: former)), ["n"])
+        }
       }
     }
     Case("a save that fails after records were joined leaves the context as it was", model: Labels.model) { stack in

@@ -65,24 +65,47 @@ enum Periodicals {
       get { self[Properties.table.issue] }
       set { self[Properties.table.issue] = newValue }
     }
+    var stage: Stage {
+      get { self[Properties.table.stage] }
+      set { self[Properties.table.stage] = newValue }
+    }
+    var review: Stage? {
+      get { self[Properties.table.review] }
+      set { self[Properties.table.review] = newValue }
+    }
 
     struct Properties: EntityProperties {
       static let table = Properties()
       let headline = AttributeKey<String>("headline")
       let pages = AttributeKey<Int?>("pages")
       let issue = ToOneKey<Issue>("issue")
+      let stage = AttributeKey<Stage>("stage")
+      let review = AttributeKey<Stage?>("review")
     }
     static var entityName: String { "Article" }
     static var entityDeclaration: Entity {
       Entity(entityName, class: Article.self) {
         Attribute("headline", .string)
         Attribute("pages", .int64, optional: true)
+        Attribute("stage", .enumeration(raw: Stage.self), default: Stage.planned)
+        Attribute("review", .enumeration(raw: Stage.self), optional: true)
         Relationship("issue", toOne: Issue.entityName, inverse: "articles")
       }
     }
     static var propertyNames: [AnyKeyPath: String] {
-      [\Article.headline: "headline", \Article.pages: "pages", \Article.issue: "issue"]
+      [
+        \Article.headline: "headline", \Article.pages: "pages", \Article.issue: "issue", \Article.stage: "stage",
+        \Article.review: "review",
+      ]
     }
+  }
+
+  /// The stage of an article, with further stages in later versions of the program. The first case, which stands for
+  /// them, is not the first one by its raw value.
+  enum Stage: String, CaseIterable, AttributeConvertible {
+    case planned
+    case edited
+    case printed
   }
 }
 

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The changes in a context since its last notification, by identifier.
 public struct ObjectChanges: Sendable, Hashable {
-  /// The objects inserted in this context, and objects of records that other writers inserted.
+  /// The objects inserted in this context, and objects of records that other writers inserted, or brought into a live
+  /// result of the context.
   public var inserted: Set<ManagedObjectID> = []
   /// The objects changed in this context.
   public var updated: Set<ManagedObjectID> = []

@@ -20,17 +20,37 @@ final class Inbox: Sendable {
   /// The part of a collapsed list that a later read of the stores cannot recover.
   struct Overflow {
     /// The latest permanent identifiers. Above the bound, those of the last save are kept alone, however many they are.
-    private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
+    /// The context then asks its parents for the others.
+    private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID]
     /// The deleted records; `nil` above the bound. The context then asks the stores which of its records still exist.
-    private(set) var deleted: Set<ManagedObjectID>? = []
+    private(set) var deleted: Set<ManagedObjectID>?
+
+    init(permanentIDs: [ManagedObjectID: ManagedObjectID] = [:], deleted: Set<ManagedObjectID>? = []) {
+      self.permanentIDs = permanentIDs
+      self.deleted = deleted
+    }
 
     mutating func add(_ changes: ChangeSet) {
-      if permanentIDs.count + changes.permanentIDs.count > bound, !changes.permanentIDs.isEmpty {
-        permanentIDs = changes.permanentIDs
-      } else {
-        permanentIDs.merge(changes.permanentIDs) { $1 }
-      }
+      add(changes.permanentIDs)
       deleted?.formUnion(changes.deleted)
+      dropDeletedAboveBound()
+    }
+
+    mutating func add(_ other: Overflow) {
+      add(other.permanentIDs)
+      if let further = other.deleted { deleted?.formUnion(further) } else { deleted = nil }
+      dropDeletedAboveBound()
+    }
+
+    private mutating func add(_ further: [ManagedObjectID: ManagedObjectID]) {
+      if permanentIDs.count + further.count > bound, !further.isEmpty {
+        permanentIDs = further
+      } else {
+        permanentIDs.merge(further) { $1 }
+      }
+    }
+
+    private mutating func dropDeletedAboveBound() {
       if let count = deleted?.count, count > bound { deleted = nil }
     }
   }
@@ -54,6 +74,11 @@ final class Inbox: Sendable {
         collapse()
         overflow?.add(posted)
       }
+    }
+
+    mutating func add(_ everything: Overflow) {
+      collapse()
+      overflow?.add(everything)
     }
 
     private mutating func collapse() {
@@ -89,10 +114,17 @@ final class Inbox: Sendable {
   /// Adds the changes of a save.
   ///
   /// - Returns: Whether the inbox was empty. The caller then schedules the context to process the inbox.
-  func post(_ changes: ChangeSet) -> Bool {
+  func post(_ changes: ChangeSet) -> Bool { post { $0.add(changes) } }
+
+  /// Collapses the list, because every record may have changed.
+  ///
+  /// - Returns: As ``post(_:)-(ChangeSet)``.
+  func post(_ everything: Overflow) -> Bool { post { $0.add(everything) } }
+
+  private func post(_ add: (inout Queue) -> Void) -> Bool {
     queue.withLock { queue in
       let wasEmpty = queue.isEmpty
-      queue.add(changes)
+      add(&queue)
       isEmptyHint.store(false, ordering: .releasing)
       return wasEmpty
     }

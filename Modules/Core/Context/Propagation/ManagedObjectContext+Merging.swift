@@ -10,9 +10,19 @@ extension ManagedObjectContext {
   /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
   /// a conflict before the save.
   ///
-  /// May be called on any thread.
+  /// The children of this context merge the changes too. May be called on any thread.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
-    let isFirst = inbox.post(changes)
+    postToInbox(changes)
+    for child in children { child.mergeChanges(fromContextDidSave: changes) }
+  }
+
+  /// Posts the saved changes of another context to the inbox of this context alone.
+  final func postToInbox(_ changes: ChangeSet) { scheduleInbox(isFirst: inbox.post(changes)) }
+
+  /// Has the context process its inbox after a post.
+  ///
+  /// - Parameter isFirst: Whether the inbox was empty.
+  final func scheduleInbox(isFirst: Bool) {
     supersedeMainUnit()
     guard isFirst, !storage.confinement.isOfThread else { return }
     storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
@@ -53,26 +63,12 @@ extension ManagedObjectContext {
     case .nothing: break
     case .changes(let list, _):
       lease.end()
-      applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } }, from: list)
+      applyPermanentIDs(from: list)
       turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
         for changes in list { refresh(from: changes) }
       }
       forgetMembers(Set(list.flatMap(\.deleted)))
-    case .everything(let overflow):
-      lease.end()
-      applyPermanentIDs(overflow.permanentIDs, from: [])
-      let deletedIDs = overflow.deleted ?? deletedElsewhere()
-      for id in deletedIDs { removeDeletedElsewhere(id) }
-      forgetMembers(deletedIDs)
-      let objects = storage.registry.all
-      turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
-        for object in objects {
-          object.collections = nil
-          if object.pending == nil { object.row = nil }
-        }
-      }
-      refreshRows(of: storage.records)
-      events.noteEverything()
+    case .everything(let overflow): process(overflow)
     }
     removeMissingObjects()
     awakenLoaded()
@@ -80,15 +76,6 @@ extension ManagedObjectContext {
 
   private final func cleanObjects(with ids: [ManagedObjectID]) -> [ManagedObject] {
     ids.compactMap { storage.registry.object(for: $0) }.filter { $0.pending == nil }
-  }
-
-  /// The identifiers of registered objects without a record in any store. Used when the inbox does not list the deleted
-  /// records. Empty when a store fails: the objects then stay, as faults.
-  private final func deletedElsewhere() -> Set<ManagedObjectID> {
-    var ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
-    if storage.hasBareDeletes { ids.formUnion(storage.records.lazy.filter(\.isBareDelete).map(\.id)) }
-    guard let present = try? loadRows(Array(ids)) else { return [] }
-    return ids.subtracting(present.map(\.id))
   }
 
   /// Refreshes the objects that a save of another context has changed, and invalidates the loaded lists that may have
@@ -121,9 +108,10 @@ extension ManagedObjectContext {
       removeDeletedElsewhere(id)
     }
     invalidateLists(of: changes.deleted, withoutInverse: true)
-    for (owner, relationships) in changes.relinked {
-      outdated.formUnion(relationships)
-      storage.noteLinks(of: relationships)
+    let relinked = changes.relinked.values.reduce(into: Set<RelationshipDescription>()) { $0.formUnion($1) }
+    if !relinked.isEmpty { storage.withPending { storage.noteLinks(of: relinked) } }
+    outdated.formUnion(relinked)
+    for owner in changes.relinked.keys {
       if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
     for relationship in outdated { storage.invalidateLists(of: relationship) }
@@ -144,7 +132,11 @@ extension ManagedObjectContext {
           record.refresh(from: row, keeping: inherited, combining: combined)
         }
       } else if let formerRow = object.row {
-        if formerRow.version < row.version { object.row = throughParents(row) }
+        if formerRow.version < row.version {
+          object.row = throughParents(row)
+        } else if let unsaved = unsavedRow(after: formerRow, savedAs: row) {
+          object.row = unsaved
+        }
       } else {
         object.fill(with: throughParents(row))
       }
@@ -160,6 +152,15 @@ extension ManagedObjectContext {
     } else if isNew {
       events.noteInserted(object(for: throughParents(row)))
     }
+  }
+
+  /// The row that replaces an object's row after a save of a parent into its own parent. The record then has other
+  /// values at an equal version. `nil` after a save into a store.
+  private final func unsavedRow(after former: Row, savedAs row: Row) -> Row? {
+    guard parent != nil, former.version == row.version, former.values != row.values,
+      let inherited = inheritedRecord(of: row.id), !inherited.isDeleted, inherited.row.version == row.version
+    else { return nil }
+    return inherited.row
   }
 
   final func noteRefreshed(_ object: ManagedObject) { events.noteRefreshed(object) }
@@ -178,29 +179,60 @@ extension ManagedObjectContext {
       record.isSilent = true
     }
     guard let object = storage.registry.object(for: id) else { return }
-    // The save of the unsaved changes reports the conflict.
-    if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }
+    // The save of the unsaved changes reports the conflict, or writes no value of the record.
+    if let record = object.pending, record.kind != .deleted, !record.isUnchanged {
+      storage.deletedWhileEdited.insert(id)
+      return
+    }
     detachDeleted(object)
     events.noteDeleted(object)
   }
 
-  /// Gives objects the permanent identifiers of their records, which another context has saved or a parent has obtained.
+  /// Passes waiting changes on to the children at a reset. The children get the permanent identifiers in them from this
+  /// context alone. Reads no store, because the context has no objects and no unsaved records.
+  final func passOn(_ content: Inbox.Content) {
+    guard isParent else { return }
+    switch content {
+    case .nothing: break
+    case .changes(let list, _): applyPermanentIDs(from: list)
+    case .everything(let overflow): passOn(applyingPermanentIDs(of: overflow))
+    }
+  }
+
+  /// Gives objects the permanent identifiers of their records, which another context has saved or a parent has
+  /// obtained, and passes the identifiers on to the children.
   ///
   /// - Parameter list: The changes that name the identifiers.
-  private final func applyPermanentIDs(
-    _ permanentIDs: [ManagedObjectID: ManagedObjectID], from list: [ChangeSet]
-  ) {
+  private final func applyPermanentIDs(from list: [ChangeSet]) {
+    let permanentIDs = list.reduce(into: [ManagedObjectID: ManagedObjectID]()) { $0.merge($1.permanentIDs) { $1 } }
     guard !permanentIDs.isEmpty else { return }
+    let referring = replaceIdentifiers(permanentIDs)
+    guard isParent else { return }
+    var changes = ChangeSet()
+    changes.permanentIDs = permanentIDs
+    changes.refreshed = referring + list.flatMap { $0.insertedIDs + $0.updatedIDs }
+    // The saver has not posted these changes to children of its children; see `propagate(_:passesParents:)`.
+    for saved in list where !saved.permanentIDs.isEmpty {
+      changes.deleted += saved.deleted
+      changes.relinked.merge(saved.relinked) { $0.union($1) }
+    }
+    for child in children { child.postToInbox(changes) }
+  }
+
+  /// Gives objects and references the permanent identifiers of records. Returns the records that referred to a former
+  /// identifier.
+  @discardableResult
+  final func replaceIdentifiers(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> [ManagedObjectID] {
+    guard !permanentIDs.isEmpty else { return [] }
     let isParent = isParent
-    for (temporary, permanent) in permanentIDs {
-      if let object = storage.registry.object(for: temporary) {
+    for (former, permanent) in permanentIDs {
+      if let object = storage.registry.object(for: former) {
         rename(object, to: permanent)
-      } else if isParent || storage.exposedTemporaryIDs.remove(temporary) != nil {
-        storage.permanentIDs[temporary] = permanent
+      } else if isParent || !former.isTemporaryID || storage.exposedTemporaryIDs.remove(former) != nil {
+        storage.noteIdentifier(permanent, of: former)
       }
     }
-    let referring = replaceReferences(permanentIDs)
-    if isParent { postToChildren(permanentIDs, referring: referring + list.flatMap { $0.insertedIDs + $0.updatedIDs }) }
+    return replaceReferences(permanentIDs)
   }
 
   /// Posts new permanent identifiers of unsaved records to the children.
@@ -211,7 +243,7 @@ extension ManagedObjectContext {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
     changes.refreshed = referring
-    for child in children { child.mergeChanges(fromContextDidSave: changes) }
+    for child in children { child.postToInbox(changes) }
   }
 
   /// Replaces identifiers in all unsaved records. Returns the records that referred to a former identifier.
@@ -260,7 +292,9 @@ extension ManagedObjectContext {
     if let registered = storage.registry.object(for: id), registered !== object {
       return replace(object, by: registered)
     }
-    if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
+    if isParent || !former.isTemporaryID || object.flags.contains(.temporaryIDExposed) {
+      storage.noteIdentifier(id, of: former)
+    }
     if let record = object.pending, record.isTracked { storage.rename(record, to: id) }
     object.row = object.row?.renamed(to: id)
     storage.registry.move([ObjectRegistry.Move(object, to: id)])

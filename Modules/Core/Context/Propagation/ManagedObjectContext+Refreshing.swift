@@ -4,8 +4,10 @@ extension ManagedObjectContext {
   /// Refreshes an object from the store, or from the parent, and clears its reported failures.
   ///
   /// An object without changes becomes a fault, without a read. With `mergeChanges` the record of a changed object is
-  /// read at once; if the store fails, the object keeps its former state. An inserted object keeps its values. To be
-  /// called inside the context.
+  /// read at once; if the store fails, the object keeps its former state. An inserted object keeps its values. The
+  /// refresh of a deleted object without `mergeChanges` reverts the delete, and reads the related records whose
+  /// references the delete rules have cleared; records that a cascade has deleted stay deleted. To be called inside the
+  /// context.
   ///
   /// - Precondition: The object belongs to this context.
   /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state, where they no
@@ -15,9 +17,12 @@ extension ManagedObjectContext {
     operating {
       Misuse.check(object.storage === storage, wrongContextMessage(object))
       lease.end()
+      let revertsDelete = !mergeChanges && object.pending?.kind == .deleted && object.pending?.base != nil
       turningIntoFaults(object.pending == nil || !mergeChanges ? [object] : []) {
         refreshState(of: object, mergeChanges: mergeChanges)
       }
+      // Without its related records, which the store fails to return, the object stays unrelated.
+      if revertsDelete { try? reconnect(object) }
       awakenLoaded()
     }
   }
@@ -37,10 +42,12 @@ extension ManagedObjectContext {
       return removeMissingObjects()
     }
     if mergeChanges {
+      if record.kind == .deleted { storage.withPending { storage.noteLinks(ofDeleted: record) } }
       reread([record]) { record, row in record.rebase(onto: row) }
       return storage.withPending { record.acceptBase() }
     }
-    guard record.kind != .inserted else { return }
+    // A record that no store has stays inserted, or deleted.
+    guard record.base != nil else { return }
     revertRelationships(of: object, record)
     storage.pendingDeletes.removeAll { $0 === object }
     storage.untrack(record)
@@ -49,13 +56,18 @@ extension ManagedObjectContext {
     noteRefreshed(object)
   }
 
-  /// Reads the present rows of changed records from the stores or the parent, with one read for each store.
+  /// Reads the present rows of changed records from the stores or the parent, with one read for each store. Records of
+  /// detached stores keep their state.
   ///
   /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows whose version
   ///   differs from the record's base.
   private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
-    let savedRecords = records.filter { $0.base != nil }
-    guard !savedRecords.isEmpty, let rows = try? loadRows(savedRecords.map(\.id)) else { return }
+    let savedRecords = readable(records.filter { $0.base != nil }) { $0.id }
+    guard !savedRecords.isEmpty else { return }
+    guard let rows = try? loadRows(savedRecords.map(\.id)) else {
+      // Other writers may have moved any of the records.
+      return storage.withPending { storage.noteDeletedInLists() }
+    }
     let rowsByID = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     storage.withPending {
       for record in savedRecords {
@@ -64,6 +76,7 @@ extension ManagedObjectContext {
           row.version != base.version || (parent != nil && row.values != base.values)
         else { continue }
         storage.touch(record.id)
+        storage.noteMove(of: record, to: row, relinked: [])
         put(record, row)
       }
     }
@@ -107,6 +120,7 @@ extension ManagedObjectContext {
       if !lease.isPinned { processInbox() }
       lease.end()
       dropUnchanged(storage.records)
+      storage.withPending { storage.noteLinksOfDeleted() }
       let objects = storage.registry.all
       turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
         for object in objects { forgetState(of: object) }

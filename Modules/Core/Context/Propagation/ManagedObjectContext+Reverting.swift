@@ -59,10 +59,11 @@ extension ManagedObjectContext {
     operating {
       // Changes in the inbox are newer than a pinned state. They stay, because objects read from the pinned state
       // afterwards still need them.
-      if !lease.isPinned { _ = inbox.removeAll() }
+      let waiting: Inbox.Content = lease.isPinned ? .nothing : inbox.removeAll()
       lease.end()
       storage.undo?.clear()
       turningIntoFaults(storage.registry.all) { detachAll() }
+      passOn(waiting)
       storage.touchEverything()
       events.noteReset()
     }
@@ -78,8 +79,8 @@ extension ManagedObjectContext {
     storage.groups.removeAll()
     storage.reports.removeAll()
     storage.missing = []
-    storage.permanentIDs = [:]
-    storage.joinedIDs = [:]
+    // Children may save changes of records that they know by former identifiers.
+    if !isParent { storage.withPending { (storage.permanentIDs, storage.joinedIDs) = ([:], [:]) } }
     storage.exposedTemporaryIDs = []
     for object in objects {
       object.flags.insert(.detached)

@@ -4,4 +4,10 @@ extension ContextStorage {
     kept.forget(object)
     registry.remove(object, id: object.recordID)
   }
+
+  /// Removes the records without unsaved changes from ``deletedWhileEdited``. Called after a save.
+  func forgetDeletesOfCleanRecords() {
+    guard !deletedWhileEdited.isEmpty else { return }
+    deletedWhileEdited = deletedWhileEdited.filter { record(for: $0) != nil }
+  }
 }

@@ -21,8 +21,20 @@ extension ContextStorage {
     hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
 
+  /// Returns the members of an owner without the records that are no members for the context: deleted records, and
+  /// records moved by another writer. Called under the lock.
+  func withoutNonmembers(
+    _ ids: [ManagedObjectID], of relationship: RelationshipDescription, owner: ManagedObjectID
+  ) -> [ManagedObjectID] {
+    let remaining = withoutDeleted(ids)
+    guard mayListNonmembers(relationship) else { return remaining }
+    return remaining.filter { !isLeftOut(recordUnderLock(for: $0), of: relationship, owner: owner) }
+  }
+
   /// Notes that a save of another writer has given a record other owners. The edits and delete rules of the context have
   /// changed the lists of the former owners only. So the reads of lists leave the record out of the new owners' lists.
+  ///
+  /// Called under the lock, before the record gets the row as its base.
   ///
   /// - Parameters:
   ///   - row: The saved row.
@@ -36,13 +48,15 @@ extension ContextStorage {
   }
 
   /// Notes that a save of another writer has changed links to records that may include deleted ones.
+  ///
+  /// Called under the lock, because children read the noted records.
   func noteLinks(of relationships: Set<RelationshipDescription>) {
     guard hasDeletes else { return }
     let roots = Set(relationships.map(\.destination.root))
     movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
   }
 
-  /// Notes the delete of a record by a child. The record may have links that the child does not know.
+  /// Notes that a deleted record may have links that its delete rules did not find. Called under the lock.
   func noteLinks(ofDeleted record: PendingRecord) {
     let hasLinks = record.entity.relationships.contains { relationship in
       if case .links = relationship.storage { relationship.inverse != nil } else { false }
@@ -67,5 +81,33 @@ extension ContextStorage {
       return false
     }
     return record[slot] != .reference(owner)
+  }
+
+  /// Notes that a child has moved or deleted a record that another writer has moved since the child read it. The child
+  /// has changed the list of the former owner only. Called under the lock, after the record has the child's change.
+  ///
+  /// - Parameter base: The row on which the child's change is based; `nil` for none.
+  func noteMove(of record: PendingRecord, byChildOn base: Row?) {
+    guard let base, let present = record.base, base.version < present.version else { return }
+    let mayBeListed = record.entity.referenceSlots.contains { slot in
+      base[slot] != present[slot] && (record.kind == .deleted || record.changed.contains(slot))
+    }
+    if mayBeListed { movedRecords.insert(record.id) }
+  }
+
+  /// Notes that other writers may have added deleted records to lists by links. Their rows, which a refresh compares,
+  /// tell about other lists; see ``noteMove(of:to:relinked:)``. Called under the lock.
+  ///
+  /// A noted record costs: the members of each owner are counted by a statement of its own, or listed.
+  func noteLinksOfDeleted() {
+    guard hasDeletes else { return }
+    for record in records where record.kind == .deleted { noteLinks(ofDeleted: record) }
+  }
+
+  /// Notes that other writers may have added any deleted record to lists, because a refresh has failed to read the
+  /// present rows. Called under the lock.
+  func noteDeletedInLists() {
+    guard hasDeletes else { return }
+    movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted }.map(\.id))
   }
 }

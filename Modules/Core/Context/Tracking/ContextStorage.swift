@@ -57,7 +57,8 @@ final class ContextStorage: @unchecked Sendable {
   var generations: [RelationshipDescription: Int] = [:]
   /// The part of the generation that all relationships share.
   var epoch = 0
-  /// The permanent identifiers by temporary identifiers that users or children know.
+  /// The permanent identifiers by temporary identifiers that users or children know. Changed under the lock, like
+  /// `joinedIDs`, because children read both on their own threads.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// The stored records that inserted records became in saves, by the permanent identifiers that the inserted records
   /// had obtained before; see ``MergePolicy``.
@@ -110,6 +111,8 @@ final class ContextStorage: @unchecked Sendable {
   let saveNumber = SaveNumber()
   /// The number of times that the context dropped all objects.
   var resetCount = 0
+  /// The records that other writers have deleted while this context had unsaved changes of them.
+  var deletedWhileEdited: Set<ManagedObjectID> = []
   /// The records that a load did not find. The next processing of the inbox detaches their objects, or finds the
   /// records again.
   var missing: Set<ManagedObjectID> = []
@@ -171,7 +174,8 @@ final class ContextStorage: @unchecked Sendable {
     return entry(for: id)
   }
 
-  /// Removes a record from the index of values, because the record is new or was changed. Called under the lock.
+  /// Has the next look-up by value index a new or changed record under its present values. The index keeps the entries
+  /// of the record's former values, which a look-up may find too. Called under the lock.
   func noteUnindexed(_ record: PendingRecord) {
     guard index != nil else { return }
     index?.note(record)
@@ -336,7 +340,8 @@ final class ContextStorage: @unchecked Sendable {
     record.isTracked = false
     record.isIndexed = false
     recordCount -= 1
-    if recordCount == 0 { (hasBareDeletes, movedRecords) = (false, []) }
+    if !movedRecords.isEmpty { movedRecords.remove(record.id) }
+    if recordCount == 0 { (hasDeletes, hasBareDeletes, movedRecords) = (false, false, []) }
     count(record, -1)
     table.remove(record.id, ifWord: Self.word(record))
   }
@@ -354,8 +359,10 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(0, ordering: .relaxed)
   }
 
-  /// Removes untracked records from the sequence. All of the sequence must be in the table.
+  /// Removes untracked records from the sequence. Called under the lock.
   func removeUntracked() {
+    // The count of indexed records below counts all remaining ones.
+    indexAll()
     sequence.removeAll { !$0.isTracked }
     indexedCount.store(sequence.count, ordering: .relaxed)
   }
@@ -369,6 +376,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Stops tracking all records, and drops their pending notifications and deletes.
   func untrackAll() {
     let dropped = records
+    deletedWhileEdited = []
     withPending { dropAll() }
     for record in dropped { release(record) }
     unpostedChanges = []

@@ -57,8 +57,8 @@ enum Accumulator {
     }
   }
 
-  /// Adds a sum of members that is out of the range of its type, and therefore a double: the sum of such values is
-  /// out of the range too.
+  /// Adds a sum of members that is out of the range of its type, and therefore a rounded double. The total is a double
+  /// from then on, even if a further sum of the other sign brings it back into the range.
   private mutating func addRounded(_ value: AttributeValue) {
     guard case .double(let number) = value, let sum = result.nearestDouble else { return }
     self = .doubles(sum + number)

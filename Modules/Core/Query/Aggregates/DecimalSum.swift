@@ -66,7 +66,7 @@ package final class DecimalSum {
   }
 
   /// The greatest number of significant digits of a decimal.
-  private static let greatestDigitCount = 38
+  package static let greatestDigitCount = 38
   /// The greatest exponent of a decimal.
   private static let greatestExponent = 127
 

@@ -53,21 +53,34 @@ public struct MemberAggregate: Sendable, Hashable {
   private let storage: StorageType
   /// The value for a record without members.
   @usableFromInline let valueWithoutMembers: AttributeValue
+  /// Whether many records may have the same owner of members.
+  private let hasSharedOwners: Bool
 
-  /// - Parameter operandStorage: The representation of the members' values.
+  /// - Parameters:
+  ///   - operandStorage: The representation of the members' values.
+  ///   - hasSharedOwners: Whether the owner of the members is another record, which many records may have in common.
   init(
-    _ aggregate: MemberAggregate, operand: Operand, operandStorage: StorageType, declaringEntity: EntityDescription?
+    _ aggregate: MemberAggregate, operand: Operand, operandStorage: StorageType, declaringEntity: EntityDescription?,
+    hasSharedOwners: Bool
   ) {
     function = aggregate.function
     relationship = aggregate.relationship
     self.declaringEntity = declaringEntity
     self.operand = operand
     storage = operandStorage
+    self.hasSharedOwners = hasSharedOwners
     valueWithoutMembers = Self.fold(function, storage, [])
   }
 
   /// The aggregate of the members of a record.
   @usableFromInline func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
+    guard hasSharedOwners, let computed = (source as? any AggregateRetaining)?.computedAggregates else {
+      return try compute(for: record, in: source)
+    }
+    return try computed.value(of: self, for: source.id(of: record)) { try compute(for: record, in: source) }
+  }
+
+  private func compute<S: RecordSource>(for record: S.Record, in source: S) throws -> AttributeValue {
     var values: [AttributeValue] = []
     for member in try source.members(of: relationship, from: record) {
       values.append(try operand.value(of: member, in: source))

@@ -31,15 +31,18 @@
   private let declaringEntity: EntityDescription?
   /// Whether the condition reads values of the records around the member.
   private let readsOuterRecords: Bool
+  /// Whether many records may have the same owner of members.
+  private let hasSharedOwners: Bool
 
   init(
     _ relationship: RelationshipDescription, _ condition: Condition, declaringEntity: EntityDescription?,
-    readsOuterRecords: Bool
+    readsOuterRecords: Bool, hasSharedOwners: Bool
   ) {
     self.relationship = relationship
     self.condition = condition
     self.declaringEntity = declaringEntity
     self.readsOuterRecords = readsOuterRecords
+    self.hasSharedOwners = hasSharedOwners
   }
 
   /// The number of members of an owner.
@@ -51,7 +54,17 @@
     of owner: S.Record?, for record: S.Record, within outer: OuterRecords<S.Record>?, in source: S
   ) throws -> AttributeValue {
     guard let owner, declaringEntity.map({ source.entity(of: owner).isKind(of: $0) }) ?? true else { return .int(0) }
-    let around = readsOuterRecords ? OuterRecords(record, outer) : nil
+    // The number of members depends on the records around them, or on the owner alone.
+    if readsOuterRecords { return try count(owner, within: OuterRecords(record, outer), in: source) }
+    guard hasSharedOwners, let computed = (source as? any AggregateRetaining)?.computedAggregates else {
+      return try count(owner, within: nil, in: source)
+    }
+    return try computed.value(of: self, for: source.id(of: owner)) { try count(owner, within: nil, in: source) }
+  }
+
+  private func count<S: RecordSource>(
+    _ owner: S.Record, within around: OuterRecords<S.Record>?, in source: S
+  ) throws -> AttributeValue {
     var count: Int64 = 0
     for member in try source.members(of: relationship, from: owner)
     where try condition.holds(for: member, within: around, in: source) {

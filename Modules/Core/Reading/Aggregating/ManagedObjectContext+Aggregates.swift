@@ -41,16 +41,21 @@ extension ManagedObjectContext {
     try value(of: request) { $0[keyPath: attribute].maximum }
   }
 
-  /// Returns the different values of a property of the records that a fetch would return, in ascending order, the
-  /// missing value first.
+  /// Returns the different values of a property of the records that a fetch would return, each value once, in ascending
+  /// order, the missing value first.
+  ///
+  /// A stored value that the type of the property cannot represent, such as a raw value without a case, counts as the
+  /// default value of the type.
   ///
   /// - Parameter property: An attribute, also over to-one relationships, or a to-one relationship.
   /// - Throws: As ``fetchDictionaries(_:)``.
   public final func distinctValues<Root: DeclaredEntity, Key: GroupColumn>(
     of property: KeyPath<GroupScope<Root>, Key>, for request: FetchRequest<Root>
   ) throws -> [Key.Value] {
+    let column = GroupScope<Root>()[keyPath: property]
     let grouped = request.grouped { $0[keyPath: property] }
-    return try fetchRows(grouped)
+    let values = try aggregate(grouped.request).values
+    return (column.isGroupKey ? values.representable(as: Key.Value.self) : values).map { column.columnValue(from: $0) }
   }
 
   /// Returns the number of records that a fetch would return for each value of a property.
@@ -76,5 +81,22 @@ extension ManagedObjectContext {
       AggregateRequest(
         request, propertiesToFetch: [ResultColumn(named: "value", expression: column.columnPath.description)]))
     return column.columnValue(from: rows.values.first ?? .null)
+  }
+}
+
+extension [AttributeValue] {
+  /// Different, ascending stored values of a column, with the default value of the column's type in place of the stored
+  /// values that the type cannot represent. The result is different and ascending too.
+  fileprivate func representable(as type: Any.Type) -> [AttributeValue] {
+    // The key of a to-one relationship is an identifier, which has no default value.
+    guard let type = type as? any AttributeConvertible.Type else { return self }
+    return representable(convertedTo: type)
+  }
+
+  private func representable<Value: AttributeConvertible>(convertedTo type: Value.Type) -> [AttributeValue] {
+    let representable = filter { Value(attributeValue: $0) != nil }
+    guard representable.count < count else { return self }
+    // The default value may belong to any position of the order.
+    return Set(representable + [Value.attributeDefault.attributeValue]).sorted { $0.order(to: $1) < 0 }
   }
 }

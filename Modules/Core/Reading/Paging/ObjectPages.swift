@@ -94,7 +94,7 @@ final class ObjectPages {
     let id = id(at: index)
     if let object = present(id) { return object }
     do {
-      let loaded = try context.loading { try load(pages(for: index)) }
+      let loaded = try context.loading { try load(pages(for: index), for: id) }
       return withExtendedLifetime(loaded) { present(id) ?? placeholder(for: id) }
     } catch {
       let object = placeholder(for: id, isDeleted: false)
@@ -130,9 +130,15 @@ final class ObjectPages {
 
   /// Reads the records without loaded objects in a range.
   ///
+  /// - Parameter id: The only record that is needed, for which other records of detached stores are left out; `nil` if
+  ///   all records are needed.
   /// - Returns: The objects of the range.
-  private func load(_ range: Range<Int>) throws -> [ManagedObject] {
-    let ids = range.map { id(at: $0) }
+  private func load(_ range: Range<Int>, for id: ManagedObjectID? = nil) throws -> [ManagedObject] {
+    var ids = range.map { self.id(at: $0) }
+    if let id {
+      let readableIDs = context.readable(ids) { $0 }
+      ids = readableIDs.contains(id) ? readableIDs : [id]
+    }
     let registered = context.storage.registry.objects(for: ids)
     let wanted = zip(ids, registered).compactMap { id, object in
       object?.isLoaded == true ? nil : id

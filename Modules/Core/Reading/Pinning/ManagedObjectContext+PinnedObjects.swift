@@ -21,6 +21,7 @@ extension ManagedObjectContext {
     for id in gone { removeDeletedElsewhere(id) }
     forgetMembers(gone)
     refreshRows(of: storage.records.filter { isAttached($0.id) })
+    storage.withPending { storage.noteLinksOfDeleted() }
     awakenLoaded()
   }
 

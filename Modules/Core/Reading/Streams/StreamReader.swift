@@ -180,7 +180,8 @@ final class StreamReader: @unchecked Sendable {
   private func open(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) throws -> Set<ManagedObjectID>? {
     // Another block has ended the stream.
     guard case .new = state else { return nil }
-    streamContext.storage.permanentIDs = permanentIDs
+    let storage = streamContext.storage
+    storage.withPending { storage.permanentIDs = permanentIDs }
     if observation == nil { observation = context.persistentStoreCoordinator?.observer?.began(operation) }
     let fetch = try streamContext.inOneState { try StreamedFetch(try plan(streamContext), in: streamContext) }
     state = .open(fetch)

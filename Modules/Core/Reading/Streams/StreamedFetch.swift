@@ -15,7 +15,7 @@ final class StreamedFetch {
   private var residual: PreparedPredicate?
   /// Merges the unsaved records into the rows, and applies the range; `nil` where the rows are the result already.
   private var merge: OverlayMerge<StoredRecords>?
-  /// The records that were read at the beginning, because no store returns them in order.
+  /// The records of a fetch that batches of rows cannot make, read at the beginning.
   private var gathered: ArraySlice<RecordState> = []
   private var rows: [Row] = []
   /// The number of records passed on, for observers.

@@ -71,7 +71,8 @@ extension FetchRequest where Result: DeclaredEntity {
   /// ```
   /// The columns without a function are the group keys: attributes, also over to-one relationships, and to-one
   /// relationships themselves. Without group keys all records are one group. Without aggregates the rows are the
-  /// different values of the group keys.
+  /// different values of the group keys. Stored values that the type of a key cannot represent are different keys, and
+  /// have the default value of the type in their rows.
   ///
   /// - Parameter columns: Returns the columns of the rows.
   public func grouped<each Column: GroupColumn>(

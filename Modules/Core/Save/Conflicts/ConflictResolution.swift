@@ -19,6 +19,8 @@ struct ConflictResolution {
   var discarded: [DiscardedChange] = []
   /// The ordered lists that the policy has decided.
   var lists: ListMerge
+  /// The relationships whose lists in the context may have a record that another writer has moved to another owner.
+  private var ownerLists: Set<RelationshipDescription> = []
 
   init(of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs) {
     store = unit.store
@@ -32,8 +34,8 @@ struct ConflictResolution {
   var committed: CommittedUnit {
     CommittedUnit(
       unit: unit, permanentIDs: permanentIDs, discarded: discarded,
-      outdatedLists: lists.relationships.union(joins.outdated), absorbed: joins.absorbed, added: added,
-      derived: derived)
+      outdatedLists: lists.relationships.union(joins.outdated).union(ownerLists), absorbed: joins.absorbed,
+      added: added, derived: derived)
   }
 
   /// Resolves the conflicts that the store reported.
@@ -70,6 +72,7 @@ struct ConflictResolution {
         resolved.append(rebased)
         continue
       }
+      noteOwners(of: change, storeRow)
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change, permanentIDs))
@@ -101,6 +104,15 @@ struct ConflictResolution {
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
     return separated.isEmpty ? resolved : resolved.map { $0.redirected(separated) }
+  }
+
+  /// Records the relationships whose lists name the owners of a record, if this save or another writer has moved the
+  /// record: the context has changed its lists for its own edit, and the policy may decide for another owner.
+  private mutating func noteOwners(of change: RecordChange, _ storeRow: Row?) {
+    for list in change.entity.listsDerivedFromRows {
+      guard let slot = list.inverse?.slot else { continue }
+      if change.changed.contains(slot) || storeRow?[slot] != change.base?[slot] { ownerLists.insert(list) }
+    }
   }
 
   /// Rebases a change onto a row that differs from the change's base in derived values alone. No writer edited the
@@ -173,7 +185,7 @@ struct ConflictResolution {
 
 extension CoherenceError {
   /// The error of a save with conflicts that its merge policy does not resolve.
-  fileprivate static func versionConflict(_ conflicts: [Conflict]) -> CoherenceError {
+  static func versionConflict(_ conflicts: [Conflict]) -> CoherenceError {
     var error = CoherenceError(
       .versionConflict,
       "Other writers changed or deleted \(conflicts.count) record(s) since this context read them. "

@@ -11,14 +11,21 @@ extension ManagedObjectContext {
   /// - Parameter saved: The changes of the save.
   /// - Throws: ``ErrorCode/illegalState`` for a change of an object; the errors of the block.
   final func refusingChanges<T>(of saved: [RecordChange], _ body: () throws -> T) throws -> T {
-    let count = saved.count(where: \.isAsGathered)
+    try refusingChanges(counting: { saved.count(where: \.isAsGathered) }, body)
+  }
+
+  /// As ``refusingChanges(of:_:)``.
+  ///
+  /// - Parameter countUnchanged: Returns the number of changes of the save that the block has left alone.
+  final func refusingChanges<T>(counting countUnchanged: () -> Int, _ body: () throws -> T) throws -> T {
+    let count = countUnchanged()
     storage.isCallingPolicy = true
     defer { storage.isCallingPolicy = false }
     var result: T?
     let isChanged = try storage.isChanged { result = try body() }
     // A rollback or a refresh in the closure counts as no change, but records of the save lose their changes or get
     // other bases.
-    guard let result, !isChanged, saved.count(where: \.isAsGathered) == count else {
+    guard let result, !isChanged, countUnchanged() == count else {
       throw CoherenceError(
         .illegalState,
         "The closure of a merge policy changed objects of the context that saves; return the values of the record in "

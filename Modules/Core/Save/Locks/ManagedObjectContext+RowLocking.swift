@@ -35,8 +35,8 @@ extension ManagedObjectContext {
   /// of it. The block must not wait for another thread or for the main queue, which may be waiting for the lock. An
   /// increment such as `balance + 1` needs no lock: a ``BatchUpdateRequest`` calculates in the store.
   ///
-  /// To be called inside the context. A pinned state of ``withSnapshot(_:)`` ends, as with a save. Costs a transaction,
-  /// and one read for each hierarchy and store.
+  /// To be called inside the context. As a save does, the call ends the state of ``withSnapshot(_:)``, and moves the
+  /// snapshot of ``pinSnapshot(unreadLimit:)`` forward. Costs a transaction, and one read for each hierarchy and store.
   ///
   /// - Parameters:
   ///   - objects: Saved objects of this context, of any stores. Without objects, the block runs without a lock.

@@ -4,22 +4,50 @@ extension ManagedObjectContext {
   /// Saves the changes into the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
     let records = storage.records.filter { !$0.isUnchanged }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
-    // The parent reads the changed and deleted records over a connection of its own.
-    lease.endForSave()
     parent.supersedeMainUnit()
-    try enter(parent) {
-      try parent.receive(records)
-      parent.pendingSignals.formUnion(pendingSignals)
-    }
+    let discarded = try pass(records, to: parent)
     pendingSignals = []
     persistentStoreCoordinator?.countSave()
     var changes = ChangeSet()
-    let saved = records.compactMap { $0.changesPositionsOnly ? nil : $0.object }
-    for record in records { markClean(record, &changes) }
+    discard(discarded, among: records)
+    let passed = discarded.isEmpty ? records : records.filter { !discarded.contains($0.id) }
+    let saved = passed.compactMap { $0.changesPositionsOnly ? nil : $0.object }
+    let moved = storage.movedRecords
+    for record in passed { markClean(record, &changes) }
     storage.reports.removeAll()
+    storage.forgetDeletesOfCleanRecords()
     invalidateLists(of: changes.deleted, withoutInverse: true)
+    // The lists were read with these records: before the parent had deleted them, or while only their unsaved changes
+    // left them out.
+    invalidateLists(of: discarded.union(moved))
     propagate(changes, passesParents: savesThroughParent)
     callDidSave(of: saved)
+  }
+
+  /// Passes changes to the parent. The merge policy of this context decides about the changes of records that are
+  /// deleted in the parent.
+  ///
+  /// - Returns: The records whose changes the policy has discarded.
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve; errors of the policy.
+  private final func pass(
+    _ records: [PendingRecord], to parent: ManagedObjectContext
+  ) throws -> Set<ManagedObjectID> {
+    var conflicts = ParentConflicts()
+    while true {
+      // The parent reads the changed and deleted records over a connection of its own. A policy may have read in this
+      // context since the round before.
+      lease.endForSave()
+      var deleted: Set<ManagedObjectID> = []
+      try enter(parent) {
+        deleted = try parent.receive(records, conflicts)
+        guard deleted.isEmpty else { return }
+        parent.pendingSignals.formUnion(pendingSignals)
+        parent.noteMoves(of: storage.movedRecords)
+      }
+      if deleted.isEmpty { return conflicts.discarded }
+      // Each round decides about further records. The parent may delete records between two rounds.
+      try resolve(deleted, among: records, in: &conflicts)
+    }
   }
 
   /// Runs a block in the parent, in the middle of a save of this context. For a main-queue context, the wait for the
@@ -33,50 +61,121 @@ extension ManagedObjectContext {
   }
 
   /// Turns the changes of a child, which saves into this context, into changes of this context.
-  private final func receive(_ records: [PendingRecord]) throws {
+  ///
+  /// - Parameter conflicts: The decisions of the child's policy about deleted records.
+  /// - Returns: The deleted records without a decision. If there are any, this context is unchanged.
+  private final func receive(
+    _ records: [PendingRecord], _ conflicts: ParentConflicts
+  ) throws -> Set<ManagedObjectID> {
+    let discarded = conflicts.discarded
+    let records = discarded.isEmpty ? records : records.filter { !discarded.contains($0.id) }
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
-    let bareDeletes = records.filter(needsNoObject)
-    let bareRows = try loadRows(bareDeletes.map(\.id))
-    try requireRows(bareRows, of: bareDeletes)
-    let bareIDs = Set(bareDeletes.lazy.map(\.id))
-    let records = bareDeletes.isEmpty ? records : records.filter { !bareIDs.contains($0.id) }
-    let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
+    let bareRows = try loadRows(records.filter(needsNoObject).map(\.id))
+    let bareIDs = Set(bareRows.lazy.map(\.id))
+    let changed = bareIDs.isEmpty ? records : records.filter { !bareIDs.contains($0.id) }
+    let loaded = try loadMissing(changed.filter { !isNew($0) }.map(\.id))
     defer {
       withExtendedLifetime(loaded) {}
       awakenLoaded()
     }
     var targets: [ManagedObjectID: ManagedObject] = [:]
-    for record in records where !isNew(record) {
-      let object = try fault(for: record.id, of: record.entity)
-      try object.loadRow()
-      if record.kind != .deleted, object.isDeleted { throw object.deletedError() }
-      targets[record.id] = object
+    var restored: [PendingRecord] = []
+    var deleted: Set<ManagedObjectID> = []
+    for record in changed where !isNew(record) {
+      if let object = try target(of: record) {
+        targets[record.id] = object
+      } else if conflicts.restoredValues(of: record.id) != nil {
+        restored.append(record)
+      } else {
+        deleted.insert(record.id)
+      }
     }
-    for record in records where isNew(record) { receiveInsert(record) }
+    guard deleted.isEmpty else { return deleted }
+    let related = try loadRelated(of: restored)
+    defer { withExtendedLifetime(related) {} }
+    for record in restored { targets[record.id] = try restore(presentBase(of: record)) }
+    try receive(changed, targets, without: discarded)
+    for record in restored {
+      guard let object = targets[record.id], let values = conflicts.restoredValues(of: record.id) else { continue }
+      try write(values, of: record, to: object)
+    }
+    receiveBareDeletes(records.filter { bareIDs.contains($0.id) }, bareRows)
+    return []
+  }
+
+  /// Applies loaded changes.
+  ///
+  /// - Parameters:
+  ///   - targets: The objects of the changed and deleted records.
+  ///   - discarded: The records that the child's policy gives up, and that leave the lists of the others.
+  private final func receive(
+    _ records: [PendingRecord], _ targets: [ManagedObjectID: ManagedObject], without discarded: Set<ManagedObjectID>
+  ) throws {
+    for record in records where isNew(record) { receiveInsert(record, members(of: record, without: discarded)) }
     var neverSaved: Set<ManagedObjectID> = []
     for record in records {
       guard let object = targets[record.id] else { continue }
-      record.kind == .deleted ? try receiveDelete(record, of: object) : try receiveUpdate(record, of: object)
+      if record.kind == .deleted {
+        try receiveDelete(record, of: object)
+      } else {
+        try receiveUpdate(record, members(of: record, without: discarded), of: object)
+      }
       if object.flags.contains(.detached) { neverSaved.insert(object.recordID) }
     }
     try forgetNeverSaved(neverSaved)
-    receiveBareDeletes(bareDeletes, bareRows)
+  }
+
+  /// The object to which a child's change applies; `nil` if its record is deleted, in this context or in the store.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` for an insert that this context has discarded: the record was in no store,
+  ///   so that no other writer can have deleted it.
+  private final func target(of record: PendingRecord) throws -> ManagedObject? {
+    let mayBeDeleted = record.base != nil && !current(record.id).isTemporaryID
+    do {
+      let object = try fault(for: record.id, of: record.entity)
+      try object.loadRow()
+      if record.kind != .deleted, object.isDeleted { throw object.deletedError() }
+      return object
+    } catch let error as CoherenceError
+      where mayBeDeleted && (error.code == .objectNotFound || error.code == .objectDeleted)
+    {
+      return nil
+    }
+  }
+
+  /// A child's base of a record, with present identifiers.
+  private final func presentBase(of record: PendingRecord) -> Row {
+    var row = (record.base ?? record.snapshot).renamed(to: current(record.id))
+    for slot in record.entity.referenceSlots { row.set(present(row[slot]), at: slot) }
+    return row
+  }
+
+  /// Loads the lists, targets and members of deleted objects that a child's edit restores.
+  private final func loadRelated(of records: [PendingRecord]) throws -> [ManagedObject] {
+    let objects = records.compactMap { storage.registry.object(for: current($0.id)) }
+      .filter { $0.pending?.kind == .deleted }
+    var related: [ManagedObject] = []
+    for (entity, group) in Dictionary(grouping: objects, by: \.entity) {
+      for relationship in entity.relationships { related += try prefetch(relationship.name, of: group) }
+    }
+    return related
+  }
+
+  /// A child's changes of members, with present identifiers and without added records that the policy has given up.
+  private final func members(
+    of record: PendingRecord, without discarded: Set<ManagedObjectID>
+  ) -> [RelationshipDescription: MemberChanges] {
+    record.members.mapValues { changes in
+      var changes = changes
+      if !discarded.isEmpty { changes.forget(discarded) }
+      return changes.mapped(current)
+    }
   }
 
   /// Whether a child's delete of a record needs no object in this context: a bare delete.
   private final func needsNoObject(_ record: PendingRecord) -> Bool {
     record.kind == .deleted && !storage.recordsUndo && !record.entity.checked.hasDeletionHooks
       && storage.registry.object(for: record.id) == nil && storage.record(for: record.id) == nil
-  }
-
-  /// - Throws: ``ErrorCode/objectNotFound`` when one of the records has no row.
-  private final func requireRows(_ rows: [Row], of records: [PendingRecord]) throws {
-    guard rows.count < records.count else { return }
-    let missing = Set(records.map(\.id)).subtracting(rows.map(\.id)).sorted(by: ManagedObjectID.precedes)
-    guard let first = missing.first else { return }
-    var error = CoherenceError(.objectNotFound, "The record of '\(first.entity.name)' does not exist any more.")
-    error.objectIDs = missing
-    throw error
   }
 
   /// Turns deletes of a child into deletes of this context, without objects.
@@ -90,6 +189,7 @@ extension ManagedObjectContext {
         guard let own = storage.recordUnderLock(for: record.id) else { continue }
         own.noteOvertaken(of: record, current: present)
         storage.noteLinks(ofDeleted: own)
+        storage.noteMove(of: own, byChildOn: record.base)
       }
     }
   }
@@ -110,12 +210,14 @@ extension ManagedObjectContext {
   }
 
   /// Makes an inserted object of this context from a child's.
-  private final func receiveInsert(_ record: PendingRecord) {
+  private final func receiveInsert(
+    _ record: PendingRecord, _ members: [RelationshipDescription: MemberChanges]
+  ) {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
     let own = PendingRecord(inserting: record.id, record.snapshot)
     for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
-    own.members = record.members.mapValues { $0.mapped(current) }
+    own.members = members
     own.assignedStore = record.assignedStore
     own.initialState = InitialState(assignedByChild: record.assignedSlots)
     own.object = object
@@ -128,10 +230,11 @@ extension ManagedObjectContext {
   }
 
   /// Adds a child's edits to an object of this context.
-  private final func receiveUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
+  private final func receiveUpdate(
+    _ record: PendingRecord, _ members: [RelationshipDescription: MemberChanges], of object: ManagedObject
+  ) throws {
     let own = try object.changeable()
     if storage.recordsUndo { try object.recordUndo(of: record, in: own, current: current) }
-    let members = record.members.mapValues { $0.mapped(current) }
     var stored: [RelationshipDescription: [ManagedObjectID: Bool]] = [:]
     for (relationship, changes) in members {
       stored[relationship] = try object.storedMembers(revertedBy: changes, of: relationship)
@@ -139,6 +242,7 @@ extension ManagedObjectContext {
     storage.withPending {
       own.noteOvertaken(of: record, current: present)
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
+      storage.noteMove(of: own, byChildOn: record.base)
       for (relationship, changes) in members {
         if relationship.isOrdered { storage.noteListChange() }
         own.members[relationship, default: MemberChanges()].merge(
@@ -148,10 +252,20 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Replaces the former temporary identifier of a reference by the record's present identifier.
+  /// Replaces the former identifier of a reference by the record's present identifier.
   private final func present(_ value: AttributeValue) -> AttributeValue {
-    guard case .reference(let id) = value, id.isTemporaryID else { return value }
+    guard case .reference(let id) = value else { return value }
     return .reference(current(id))
+  }
+
+  /// Notes that a child has moved or deleted records that other writers have moved too. The child has changed the lists
+  /// of the former owners only.
+  private final func noteMoves(of ids: Set<ManagedObjectID>) {
+    guard !ids.isEmpty else { return }
+    let ids = ids.map(current)
+    storage.withPending {
+      storage.movedRecords.formUnion(ids.filter { storage.recordUnderLock(for: $0) != nil })
+    }
   }
 
   /// Deletes an object of this context that a child has deleted. The child has applied the delete rules already, but
@@ -171,6 +285,7 @@ extension ManagedObjectContext {
       storage.noteLinks(ofDeleted: own)
     }
     storage.markDeleted(own)
+    storage.withPending { storage.noteMove(of: own, byChildOn: record.base) }
   }
 
   private final func recordUndo(ofDeleting object: ManagedObject, _ record: PendingRecord) {
@@ -186,7 +301,10 @@ extension ManagedObjectContext {
     if record.kind == .deleted { changes.deleted.append(record.id) }
     guard let object = record.object else { return storage.untrack(record) }
     if record.kind == .deleted { return detachDeleted(object) }
-    for relationship in record.members.keys {
+    for (relationship, edits) in record.members {
+      if case .links = relationship.storage, !edits.isEmpty {
+        changes.relinked[record.id, default: []].insert(relationship)
+      }
       guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else {
         continue
       }

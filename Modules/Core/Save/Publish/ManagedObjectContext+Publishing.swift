@@ -6,6 +6,7 @@ extension ManagedObjectContext {
   /// - Parameter changes: Receives the changes, for other contexts.
   final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
     let unit = committed.unit
+    let moved = storage.movedRecords
     let detachedJoins = takeJoinedObjects(of: committed, &changes)
     for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
       // Most saves have one group, whose array is shared.
@@ -31,6 +32,10 @@ extension ManagedObjectContext {
       }
     }
     if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
+    // The lists of other objects have the members of the discarded changes.
+    invalidateLists(of: committed.discarded.lazy.map(\.record.permanentID))
+    // The lists were read with these records, which only their unsaved changes have left out.
+    invalidateLists(of: moved)
     for change in committed.discarded { discard(change) }
     for relationship in committed.outdatedLists { invalidateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
@@ -38,6 +43,14 @@ extension ManagedObjectContext {
     publish(derived: committed.derived, into: &changes)
     // The objects that the context had of the other records get the values of the joins.
     for row in detachedJoins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
+    if !storage.deletedWhileEdited.isEmpty { noteDeletedOwners(in: unit) }
+  }
+
+  /// Notes the records that other writers have deleted, and of which the unit only changed the members: the save has not
+  /// written them, and has not met their delete.
+  private final func noteDeletedOwners(in unit: UnitOfWork) {
+    noteMissing(unit.updates.filter { !$0.isWritten && storage.deletedWhileEdited.contains($0.id) }.map(\.id))
+    storage.forgetDeletesOfCleanRecords()
   }
 
   /// Refreshes the objects of this context from rows whose derived values a save changed.
@@ -72,7 +85,7 @@ extension ManagedObjectContext {
         let former = object.recordID
         moves.append(ObjectRegistry.Move(object, to: change.id))
         if isParent || object.flags.contains(.temporaryIDExposed) {
-          storage.permanentIDs[former] = change.id
+          storage.noteIdentifier(change.id, of: former)
           changes.permanentIDs[former] = change.id
         }
       }
@@ -124,7 +137,7 @@ extension ManagedObjectContext {
 
   /// Discards the changes of a record that the merge policy discarded: the object shows the store's row, or is
   /// detached.
-  private final func discard(_ change: DiscardedChange) {
+  final func discard(_ change: DiscardedChange) {
     guard let object = change.record.object else { return storage.untrack(change.record) }
     guard let row = change.storeRow else {
       detachDeleted(object)

@@ -2,6 +2,8 @@ import Synchronization
 
 /// Validates unsaved records by the rules of the model and by the hooks of their objects, and collects all failures.
 struct Validation {
+  /// The failures of all rules and of all calls of hooks. After repeated calls, ``withModelRules(of:)`` makes a
+  /// validation with the failures of the last calls only.
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
@@ -66,7 +68,8 @@ struct Validation {
     }
   }
 
-  /// Calls the validation hooks of a record's object. The failures of an earlier call are dropped.
+  /// Calls the validation hooks of a record's object. The failures replace those of an earlier call in
+  /// ``hookFailures``, but not in ``failures``.
   private mutating func callHooks(of record: PendingRecord) {
     let kind = record.kind
     if kind == .deleted { deletesWithCalledHooks[ObjectIdentifier(record)] = record }

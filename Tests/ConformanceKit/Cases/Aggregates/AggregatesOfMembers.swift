@@ -95,6 +95,35 @@ extension ConformanceSubject {
         try expectEqual(try count(.not(.membership(sum, in: [ours, greater]))), ["1"])
       }
     }
+    Case.computed(
+      "records are found and ordered by sums of members' decimals, among them sums with too many digits",
+      model: Harbours.model
+    ) { stack in
+      let digits = "12345678901234567890123456789012345678"
+      let tiny = "0.0000000000000000000000000000000000000000000001"
+      let worths = [["2"], [digits, "0.5"], ["1.25", tiny], ["-\(digits)", "-0.5"], ["1.5"], ["1.2"], []]
+      try stack.write { context in
+        for (number, worths) in worths.enumerated() {
+          let cargo = try context.make("Cargo", ["number": number])
+          for worth in worths {
+            let crate = try context.make("Crate", ["number": 0, "worth": Decimal(string: worth) ?? 0])
+            try crate.setObject(cargo, for: "cargo")
+          }
+        }
+      }
+      try stack.read { context in
+        func numbers(_ format: String? = nil, _ order: SortOrder = .forward) throws -> [Int] {
+          let condition = try format.map { try FetchPredicate(format: $0) }
+          return try context.all("Cargo", where: condition, sort: [SortKey("crates.@sum.worth", order)])
+            .map { try $0.value(for: "number", as: Int.self) }
+        }
+        try expectEqual(try numbers(), [3, 6, 5, 2, 4, 0, 1])
+        try expectEqual(try numbers(nil, .reverse), [1, 0, 4, 2, 5, 6, 3])
+        try expectEqual(try numbers("crates.@sum.worth > 1.3"), [4, 0, 1])
+        try expectEqual(try numbers("crates.@sum.worth < 1.23"), [3, 6, 5])
+        try expectEqual(try numbers("crates.@sum.worth BETWEEN {1.22, 1.3}"), [2])
+      }
+    }
   }
 
   /// Makes a cargo with a crate for each amount.

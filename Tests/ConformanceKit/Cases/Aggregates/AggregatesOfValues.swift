@@ -116,6 +116,26 @@ extension ConformanceSubject {
         try expectEqual(try context.table(chosen), ["5"])
       }
     }
+    Case.computed(
+      "groups are ordered by sums of integers out of range as by the nearest floating-point numbers",
+      model: Samples.model
+    ) { stack in
+      try stack.write { context in
+        for (name, numbers) in [("b", [Int64.max, 1]), ("a", [.max, 2]), ("c", [7]), ("d", [.min, -2_000])] {
+          for number in numbers { try context.make("Sample", ["name": name, "int64": number]) }
+        }
+      }
+      try stack.read { context in
+        let request = aggregate("Sample", by: ["name"], ["name"])
+        func names(_ order: SortOrder) throws -> [String] {
+          try context.table(request.changed { $0.sortKeys = [SortKey("@sum.int64", order)] })
+        }
+        try expectEqual(try names(.forward), ["'d'", "'c'", "'a'", "'b'"])
+        try expectEqual(try names(.reverse), ["'a'", "'b'", "'c'", "'d'"])
+        let averages = request.changed { $0.sortKeys = [SortKey("@avg.int64", .reverse)] }
+        try expectEqual(try context.table(averages), ["'a'", "'b'", "'c'", "'d'"])
+      }
+    }
     Case.computed("an average of integers is a floating-point number", model: Samples.model) { stack in
       try stack.write { context in
         for number in [1, 2, 2] { try context.make("Sample", ["int16": Int16(number), "int32": Int32(number)]) }
@@ -156,6 +176,40 @@ extension ConformanceSubject {
           try context.table(aggregate("Sample", [.sum(of: "decimal")]))
         }
         try expect(error.message.contains("decimal"), "the message to name the property")
+      }
+    }
+    Case.computed(
+      "groups are chosen and ordered by sums of decimals, among them sums with too many digits", model: Samples.model
+    ) { stack in
+      let digits = "12345678901234567890123456789012345678"
+      try stack.write { context in
+        for (name, texts) in [
+          ("small", ["0.5", "1"]), ("huge", [digits, "0.5"]), ("least", ["-\(digits)", "-0.5"]),
+          ("large", ["1000000000000000000000000000000"]),
+        ] {
+          for text in texts { try context.make("Sample", ["name": name, "decimal": Decimal(string: text) ?? 0]) }
+        }
+        try context.make("Sample", ["name": "none"])
+      }
+      try stack.read { context in
+        func names(_ order: SortOrder, _ limit: Int? = nil, having format: String? = nil) throws -> [String] {
+          let condition = try format.map { try FetchPredicate(format: $0) }
+          return try context.table(
+            aggregate("Sample", by: ["name"], ["name"]).changed {
+              $0.sortKeys = [SortKey("@sum.decimal", order)]
+              $0.fetchLimit = limit
+              $0.havingPredicate = condition
+            })
+        }
+        try expectEqual(try names(.forward), ["'least'", "'none'", "'small'", "'large'", "'huge'"])
+        try expectEqual(try names(.reverse, 2), ["'huge'", "'large'"])
+        try expectEqual(try names(.forward, having: "@sum.decimal > 2"), ["'large'", "'huge'"])
+        try expectEqual(try names(.forward, having: "@sum.decimal < 0"), ["'least'"])
+        let inRange = try FetchPredicate(format: "@sum.decimal BETWEEN {0, 2}")
+        let sums = aggregate("Sample", by: ["name"], ["name", .sum(of: "decimal")])
+        try expectEqual(
+          try context.table(sums.changed { $0.havingPredicate = inRange }),
+          ["'none' | decimal(0)", "'small' | decimal(1.5)"])
       }
     }
   }

@@ -1,0 +1,24 @@
+/// The records that an update has to evaluate.
+struct DueRecords {
+  let unsaved: UnsavedHierarchies
+  /// The records to evaluate, with as much of their states as the changes contain.
+  var states: [ManagedObjectID: KnownState] = [:]
+  /// The records with changes of properties that neither the predicate nor the order reads.
+  var refreshed: [ManagedObjectID] = []
+  /// The changed records at the ends of paths, by the index of the path.
+  var targets: [Int: Set<ManagedObjectID>] = [:]
+  /// Whether the request must be run again, because the affected records are unknown.
+  var runsAgain = false
+
+  init(unsaved: UnsavedHierarchies) { self.unsaved = unsaved }
+
+  mutating func add(_ record: StoreChanges.Record, isUncertain: Bool) {
+    if isUncertain {
+      states[record.id] = .unread
+    } else if record.kind == .deleted {
+      states[record.id] = .gone
+    } else {
+      states[record.id] = record.row.map { .row($0) } ?? .unread
+    }
+  }
+}
