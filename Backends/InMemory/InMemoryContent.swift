@@ -2,8 +2,8 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The shared content of the in-memory stores of one name and model configuration: the present state, and the next
-/// unused keys.
+/// The content of an in-memory store: the present state, and the next unused keys. Stores of one name and model
+/// configuration share their content.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
   private let emptyMetadata: StoreMetadata

@@ -5,7 +5,8 @@ extension InMemoryReader: Aggregating {
     let state = try state()
     let table = GroupTable(
       try PreparedGroups(keys: query.keys, aggregates: query.aggregates, for: query.records.entity))
-    try state.forEachRow(of: query.records) { try table.add($0, in: state) }
+    let records = InMemoryRecords(state)
+    try state.forEachRow(of: query.records) { try table.add($0, in: records) }
     return StoreGroups(values: table.values)
   }
 }

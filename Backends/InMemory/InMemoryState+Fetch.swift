@@ -17,7 +17,8 @@ extension InMemoryState {
   /// The rows of a query's range, in its order.
   func sorted(_ rows: [Row], for query: StoreQuery) throws -> [Row] {
     let order = try PreparedOrder(query.sortKeys, for: query.entity)
-    let decorated = try rows.map { (values: try order.sortValues(of: $0, in: self), row: $0) }
+    let records = InMemoryRecords(self)
+    let decorated = try rows.map { (values: try order.sortValues(of: $0, in: records), row: $0) }
     let ordered = decorated.sorted(prefix: query.rangeEnd) { left, right in
       let difference = order.order(left.values, right.values)
       return difference == 0 ? left.row.key < right.row.key : difference < 0
@@ -64,6 +65,7 @@ extension InMemoryState {
     _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?,
     _ body: (Row) throws -> Void
   ) throws {
+    let records = InMemoryRecords(self)
     var visited = 0
     for row in rows {
       visited += 1
@@ -71,7 +73,7 @@ extension InMemoryState {
         throw CoherenceError(.cancelled, "The fetch was given up because its task was cancelled.")
       }
       guard entities.contains(where: { $0 === row.entity }) else { continue }
-      if try predicate?.matches(row, in: self) ?? true { try body(row) }
+      if try predicate?.matches(row, in: records) ?? true { try body(row) }
     }
   }
 }

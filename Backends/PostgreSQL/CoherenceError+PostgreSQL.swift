@@ -6,7 +6,8 @@ extension CoherenceError {
   init(_ failure: PostgreSQLFailure) {
     let (code, sentence) = Self.explanation(failure)
     let isRetryable =
-      failure.isDisconnection || failure.isSerializationFailure || [.storeBusy, .tooManyConnections].contains(code)
+      failure.isDisconnection || failure.isSerializationFailure || failure.hasOutdatedPlan
+      || [.storeBusy, .tooManyConnections].contains(code)
     self.init(code, sentence, underlying: failure, isRetryable: isRetryable)
   }
 
@@ -28,6 +29,13 @@ extension CoherenceError {
     if failure.isDisconnection { return (.connectionLost, connectionLost().message) }
     if failure.isOfData {
       return (.invalidValue, "The PostgreSQL server cannot keep a value (\(failure)); change it.")
+    }
+    if failure.hasOutdatedPlan {
+      return (
+        .schemaChanged,
+        "Another program has changed the type of a column of the store; try again, and if that fails too, detach the "
+          + "store and attach it again."
+      )
     }
     return explanations[failure.sqlState] ?? generalExplanation(failure)
   }

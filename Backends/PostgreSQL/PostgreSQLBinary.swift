@@ -117,7 +117,8 @@ extension ByteBuffer {
     let start = count
     append(0 as Int32)
     try append(value, as: storage, clampsDates: clampsDates)
-    overwrite(Int32(count - start - 4), at: start)
+    // Too large a value is refused before it is sent.
+    overwrite(Int32(clamping: count - start - 4), at: start)
   }
 }
 

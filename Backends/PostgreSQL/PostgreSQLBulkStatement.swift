@@ -71,8 +71,8 @@ struct PostgreSQLBulkStatement {
   /// The most bytes of texts and data in one execution with several rows. A message has at most 1 GB.
   private static let greatestByteCount = 1 << 25
 
-  /// Clears a left-out reference to deleted records: a reference that the store has and the model leaves out. The
-  /// server plans each execution for its list of records; see ``SQLBinding/isLongList``.
+  /// Clears a left-out reference to deleted records, see `SQLLeftOutReference`. The server plans each execution for its
+  /// list of records; see ``SQLBinding/isLongList``.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
     let text: SQLFragment = """

@@ -56,7 +56,10 @@ struct PostgreSQLCatalog {
   /// Creates the store in the schema, or extends the store to the environment's model.
   func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
     let planned = try plan(environment)
-    guard try planned.isNeeded || commitTableNeedsMaintenance(environment) else { return planned }
+    guard try planned.isNeeded || lacksCommitTable(environment) else {
+      try removeExpiredCommits(environment)
+      return planned
+    }
     guard !environment.isReadOnly else {
       throw CoherenceError(
         .notADatabase, "\(location) has no store and was opened to read only; open it to write once.")
@@ -72,13 +75,15 @@ struct PostgreSQLCatalog {
         losses = try change.resolve { Int(try connection.run($0, isKept: false).int(0, 0) ?? 0) }
         if change.writesStore { try apply(change) }
       }
-      try connection.run(PostgreSQLCommitMark.creation(in: schema), isKept: false)
+      // The server demands the right to make tables even where `IF NOT EXISTS` makes none. The user may lack it.
+      if try !hasTable(PostgreSQLCommitMark.table) {
+        try connection.run(PostgreSQLCommitMark.creation(in: schema), isKept: false)
+      }
       return change
     }
-    // Rows of former sessions stay if the user has no right to delete them.
-    _ = try? connection.run(PostgreSQLCommitMark.removal(in: schema), isKept: false)
     // After the commit, because the log records completed changes.
     if made.isNeeded { made.log(losses, backup: nil) }
+    try removeExpiredCommits(environment)
     return made
   }
 
@@ -95,17 +100,21 @@ struct PostgreSQLCatalog {
       tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN \(mode) MODE" }, isKept: false)
   }
 
-  /// Whether the store lacks the table of commits, or the table has expired rows.
-  private func commitTableNeedsMaintenance(_ environment: StoreEnvironment) throws -> Bool {
-    guard !environment.isReadOnly else { return false }
-    guard try hasTable(PostgreSQLCommitMark.table) else { return true }
-    if environment.isPartialModel { return false }
-    return try connection.run(
+  /// Whether a store that is opened to write lacks the table of commits.
+  private func lacksCommitTable(_ environment: StoreEnvironment) throws -> Bool {
+    try !environment.isReadOnly && !hasTable(PostgreSQLCommitMark.table)
+  }
+
+  /// Removes the expired rows of the table of commits. They stay if the user has no right to delete them.
+  private func removeExpiredCommits(_ environment: StoreEnvironment) throws {
+    guard !environment.isReadOnly, !environment.isPartialModel else { return }
+    let expired = try connection.run(
       """
       SELECT 1 FROM \(name: schema).\(name: PostgreSQLCommitMark.table) \
       WHERE \(PostgreSQLCommitMark.isExpired) LIMIT 1
-      """, isKept: false
-    ).rowCount > 0
+      """, isKept: false)
+    guard expired.rowCount > 0 else { return }
+    _ = try? connection.run([lockLimit, PostgreSQLCommitMark.removal(in: schema)], isKept: false)
   }
 
   /// Runs the statements of a change, and records the state after it.
@@ -210,22 +219,43 @@ struct PostgreSQLCatalog {
 
   // MARK: Transactions
 
-  /// Runs a block in a transaction while no other connection changes the schema's definition.
+  /// Runs a block in a transaction while no other connection changes the schema's definition. Each wait for a lock of
+  /// another program is limited.
   private func inTransaction<T>(_ body: () throws -> T) throws -> T {
-    _ = try connection.run(
-      [
-        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-        "SELECT pg_catalog.pg_advisory_xact_lock(\(key: advisoryLockKey))",
-      ],
-      isKept: false)
     do {
+      try begin()
       let result = try body()
       try commit()
       return result
     } catch {
       connection.rollBack()
-      throw error
+      throw explanationOfLock(error)
     }
+  }
+
+  private func begin() throws {
+    _ = try connection.beginningToWrite {
+      try connection.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", isKept: false)
+    }
+    _ = try connection.run(
+      [lockLimit, "SELECT pg_catalog.pg_advisory_xact_lock(\(key: advisoryLockKey))"], isKept: false)
+  }
+
+  /// The statement that limits each wait for a lock in the transaction.
+  private var lockLimit: SQLFragment {
+    // Zero would mean no limit.
+    let milliseconds = max(Int(connection.options.schemaLockTimeout * 1000), 1)
+    return "SELECT pg_catalog.set_config('lock_timeout', \(text: String(milliseconds)), true)"
+  }
+
+  /// The error of a transaction, with a better sentence for a lock that was not acquired in time.
+  private func explanationOfLock(_ error: any Error) -> any Error {
+    guard let failure = error.serverFailure, failure.isLockTimeout else { return error }
+    return CoherenceError(
+      .storeBusy,
+      "\(location) was not changed, because another program changes it, or has a transaction on its tables open, for "
+        + "longer than the option '\(PostgreSQLOption.schemaLockTimeout)' allows; end the transaction or the program "
+        + "and try again, or raise the option.", underlying: failure, isRetryable: true)
   }
 
   /// Commits. When the response is lost, the outcome is unknown.
@@ -240,7 +270,7 @@ struct PostgreSQLCatalog {
   }
 
   /// The key of the advisory lock: 64-bit FNV-1a of the schema's name, the same in every process.
-  private var advisoryLockKey: Int64 {
+  var advisoryLockKey: Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in "coherence/\(schema)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     return Int64(bitPattern: hash)

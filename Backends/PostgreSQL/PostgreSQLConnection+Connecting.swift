@@ -8,7 +8,9 @@ extension PostgreSQLConnection {
   /// Opens a connection and prepares its session.
   ///
   /// - Throws: ``ErrorCode/serverUnreachable``, ``ErrorCode/authenticationFailed``, ``ErrorCode/tooManyConnections``,
-  ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a malformed connection string.
+  ///   ``ErrorCode/storeInaccessible``; ``ErrorCode/invalidOption`` for a malformed connection string;
+  ///   ``ErrorCode/unsupported`` for a server that is too old, and for a database without UTF-8; errors of the
+  ///   statements that prepare the session.
   /// - Parameters:
   ///   - host: The only host to connect to; `nil` for the hosts of the connection string.
   ///   - timeout: The time limit for all hosts, the look-up of names included; two seconds at least. By default the
@@ -140,9 +142,9 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Sets the search path, the durability and the time limits of the session. Tables of the store's schema come before
-  /// tables of the server and temporary tables. A save is durable even if the server's default is weaker; a stronger
-  /// default stays.
+  /// Sets the search path, the durability, the meaning of statements and the time limits of the session. Tables of the
+  /// store's schema come before tables of the server and temporary tables. A save is durable even if the server's
+  /// default is weaker; a stronger default stays.
   private func prepareSession(_ options: PostgreSQLOptions) throws {
     let path = PostgreSQLDialect().quoted(options.schema) + ", pg_catalog, pg_temp"
     var settings: [SQLFragment] = [
@@ -151,6 +153,11 @@ extension PostgreSQLConnection {
       """
       SELECT pg_catalog.set_config('synchronous_commit', 'on', false) \
       WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
+      """,
+      // Statements outside of transactions, and literals with backslashes, mean the same on every server.
+      """
+      SELECT pg_catalog.set_config('default_transaction_isolation', 'read committed', false), \
+      pg_catalog.set_config('standard_conforming_strings', 'on', false)
       """,
     ]
     // The server notices a vanished client within a minute, in place of two hours.

@@ -54,6 +54,7 @@ extension PostgreSQLConnection {
   }
 
   private func put(_ buffer: ByteBuffer) throws {
+    try PostgreSQLMessage.check(buffer.count)
     // Safety of `assumingMemoryBound`: the buffer has bytes alone.
     let start = buffer.base.assumingMemoryBound(to: CChar.self)
     guard PQputCopyData(raw, start, Int32(buffer.count)) == 1 else { throw CoherenceError.connectionLost() }

@@ -2,6 +2,23 @@ import CoherenceCore
 import CoherenceSQL
 
 extension PostgreSQLConnection {
+  /// Runs a block that begins a writing transaction. A standby refuses the transaction as an unsupported feature.
+  ///
+  /// - Throws: Also ``ErrorCode/storeReadOnly``. The connection is not used again then, because a new connection may
+  ///   reach the primary.
+  func beginningToWrite<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as CoherenceError {
+      guard let failure = error.serverFailure, failure.isUnsupportedFeature else { throw error }
+      isOutdated = true
+      throw CoherenceError(
+        .storeReadOnly,
+        "The PostgreSQL server is a standby, which forbids writing; connect to the primary, or try again after the "
+          + "failover.", underlying: failure, isRetryable: true)
+    }
+  }
+
   /// Rolls back the open transaction, if any. After a failure, the connection is not used again.
   func rollBack() {
     guard !isBroken else { return }

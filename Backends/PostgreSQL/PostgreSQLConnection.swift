@@ -27,6 +27,8 @@ final class PostgreSQLConnection {
   /// The stage of the growth of the store's tables at which the statements were planned.
   var plannedStage = 0
   private let fields = PostgreSQLFields()
+  /// The bytes of the values that were queued since the queue was sent.
+  private var queuedBytes = 0
   private var prepared = PreparedStatements()
   /// The responses of the current exchange in order, received ones included. Empty once all are received and discarded.
   private var queue: [PendingResponse] = []
@@ -39,12 +41,16 @@ final class PostgreSQLConnection {
   var isCancelling: Bool { cancellation != nil }
   /// The time since which the server has sent and accepted nothing, during a wait; `nil` otherwise.
   var silenceStart: ContinuousClock.Instant?
-  /// Whether the client closed the socket, because the server did not respond any more.
+  /// Whether the connection cannot be used any more, although libpq may count it as open: the client closed the socket
+  /// of a server that did not respond, or the server ended the connection with a failure.
   var isClosed = false
   /// Whether the connection probes another connection. Such a connection is not probed itself.
   var isProbe = false
   /// Whether a cancelled task interrupts the running statement.
   var isInterruptible = true
+  /// Whether another connection may succeed where this connection fails: its server is a standby, or its prepared
+  /// statements are of an earlier form of a table.
+  var isOutdated = false
 
   /// A response that the server sends in the exchange.
   private enum PendingResponse {
@@ -75,7 +81,9 @@ final class PostgreSQLConnection {
   private var isEnding = false
 
   /// Whether the connection can go back to the pool.
-  var isReusable: Bool { !isBroken && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
+  var isReusable: Bool {
+    !isBroken && !isOutdated && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE))
+  }
 
   /// Makes an idle connection ready for use.
   ///
@@ -155,18 +163,30 @@ final class PostgreSQLConnection {
         .limitExceeded,
         "A statement has \(fields.count) values, and PostgreSQL takes \(limit); ask for less at once.")
     }
+    try PostgreSQLMessage.check(fields.byteCount)
     guard text.isKept else {
       try fields.withArrays { count, values, lengths, formats in
         try check(PQsendQueryParams(raw, text.text, count, text.types, values, lengths, formats, 1))
       }
-      return queue.append(.execution)
+      return try didQueueStatement()
     }
     let name = try preparedName(of: text)
     try fields.withArrays { count, values, lengths, formats in
       try check(PQsendQueryPrepared(raw, name, count, values, lengths, formats, 1))
     }
-    queue.append(.execution)
+    try didQueueStatement()
   }
+
+  /// Adds the response of a queued statement to the awaited responses, and sends the queue if it is long. libpq keeps the
+  /// memory of the longest queue until the connection is closed.
+  private func didQueueStatement() throws {
+    queue.append(.execution)
+    queuedBytes += fields.byteCount
+    if queuedBytes >= Self.greatestQueue { try flush() }
+  }
+
+  /// The bytes of values in the queue from which it is sent before its last statement.
+  private static let greatestQueue = 1 << 20
 
   /// The name of the prepared statement for a text. Queues the preparation of a new text, and before it the removal of
   /// the least recently used statement if the connection has too many.
@@ -203,8 +223,10 @@ final class PostgreSQLConnection {
   func flush() throws {
     while true {
       switch PQflush(raw) {
-      case 0: return
-      case 1: _ = try awaitEvents(Int16(POLLIN | POLLOUT))
+      case 0:
+        queuedBytes = 0
+        return
+      case 1: try awaitExchange(Int16(POLLIN | POLLOUT))
       default: throw connectionLost()
       }
     }
@@ -303,6 +325,7 @@ final class PostgreSQLConnection {
       if failure.isFatal { isClosed = true }
       return .connectionLost(failure)
     }
+    if failure.hasOutdatedPlan || (failure.forbidsWriting && !options.isReadOnly) { isOutdated = true }
     if failure.sqlState == "57014", isCancelling {
       return CoherenceError(.cancelled, "The task was cancelled while the PostgreSQL server was at work.")
     }
@@ -316,8 +339,12 @@ final class PostgreSQLConnection {
   }
 
   /// Waits a while for input from the server. A cancelled task cancels the running statement.
-  func awaitInput() throws {
-    let events = try awaitEvents(Int16(POLLIN))
+  func awaitInput() throws { try awaitExchange(Int16(POLLIN)) }
+
+  /// Waits a while until the socket can be read or written. A cancelled task cancels the running statement: a server
+  /// that waits for a lock does not read the statements after it.
+  private func awaitExchange(_ events: Int16) throws {
+    let events = try awaitEvents(events)
     if events == 0, isInterruptible, !isCancelling, Task.isCancelled { try cancel() }
   }
 

@@ -48,13 +48,21 @@ struct PostgreSQLDialect: SQLDialect {
     case .bool(let value): return value ? "TRUE" : "FALSE"
     case .int(let value): return text("\(value)")
     case .double(let value): return value.isFinite ? text("CAST('\(value)' AS double precision)") : nil
-    case .date(let value):
-      return text("TIMESTAMP WITH TIME ZONE 'epoch' + INTERVAL '\(value.microseconds) microseconds'")
+    case .date(let value): return text(Self.constant(value))
     case .string(let value): return literal(value)
     case .decimal(let value): return text("CAST('\(value.description)' AS numeric)")
     case .data(let value): return text("CAST('\\x\(hexadecimal(value))' AS pg_catalog.bytea)")
     case .uuid(let value): return text("CAST('\(value.uuidString)' AS pg_catalog.uuid)")
     }
+  }
+
+  /// A point in time. A server before version 15 takes no number beyond 32 bits in an interval, so the interval has
+  /// several units. The days are those of UTC, in every time zone of the session.
+  private static func constant(_ value: Timestamp) -> String {
+    let (days, rest) = value.microseconds.quotientAndRemainder(dividingBy: 86_400_000_000)
+    let (seconds, microseconds) = rest.quotientAndRemainder(dividingBy: 1_000_000)
+    let interval = "\(days) days \(seconds) seconds \(microseconds) microseconds"
+    return "pg_catalog.timezone('UTC', TIMESTAMP 'epoch' + INTERVAL '\(interval)')"
   }
 
   func boolean(_ value: Bool) -> SQLFragment { value ? "TRUE" : "FALSE" }
@@ -81,9 +89,25 @@ struct PostgreSQLDialect: SQLDialect {
 
   // Infinities of both signs have no sum; "not a number" would be the greatest of all numbers to the server.
   func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment {
-    guard storage.isBinaryFloat else { return "pg_catalog.sum(\(value))" }
+    guard storage.isBinaryFloat else {
+      let sum: SQLFragment = "pg_catalog.sum(\(value))"
+      if neverFails { return sum }
+      // The server adds 64-bit integers as decimals.
+      return storage == .decimal ? failingForManyDigits(sum) : storage == .int64 ? cast(sum, to: .int64) : sum
+    }
     let number: SQLFragment = "pg_catalog.sum(CAST(\(value) AS double precision))"
     return "NULLIF(\(number), CAST('NaN' AS double precision))"
+  }
+  // The server's decimals have more digits than Core's. For such a number, the server fails to convert an integer. The
+  // first test is cheap and suffices for most sums. The server computes equal aggregates once.
+  private func failingForManyDigits(_ sum: SQLFragment) -> SQLFragment {
+    let text: SQLFragment = "CAST(pg_catalog.abs(\(sum)) AS pg_catalog.text)"
+    let digits: SQLFragment = "pg_catalog.btrim(pg_catalog.replace(\(text), '.', ''), '0')"
+    return """
+      (CASE WHEN \(sum) BETWEEN -1000000000000000000 AND 1000000000000000000 AND pg_catalog.scale(\(sum)) <= 18 \
+      OR pg_catalog.length(\(digits)) <= \(number: DecimalSum.greatestDigitCount) \
+      THEN \(sum) ELSE CAST(0 * \(sum) + 3000000000 AS integer) END)
+      """
   }
   // The server has no least and greatest of these types.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {
@@ -99,6 +123,8 @@ struct PostgreSQLDialect: SQLDialect {
     }
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS double precision)" }
+  // The server retains the results when it expects the same values often.
+  var retainsLateralResults: Bool { true }
 
   // The server fails for integers and binary numbers out of range, and keeps more digits of decimals than Core.
   // Integers are calculated as decimals, and a result out of range becomes null.

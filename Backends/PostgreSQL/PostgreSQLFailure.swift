@@ -13,6 +13,9 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   public let table: String?
   /// Whether the server ended the connection with the failure.
   public let isFatal: Bool
+  /// Whether the result of a prepared statement would have other types than at its preparation, because another program
+  /// has changed the type of a column.
+  let hasOutdatedPlan: Bool
 
   public var description: String { "PostgreSQL \(sqlState)" + (message.map { ": \($0)" } ?? "") }
 
@@ -25,17 +28,21 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     let severity = field("V")
     self.init(
       sqlState: field("C") ?? "", message: field("M"), constraint: field("n"), table: field("t"),
-      isFatal: isFatal || severity == "FATAL" || severity == "PANIC")
+      isFatal: isFatal || severity == "FATAL" || severity == "PANIC",
+      // The code alone stands for every unsupported feature, and the sentence is in the language of the server.
+      hasOutdatedPlan: field("C") == "0A000" && field("R") == "RevalidateCachedQuery")
   }
 
   init(
-    sqlState: String, message: String? = nil, constraint: String? = nil, table: String? = nil, isFatal: Bool = false
+    sqlState: String, message: String? = nil, constraint: String? = nil, table: String? = nil, isFatal: Bool = false,
+    hasOutdatedPlan: Bool = false
   ) {
     self.sqlState = sqlState
     self.message = Self.classesWithoutValues.contains(String(sqlState.prefix(2))) ? message : nil
     self.constraint = constraint
     self.table = table
     self.isFatal = isFatal
+    self.hasOutdatedPlan = hasOutdatedPlan
   }
 
   /// The classes of errors whose sentences contain no values. Sentences of data exceptions, and of errors that triggers
@@ -54,6 +61,12 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   var isConstraintViolation: Bool { isUniquenessViolation || sqlState == "23503" }
   /// Whether the server is starting or stopping, and refuses connections.
   var isStarting: Bool { sqlState == "57P03" }
+  /// Whether the server does not support the statement, or not in its present state.
+  var isUnsupportedFeature: Bool { sqlState == "0A000" }
+  /// Whether the server, or the session, only reads.
+  var forbidsWriting: Bool { sqlState == "25006" }
+  /// Whether a lock was not acquired in time.
+  var isLockTimeout: Bool { sqlState == "55P03" }
   /// Whether the server failed because of a value.
   var isOfData: Bool { sqlState.hasPrefix("22") }
   /// Whether the failure ended the connection.

@@ -13,6 +13,8 @@ final class PostgreSQLFields {
 
   /// The number of values.
   var count: Int { starts.count }
+  /// The bytes of all values.
+  var byteCount: Int { buffer.count }
 
   func removeAll() {
     buffer.removeAll()
@@ -54,7 +56,8 @@ final class PostgreSQLFields {
     let start = buffer.count
     if !isNull { try write(buffer) }
     starts.append(isNull ? nil : start)
-    lengths.append(Int32(buffer.count - start))
+    // Too large a value is refused before it is sent.
+    lengths.append(Int32(clamping: buffer.count - start))
   }
 
   /// Calls a block with the number of values and libpq's arrays of addresses, lengths and formats.

@@ -1,15 +1,15 @@
 import CoherenceCore
 import Foundation
 
-/// The names of the options of PostgreSQL stores, in addition to ``StoreOption``.
+/// The names of the options of PostgreSQL stores, in addition to ``StoreOption``. A time is at most a day.
 ///
 /// libpq reads the password: from the URL, from the environment variable `PGPASSWORD`, or from `~/.pgpass`.
 public enum PostgreSQLOption {
   /// The schema of the store's tables, created if it is missing. A `string`, `public` by default. Several stores can
   /// share a database when each has a schema of its own.
   public static let schema = "schema"
-  /// The maximum number of open connections of the store, one of which is reserved for saves. An `int` from 2 on, 8 by
-  /// default.
+  /// The maximum number of open connections of the store, one of which is reserved for saves. An `int` from 2 to 1000,
+  /// 8 by default.
   ///
   /// While all connections are in use, a further caller gets the connection of an idle reader, which continues in a
   /// later state of the store. Nested snapshots of one thread have connections beyond this number.
@@ -29,6 +29,12 @@ public enum PostgreSQLOption {
   /// connection asks the server about the statement. If the server does not work on the statement, or does not respond
   /// within a few seconds, the call throws ``ErrorCode/connectionLost``. So no call waits for a dead connection.
   public static let statementTimeout = "statementTimeout"
+  /// The longest wait in seconds for each lock of another program, while a store is opened with a change of its schema,
+  /// set aside or erased, before ``ErrorCode/storeBusy``. An `int` or `double`, 30 by default.
+  ///
+  /// Another program has such a lock while it changes the schema itself, and while it has a transaction on a table that
+  /// the change concerns. During the wait for a table, later transactions on the table wait too.
+  public static let schemaLockTimeout = "schemaLockTimeout"
   /// The connection string, `host=… dbname=…` or `postgresql://…`, in place of the store's URL: for several hosts that
   /// a URL cannot hold. A `string`.
   public static let connectionString = "connectionString"
@@ -40,6 +46,7 @@ struct PostgreSQLOptions: Sendable {
   var poolSize = 8
   var poolTimeout: TimeInterval = 30
   var statementTimeout: TimeInterval?
+  var schemaLockTimeout: TimeInterval = 30
   var isReadOnly: Bool
   /// The connection string. A secret, because it may contain the password.
   let connectionString: String
@@ -48,7 +55,7 @@ struct PostgreSQLOptions: Sendable {
     try environment.checkOptionNames(
       besides: [
         PostgreSQLOption.schema, PostgreSQLOption.poolSize, PostgreSQLOption.poolTimeout,
-        PostgreSQLOption.statementTimeout, PostgreSQLOption.connectionString,
+        PostgreSQLOption.statementTimeout, PostgreSQLOption.schemaLockTimeout, PostgreSQLOption.connectionString,
       ])
     isReadOnly = environment.isReadOnly
     connectionString = try Self.connectionString(environment)
@@ -60,6 +67,7 @@ struct PostgreSQLOptions: Sendable {
     poolSize = try environment.number(PostgreSQLOption.poolSize, in: 2...1000) ?? poolSize
     poolTimeout = try environment.seconds(PostgreSQLOption.poolTimeout) ?? poolTimeout
     statementTimeout = try environment.seconds(PostgreSQLOption.statementTimeout)
+    schemaLockTimeout = try environment.seconds(PostgreSQLOption.schemaLockTimeout) ?? schemaLockTimeout
   }
 
   /// Whether a schema can have the name. In a search path, `$user` stands for the user's schema, even in quotation

@@ -123,6 +123,8 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Returns a connection to the pool. Closes a connection unfit for reuse.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
+    // The idle connections mostly have the same server, and statements of the same tables.
+    if connection.isOutdated { closeIdle() }
     returnSlot(connection.isReusable ? connection : nil, from: purpose)
   }
 

@@ -9,7 +9,8 @@ extension PostgreSQLReader: Aggregating {
       do {
         return try connection.timed([statement.text]) { try receive(statement, connection) }
       } catch let error as CoherenceError where error.serverFailure?.isOfData == true {
-        // The server fails for an infinite sum of floating-point numbers. Core computes it, and returns infinity.
+        // The server fails for a sum out of the range of its type, also of a group that is not among the rows. Core
+        // computes such sums. A sum of floating-point numbers out of range is infinite.
         try connection.rollBack(to: Self.savepoint)
         return nil
       }

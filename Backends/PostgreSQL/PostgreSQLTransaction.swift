@@ -116,7 +116,7 @@ struct PostgreSQLTransaction {
   ) throws -> [PostgreSQLResult] {
     if start == .new {
       return try repeating(on: connection) {
-        try connection.run(Isolation.readCommitted.beginStatement)
+        _ = try connection.beginningToWrite { try connection.run(Isolation.readCommitted.beginStatement) }
         return try connection.run(statements)
       }
     }
@@ -165,7 +165,7 @@ struct PostgreSQLTransaction {
 
   /// Receives the responses to the statements of ``sendBeginning(locking:)``.
   mutating func receiveBeginning() throws {
-    _ = try connection.receive()
+    _ = try connection.beginningToWrite { try connection.receive() }
     if locksTable { _ = try connection.receive() }
     isMarked = try connection.receive().affectedCount > 0
   }

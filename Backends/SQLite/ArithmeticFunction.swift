@@ -2,8 +2,9 @@ import CoherenceCore
 import Foundation
 import GRDBSQLite
 
-/// The SQL function `coherence_arithmetic(code, left, right)`: the result of a calculation with two numbers, as Core
-/// calculates it; null where the result is missing. Decimals are texts.
+/// The SQL function `coherence_arithmetic(code, left, right)`: the result of a calculation in a condition, as
+/// ``Arithmetic`` defines it. The result is null for a missing operand, for a zero divisor, and out of range. Decimals
+/// are texts.
 ///
 /// SQLite's own operators turn integers out of range into floating-point numbers and know no decimals.
 enum ArithmeticFunction {

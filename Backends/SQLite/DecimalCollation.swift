@@ -1,7 +1,7 @@
 import GRDBSQLite
 
 /// The order of decimal numbers kept as plain text: an optional minus, digits, and optionally a point and more digits.
-/// In this order, `9` comes before `10`, and `1.5` equals `1.50`.
+/// In this order, `9` comes before `10`, and `1.5` equals `1.50` and the ``RoundedDecimal`` `1.5.`.
 enum DecimalCollation {
   /// Registers the collation in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
@@ -46,7 +46,7 @@ enum DecimalCollation {
     init(_ text: UnsafeRawBufferPointer) {
       let zero = UInt8(ascii: "0")
       isNegative = text.first == UInt8(ascii: "-")
-      let digits = text.dropFirst(isNegative ? 1 : 0)
+      let digits = RoundedDecimal.withoutMark(text.dropFirst(isNegative ? 1 : 0))
       let point = digits.firstIndex(of: UInt8(ascii: "."))
       whole = digits[..<(point ?? digits.endIndex)].drop { $0 == zero }
       var fraction = point.map { digits[($0 + 1)...] } ?? digits[digits.endIndex...]

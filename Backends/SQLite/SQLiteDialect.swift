@@ -96,13 +96,19 @@ struct SQLiteDialect: SQLDialect {
 
   // SQLite's own sum fails for integers out of range, and adds texts as floating-point numbers.
   func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment {
-    let isExact = storage == .decimal || neverFails && storage.isInteger
-    return isExact ? "\(SQLFragment(.text(SumFunction.name)))(\(value))" : "SUM(\(value))"
+    guard storage == .decimal || neverFails && storage.isInteger else { return "SUM(\(value))" }
+    return "\(SQLFragment(.text(neverFails ? SumFunction.name : SumFunction.exactName)))(\(value))"
   }
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {
     isMaximum ? "MAX(\(value))" : "MIN(\(value))"
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS REAL)" }
+  func sharedValue(of query: SQLFragment, key: SQLFragment) -> SQLFragment? {
+    let statement = query.rendered(by: self)
+    // The query is a constant of the statement, and has no parameter but the key.
+    guard statement.bindings.isEmpty else { return nil }
+    return "\(SQLFragment(.text(SharedValueFunction.name)))(\(literal(statement.text)), \(key))"
+  }
 
   func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment? {
     let code = ArithmeticFunction.code(of: arithmetic)

@@ -15,8 +15,10 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The primary result code.
   var primaryCode: CInt { code & 0xFF }
   var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
-  /// Whether a sum of integers went out of range.
-  var isIntegerOverflow: Bool { primaryCode == SQLITE_ERROR && message == "integer overflow" }
+  /// Whether a sum of integers or decimals went out of range.
+  var isSumOverflow: Bool {
+    primaryCode == SQLITE_ERROR && (message == "integer overflow" || message == SumFunction.overflowMessage)
+  }
   /// Whether a commit with this failure may have been written completely, so that another process finds it.
   var mayHaveCommitted: Bool { ![SQLITE_CONSTRAINT, SQLITE_BUSY, SQLITE_LOCKED].contains(primaryCode) }
 

@@ -44,6 +44,8 @@ final class SQLiteFile: Sendable {
           .storeInaccessible,
           "'\(path)' cannot be kept with a write-ahead log; put it on a local disk that can share memory.")
       }
+      // A log keeps its greatest size otherwise, until the last process closes the file.
+      _ = try session.integers("PRAGMA journal_size_limit = \(number: SQLiteFile.greatestEmptyLog)")
       // A read has SQLite open the log.
       try session.inReadTransaction {
         _ = try session.integers("PRAGMA schema_version")
@@ -54,6 +56,10 @@ final class SQLiteFile: Sendable {
   }
 
   deinit { writer.close() }
+
+  /// The size in bytes to which SQLite shortens a log when its content is in the database. A log that regularly grows
+  /// to some megabytes stays as it is, because an existing part of a file is written faster than a new part.
+  private static let greatestEmptyLog = 1 << 24
 
   /// Raises the writer's `synchronous` to at least the value of an option, and checks the result.
   private func raiseSynchronous(to wanted: SQLiteOptions.Synchronous) throws {

@@ -61,7 +61,7 @@ struct SQLiteOpening {
   private func addFunctions(to handle: OpaquePointer) throws {
     guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK,
       ArithmeticFunction.register(in: handle) == SQLITE_OK,
-      SumFunction.register(in: handle) == SQLITE_OK
+      SumFunction.register(in: handle) == SQLITE_OK, SharedValueFunction.register(in: handle) == SQLITE_OK
     else { throw SQLiteFailure(handle) }
   }
 

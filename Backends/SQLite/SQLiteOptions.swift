@@ -12,11 +12,11 @@ public enum SQLiteOption {
   /// - `normal`: a power failure may undo the last saves, but not damage the store.
   /// - `off`: a power failure may damage the store.
   public static let synchronous = "synchronous"
-  /// The longest wait in seconds for another process that writes, before ``ErrorCode/storeBusy``. An `int` or `double`,
-  /// 10 by default.
+  /// The longest wait in seconds for another process that writes, before ``ErrorCode/storeBusy``. An `int` or `double`
+  /// up to a day, 10 by default.
   public static let busyTimeout = "busyTimeout"
-  /// The maximum number of idle reading connections. An `int`, 4 by default. Further connections are opened when
-  /// needed, so that readers never wait.
+  /// The maximum number of idle reading connections. An `int` from 1 to 256, 4 by default. Further connections are
+  /// opened when needed, so that readers never wait.
   public static let readers = "readers"
 }
 

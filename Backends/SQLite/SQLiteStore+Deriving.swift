@@ -29,7 +29,7 @@ extension SQLiteSession {
           try with(statements.update(part)) { statement in
             while try statement.step() { rows.append(try decoder.row(statement.handle)) }
           }
-        } catch let failure as SQLiteFailure where failure.isIntegerOverflow {
+        } catch let failure as SQLiteFailure where failure.isSumOverflow {
           throw update.overflow
         }
       }

@@ -2,20 +2,29 @@ import CoherenceCore
 import Foundation
 import GRDBSQLite
 
-/// The SQL aggregate `coherence_sum(value)`: the exact sum of integers, or of decimals kept as text; null without
-/// values.
+/// The SQL aggregates `coherence_sum(value)` and `coherence_exact_sum(value)`: the exact sum of integers, or of
+/// decimals kept as text; null without values.
 ///
 /// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point
-/// number, and so is a sum of such sums.
+/// number, and so is a sum of such sums. For decimals, `coherence_sum` returns the number as a ``RoundedDecimal``, so
+/// that comparisons put it among the decimals, and `coherence_exact_sum` fails.
 enum SumFunction {
   static let name = "coherence_sum"
+  static let exactName = "coherence_exact_sum"
+  /// The message of the failure of `coherence_exact_sum`.
+  static let overflowMessage = "decimal overflow"
 
-  /// Registers the function in a connection.
+  /// Registers the functions in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
-    sqlite3_create_function_v2(
+    let code = sqlite3_create_function_v2(
       connection, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
       { context, _, arguments in SumFunction.add(context, arguments) },
-      { context in SumFunction.finish(context) }, nil)
+      { context in SumFunction.finish(context, failsForRoundedDecimal: false) }, nil)
+    guard code == SQLITE_OK else { return code }
+    return sqlite3_create_function_v2(
+      connection, exactName, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
+      { context, _, arguments in SumFunction.add(context, arguments) },
+      { context in SumFunction.finish(context, failsForRoundedDecimal: true) }, nil)
   }
 
   /// The sum of one group so far.
@@ -30,6 +39,9 @@ enum SumFunction {
     var exactSum: AttributeValue {
       decimals?.value ?? Int64(exactly: integers).map(AttributeValue.int) ?? .double(Double(integers))
     }
+
+    /// The sum of all values.
+    var sum: AttributeValue { rounded.map { AttributeValue.double($0 + (exactSum.nearestDouble ?? 0)) } ?? exactSum }
   }
 
   // Safety of `Unmanaged` and `assumingMemoryBound`: the memory that SQLite reserves for a group is used here alone. It
@@ -55,31 +67,37 @@ enum SumFunction {
       guard let start = sqlite3_value_text(value) else { return }
       let sum = state.decimals ?? DecimalSum()
       state.decimals = sum
-      sum.add(digits: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+      let text = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+      if let number = RoundedDecimal.number(in: text) {
+        state.rounded = (state.rounded ?? 0) + number
+      } else {
+        sum.add(digits: text)
+      }
     case SQLITE_FLOAT: state.rounded = (state.rounded ?? 0) + sqlite3_value_double(value)
     default: return
     }
     state.isEmpty = false
   }
 
-  private static func finish(_ context: OpaquePointer?) {
+  private static func finish(_ context: OpaquePointer?, failsForRoundedDecimal: Bool) {
     guard let memory = memory(context, creates: false), let reference = memory.pointee else {
       return sqlite3_result_null(context)
     }
     memory.pointee = nil
     let state = reference.takeRetainedValue()
     if state.isEmpty { return sqlite3_result_null(context) }
-    let exactSum = state.exactSum
-    if let rounded = state.rounded {
-      return sqlite3_result_double(context, rounded + (exactSum.nearestDouble ?? 0))
-    }
-    switch exactSum {
+    let isDecimal = state.decimals != nil
+    switch state.sum {
     case .int(let sum): sqlite3_result_int64(context, sum)
+    case .double where isDecimal && failsForRoundedDecimal: sqlite3_result_error(context, overflowMessage, -1)
+    case .double(let sum) where isDecimal: setResult(RoundedDecimal.text(of: sum), of: context)
     case .double(let sum): sqlite3_result_double(context, sum)
-    case .decimal(let sum):
-      let text = sum.description
-      sqlite3_result_text(context, text, CInt(text.utf8.count), SQLiteDestructor.copying)
+    case .decimal(let sum): setResult(sum.description, of: context)
     default: sqlite3_result_null(context)
     }
+  }
+
+  private static func setResult(_ text: String, of context: OpaquePointer?) {
+    sqlite3_result_text(context, text, CInt(text.utf8.count), SQLiteDestructor.copying)
   }
 }

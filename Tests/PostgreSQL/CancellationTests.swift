@@ -61,6 +61,18 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("old"))
   }
 
+  @Test(.timeLimit(.minutes(5)))
+  func `a cancelled task interrupts a save that the server does not receive completely`() async throws {
+    let store = store
+    // More than the buffers between client and server take, and too few rows for a COPY.
+    let name = AttributeValue.string(String(repeating: "x", count: 1 << 20))
+    let rows = try (0..<20).map { _ in try store.row("Person", ["name": name]) }
+    let error = try await cancelled { try store.save(.insert(rows[0].entity, rows)) }
+    #expect((error as? CoherenceError)?.code == .cancelled)
+    #expect((error as? CoherenceError)?.outcome == .notApplied)
+    #expect(try store.fetch("Person").map { $0["name"] } == [.string("old")])
+  }
+
   @Test func `a statement beyond its time limit is cancelled`() throws {
     let impatient = try schema.open(store.environment.model, options: [PostgreSQLOption.statementTimeout: 0.05])
     let administration = try lockedOut()

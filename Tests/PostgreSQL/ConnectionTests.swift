@@ -52,7 +52,8 @@ import Testing
   @Test func `options are checked`() throws {
     for (name, value) in [
       (PostgreSQLOption.poolSize, 1), (PostgreSQLOption.poolTimeout, "long"), (PostgreSQLOption.schema, ""),
-      (PostgreSQLOption.statementTimeout, -1), (PostgreSQLOption.connectionString, 5),
+      (PostgreSQLOption.statementTimeout, -1), (PostgreSQLOption.schemaLockTimeout, -1),
+      (PostgreSQLOption.connectionString, 5),
     ] as [(String, OptionValue)] {
       let error = try failure(at: nil, options: [name: value])
       #expect(error?.code == .invalidOption)
@@ -112,6 +113,21 @@ import Testing
     readers[0].finish()
     #expect(try store.fetch("Person").count == 1)
     for reader in readers.dropFirst() { reader.finish() }
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func `the server receives the beginning of a large batch before the batch is complete`() throws {
+    let connection = try schema.administration()
+    let text = String(repeating: "x", count: 8 << 20)
+    let name: SQLFragment = "\(text: schema.name) || pg_catalog.right(\(text: text), 1)"
+    let statement: SQLFragment = "SELECT pg_catalog.set_config('application_name', \(name), false)"
+    try connection.send(statement.rendered(by: PostgreSQLDialect()))
+    let witness = try schema.administration()
+    while try witness.run(
+      "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: "\(schema.name)x")"
+    ).rowCount == 0 {}
+    try connection.synchronize()
+    _ = try connection.receiveLast()
   }
 
   @Test func `a connection that the server closed is replaced`() throws {

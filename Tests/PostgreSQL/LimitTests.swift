@@ -25,6 +25,13 @@ import Testing
     #expect(try store.reading { try $0.count(query) } == nil)
   }
 
+  @Test func `values of a gigabyte are refused before they are sent`() throws {
+    try PostgreSQLMessage.check(1 << 29)
+    let error = #expect(throws: CoherenceError.self) { try PostgreSQLMessage.check(1 << 30) }
+    #expect(error?.code == .limitExceeded)
+    #expect(error?.isRetryable == false)
+  }
+
   @Test func `a list of any length is one bound value`() throws {
     let row = try store.insert("Person", ["name": .string("b")])
     let names = (0..<200_000).map { AttributeValue.string("x\($0)") } + [.string("b")]

@@ -109,6 +109,27 @@ import Testing
     #expect(try migrated.fetch("Person").map { $0["age"] } == [.int(7)])
   }
 
+  @Test func `an added date gets its default, in every year that the server can store`() throws {
+    let store = try schema.open(PeopleModel.make())
+    try store.insert("Person")
+    store.close()
+    let seconds = [-210_866_803_200, -62_135_596_800, -90_000.25, 0.5, 1_700_000_000.25, 9_100_000_000_000]
+    let model = try ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string, optional: true)
+        for (index, number) in seconds.enumerated() {
+          Attribute("date\(index)", .date, default: Date(timeIntervalSince1970: number))
+        }
+        Relationship("boss", toOne: "Person", inverse: "staff")
+        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
+      }
+    }
+    let migrated = try schema.open(model)
+    let row = try #require(try migrated.fetch("Person").first)
+    let new = try migrated.row("Person")
+    for index in seconds.indices { #expect(row["date\(index)"] == new["date\(index)"]) }
+  }
+
   @Test func `an index has the sort order of fetches`() throws {
     let model = try ManagedObjectModel {
       Entity("Person", indexes: [["name"]]) { Attribute("name", .string, optional: true) }

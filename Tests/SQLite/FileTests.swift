@@ -47,6 +47,16 @@ import Testing
     #expect(code() == .storeCorrupt)
   }
 
+  @Test func `the log of a large save is shortened by the next save`() throws {
+    let store = try place.open(model)
+    try store.insert("Thing", ["name": .string(String(repeating: "x", count: 24 << 20))])
+    let log = URL(fileURLWithPath: place.path + "-wal")
+    #expect(try Data(contentsOf: log).count > 24 << 20)
+    try store.insert("Thing", ["name": .string("y")])
+    #expect(try Data(contentsOf: log).count <= 16 << 20)
+    #expect(try store.fetch("Thing").count == 2)
+  }
+
   @Test func `a missing directory is named`() throws {
     let url = place.directory.appendingPathComponent("nowhere/test.sqlite")
     let environment = StoreEnvironment(type: .sqlite, url: url, model: model)

@@ -35,7 +35,14 @@ private final class SQLiteLocation: StoreLocation {
     url = directory.appendingPathComponent("store.sqlite")
   }
 
-  func destroy() throws { try FileManager.default.removeItem(at: directory) }
+  func destroy() throws {
+    do {
+      try FileManager.default.removeItem(at: directory)
+    } catch CocoaError.fileNoSuchFile where FileManager.default.fileExists(atPath: directory.path) {
+      // The last connection, closed at this moment, has deleted the log itself.
+      try FileManager.default.removeItem(at: directory)
+    }
+  }
 }
 
 private final class CompanionLocation: StoreLocation {

@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceSQL
 import CoherenceSQLite
 import Foundation
 import TestSupport
@@ -98,6 +99,25 @@ import Testing
     store.close()
     let again = try SQLiteStoreFactory().open(store.environment)
     #expect(try again.allocateKeys(1, for: entity).lowerBound > 100_000)
+  }
+
+  @Test func `keys ascend although an earlier reservation arrives after a later one`() throws {
+    let root = store.entity("Person")
+    let blocks = KeyBlocks()
+    var next: Int64 = 1
+    func reserve(_ count: Int) -> Range<Int64> {
+      defer { next += Int64(count) }
+      return next..<(next + Int64(count))
+    }
+    var later: [Int64] = []
+    let earlier = try blocks.take(1, of: root) { count in
+      let reserved = reserve(count)
+      later += try blocks.take(1, of: root) { reserve($0) }
+      return reserved
+    }
+    let following = try blocks.take(1, of: root) { reserve($0) }
+    let keys = Array(earlier) + later + Array(following)
+    #expect(keys.count == 3 && keys == keys.sorted() && Set(keys).count == 3)
   }
 
   @Test func `a batch update raises versions and returns identifiers`() throws {

@@ -40,6 +40,20 @@ import Testing
     #expect(log.reads.count == 2, "\(log.reads)")
   }
 
+  @Test func `the tracks of many albums are counted together after a refresh of all objects under an unsaved delete`()
+    throws
+  {
+    try context.performAndWait {
+      context.delete(try #require(try context.fetch(FetchRequest(Track.self).limit(1)).first))
+      try context.processPendingChanges()
+      context.refreshAll()
+      log.removeAll()
+      let count = try context.fetch(FetchRequest(Album.self)).reduce(0) { $0 + $1.tracks.count }
+      #expect(count == 999)
+      #expect(log.reads.count <= 8, "\(log.reads)")
+    }
+  }
+
   @Test func `a walk from tracks to albums reads the tracks, the albums of the first 64 tracks, and the other albums`()
     throws
   {

@@ -79,17 +79,25 @@ package protocol SQLDialect: Sendable {
   /// without values, and for floating-point numbers without a sum.
   ///
   /// - Parameter neverFails: Whether the engine must return a number, for a comparison, instead of failing for a sum
-  ///   out of its range.
+  ///   out of its range or out of the range of Core's decimals.
   func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment
   /// The least or greatest value of a group; null without values.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
   /// The floating-point number nearest to a number.
   func nearestDouble(_ value: SQLFragment) -> SQLFragment
+  /// Whether a subquery in FROM may refer to the tables before it, and the engine retains its results by the values to
+  /// which it refers.
+  var retainsLateralResults: Bool { get }
+  /// The value that a query returns for a key; `nil` if only a subquery can compute it. A statement runs the query once
+  /// for each key.
+  ///
+  /// - Parameter query: The query, with the parameter `?1` for the key.
+  func sharedValue(of query: SQLFragment, key: SQLFragment) -> SQLFragment?
 
   // MARK: Arithmetic
 
-  /// The result of a calculation with two numbers, null where it is missing; `nil` to leave the calculation to the
-  /// evaluator.
+  /// The result of a calculation with two numbers in a condition, null where ``Arithmetic`` has no result; `nil` to
+  /// leave the calculation to the evaluator.
   func arithmetic(_ arithmetic: Arithmetic, _ left: SQLFragment, _ right: SQLFragment) -> SQLFragment?
 
   // MARK: Comparisons of types
@@ -128,6 +136,8 @@ extension SQLDialect {
     folded(text, options)
   }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
+  package var retainsLateralResults: Bool { false }
+  package func sharedValue(of query: SQLFragment, key: SQLFragment) -> SQLFragment? { nil }
   package var nestingRoom: Int { .max }
   package var maximumJoins: Int { .max }
   package var linkTableSuffix: String { "" }

@@ -9,6 +9,8 @@ struct JoinScope {
   private let table: SQLTable
   private let schema: SQLSchema
   private var joins: [Join] = []
+  /// The subqueries joined to the tables, which refer to these.
+  private var laterals: [(query: SQLFragment, alias: String)] = []
   /// The number of subqueries that have an alias from this scope.
   private var subqueryCount = 0
   /// The scopes around a condition on members, from the outermost to the innermost.
@@ -98,16 +100,29 @@ struct JoinScope {
     return alias
   }
 
+  /// The name of the column of a joined subquery.
+  static let lateralColumn = "value"
+
+  /// Joins a subquery that refers to the joined tables, and returns its only column, which has the name
+  /// ``lateralColumn``.
+  mutating func columnOfLateral(_ query: SQLFragment) -> SQLFragment {
+    let alias = subqueryAlias()
+    laterals.append((query, alias))
+    return .column(Self.lateralColumn, of: alias)
+  }
+
   /// The entity's table and the tables joined to it, for the FROM clause.
   var tables: SQLFragment { "\(name: table.name) AS \(name: alias)" + innerJoin + joinClauses }
 
   /// The joins to the entity's table.
   var joinClauses: SQLFragment {
-    joins.reduce(into: SQLFragment()) { clauses, join in
+    var result = joins.reduce(into: SQLFragment()) { clauses, join in
       clauses += """
          LEFT JOIN \(name: join.table) AS \(name: join.alias) \
         ON \(.column(SQLTable.id, of: join.alias)) = \(.column(join.column, of: join.source))
         """
     }
+    for (query, alias) in laterals { result += " LEFT JOIN LATERAL (\(query)) AS \(name: alias) ON TRUE" }
+    return result
   }
 }

@@ -6,9 +6,16 @@ extension PredicateTranslator {
   /// The FROM clause and the condition of a subquery over the members of a relationship.
   private struct Members {
     var tables: SQLFragment
-    var condition: SQLFragment
+    /// The column with the key of the owner.
+    let ownerColumn: SQLFragment
+    /// The key of the owner, in the table of the query around the subquery.
+    let owner: SQLFragment
+    /// Whether the owner is the target of a to-one relationship, which many records may have in common.
+    let hasSharedOwner: Bool
     /// The scope of the subquery, in which paths begin at a member.
     var scope: JoinScope
+
+    var condition: SQLFragment { "\(ownerColumn) = \(owner)" }
   }
 
   /// Returns a subquery over the members of a relationship at the end of to-one relationships; `nil` when the store
@@ -32,8 +39,9 @@ extension PredicateTranslator {
       return nil
     case .inverseColumn(let inverse, _):
       guard let column = column(of: inverse) else { return nil }
-      let condition: SQLFragment = "\(.column(column, of: alias)) = \(ownerID)"
-      return Members(tables: "\(name: table.name) AS \(name: alias)", condition: condition, scope: memberScope)
+      return Members(
+        tables: "\(name: table.name) AS \(name: alias)", ownerColumn: .column(column, of: alias), owner: ownerID,
+        hasSharedOwner: !steps.isEmpty, scope: memberScope)
     case .links(let links, let isForward):
       guard let linkTable = schema.linkTable(links) else { return nil }
       let linkAlias = scope.subqueryAlias()
@@ -43,7 +51,8 @@ extension PredicateTranslator {
       if readingMembers {
         tables += " JOIN \(name: table.name) AS \(name: alias) ON \(.column(SQLTable.id, of: alias)) = \(far)"
       }
-      return Members(tables: tables, condition: "\(near) = \(ownerID)", scope: memberScope)
+      return Members(
+        tables: tables, ownerColumn: near, owner: ownerID, hasSharedOwner: !steps.isEmpty, scope: memberScope)
     }
   }
 
@@ -52,10 +61,17 @@ extension PredicateTranslator {
     at path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false
   ) -> Members? {
     scope.atOuterLevel(path.outerLevel) { scope in
-      guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target
-      else { return nil }
-      return members(relationship, following: resolved.steps, in: &scope, readingMembers: readingMembers)
+      membersOfScope(at: path, in: &scope, readingMembers: readingMembers)
     }
+  }
+
+  /// The members of the relationship at the end of a path that begins at a record of the scope.
+  private func membersOfScope(
+    at path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false
+  ) -> Members? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target
+    else { return nil }
+    return members(relationship, following: resolved.steps, in: &scope, readingMembers: readingMembers)
   }
 
   /// Translates a condition on a member. Paths in the condition may begin at records of the outer queries too.
@@ -89,7 +105,10 @@ extension PredicateTranslator {
 
   /// The number of members of the relationship at the end of a path.
   func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
-    members(at: path, in: &scope).map(count)
+    scope.atOuterLevel(path.outerLevel) { scope in
+      guard let members = membersOfScope(at: path, in: &scope) else { return nil }
+      return count(members, in: &scope)
+    }
   }
 
   /// The number of members that satisfy a condition.
@@ -103,9 +122,24 @@ extension PredicateTranslator {
       isNullable: false)
   }
 
-  private func count(_ members: Members) -> QueryOperand {
+  private func count(_ members: Members, in scope: inout JoinScope) -> QueryOperand {
     QueryOperand(
-      sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
+      sql: value("COUNT(*)", of: members, tables: members.tables, in: &scope), storage: .int64, isNullable: false)
+  }
+
+  /// The value of an aggregate for the members of each owner. The engine computes the value once for an owner that many
+  /// records have in common: otherwise the cost for many records with few owners grows with the square of their number.
+  private func value(
+    _ aggregate: SQLFragment, of members: Members, tables: SQLFragment, in scope: inout JoinScope
+  ) -> SQLFragment {
+    let query: SQLFragment = "SELECT \(aggregate) FROM \(tables) WHERE \(members.ownerColumn) = "
+    guard members.hasSharedOwner else { return "(\(query)\(members.owner))" }
+    if dialect.retainsLateralResults {
+      let column = JoinScope.lateralColumn
+      return scope.columnOfLateral(
+        "SELECT \(aggregate) AS \(name: column) FROM \(tables) WHERE \(members.condition)")
+    }
+    return dialect.sharedValue(of: query + "?1", key: members.owner) ?? "(\(query)\(members.owner))"
   }
 
   /// An aggregate of the members of a relationship; `nil` when the engine does not compute it as the evaluator does.
@@ -113,7 +147,8 @@ extension PredicateTranslator {
     _ aggregate: MemberAggregate, following steps: [RelationshipDescription], in scope: inout JoinScope
   ) -> QueryOperand? {
     guard let member = aggregate.operand else {
-      return members(aggregate.relationship, following: steps, in: &scope).map(count)
+      guard let members = members(aggregate.relationship, following: steps, in: &scope) else { return nil }
+      return count(members, in: &scope)
     }
     guard var members = members(aggregate.relationship, following: steps, in: &scope, readingMembers: true),
       let operand = operand(member, in: &members.scope),
@@ -121,7 +156,7 @@ extension PredicateTranslator {
     else { return nil }
     let tables = members.tables + members.scope.joinClauses
     result.sql = dialect.collated(
-      "(SELECT \(result.sql) FROM \(tables) WHERE \(members.condition))", as: result.storage)
+      value(result.sql, of: members, tables: tables, in: &scope), as: result.storage)
     return result
   }
 }

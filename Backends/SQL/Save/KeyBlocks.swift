@@ -3,6 +3,9 @@ import Synchronization
 
 /// The keys that a store has reserved in its database and has not assigned to records yet, in a block for each
 /// hierarchy of entities.
+///
+/// The keys of a block ascend from one caller to the next, so that later records have greater keys. Reserved keys that
+/// the order leaves behind stay unused: the keys of records have gaps.
 package final class KeyBlocks: Sendable {
   /// The consecutive keys reserved for a hierarchy.
   private struct Block {
@@ -39,9 +42,14 @@ package final class KeyBlocks: Sendable {
   }
 
   /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` when the block has too few. A block
-  /// is one range, so its former keys are dropped unless the new ones follow them directly.
+  /// is one range, so its former keys, which are too few, are dropped unless the new ones follow them directly.
   private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
     if !fresh.isEmpty {
+      // A later reservation has arrived first. The lower keys serve this caller alone, because keys after those of the
+      // later reservation must be greater.
+      guard fresh.lowerBound >= block.keys.upperBound else {
+        return fresh.lowerBound..<(fresh.lowerBound + Int64(count))
+      }
       let isAdjacent = block.keys.upperBound == fresh.lowerBound
       block.keys = (isAdjacent ? block.keys.lowerBound : fresh.lowerBound)..<fresh.upperBound
       block.size = min(block.size * 2, maximumSize)

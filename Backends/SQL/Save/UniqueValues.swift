@@ -7,7 +7,8 @@ package struct UniqueValues {
   private let index: SQLIndex
   private let columnValues: [(column: SQLColumn, value: AttributeValue)]
 
-  /// Returns `nil` if the index does not include the row, or does not compare it because a value is missing.
+  /// Returns `nil` if the index is not unique, does not include the row, or does not compare it because a value is
+  /// missing.
   package init?(of row: Row, in index: SQLIndex, of table: SQLTable) {
     guard index.isUnique, index.entities?.contains(row.entity.name) != false else { return nil }
     self.row = row

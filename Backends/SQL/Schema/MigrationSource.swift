@@ -2,11 +2,12 @@ import CoherenceCore
 
 /// The stored schema that a migration begins with, and the changes of its parts.
 struct MigrationSource {
-  /// The schema as it is stored.
+  /// The stored schema, with the names of the model.
   let stored: StoredSchema
-  /// The stored schema without the parts to drop or convert, with the names of the model.
+  /// The stored schema after the drops and conversions, to which the migration adds the missing parts. A converted
+  /// column has its new name and type.
   let remaining: StoredSchema
-  /// The entities that have other names in the model.
+  /// The entities whose records have another name in the store.
   let renames: [EntityRename]
   /// The parts to drop.
   let drops: SchemaDrops

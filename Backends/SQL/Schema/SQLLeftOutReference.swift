@@ -1,7 +1,8 @@
 package import CoherenceCore
 
-/// A to-one relationship that a store keeps for other models than the present one, so that no delete rule of the model
-/// clears its references to deleted records.
+/// A to-one relationship whose targets the engine checks for other models than the present one. The present model
+/// leaves the relationship out, or declares it without a constraint, so that no delete rule of the model clears its
+/// references to deleted records.
 package struct SQLLeftOutReference: Sendable {
   package let table: String
   package let column: String

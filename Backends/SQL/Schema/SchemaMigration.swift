@@ -9,9 +9,10 @@ package struct SchemaMigration: Sendable {
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
-  /// The statements to run last. They fill in required values that programs with another model left out.
+  /// The statements to run after ``statements``, by a user with the right to change the store. They correct records of
+  /// programs with another model: they fill in required values, and replace former names of entities.
   private(set) var completion: [SQLFragment] = []
-  /// The unique indexes of existing tables, to be made last, after a check of the records for duplicates.
+  /// The unique indexes of existing tables, to be made after all statements and a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
   private let schemaStatements: SchemaStatements
   /// The schema of the model.
@@ -120,7 +121,8 @@ package struct SchemaMigration: Sendable {
   }
 
   /// Whether a program that does not know a subentity's column may write records without a value there, because the
-  /// column has no default in the engine, or got it later.
+  /// column has no default in the engine, or got it later. Columns of unique indexes do not count: a second record with
+  /// the default would be a duplicate.
   private func mayLackEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
     column.slot.entity !== table.root
       && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }

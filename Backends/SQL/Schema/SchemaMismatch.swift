@@ -8,14 +8,15 @@ package struct SchemaMismatch: Sendable {
   let table: String
   /// The column whose values are counted; `nil` for records and links.
   let column: String?
-  /// Counts the values or records for which the difference matters; `nil` when the difference always matters.
+  /// Counts the values or records for which the difference matters. Without a count, a difference with a ``conversion``
+  /// never matters, and any other difference always does.
   let count: SQLFragment?
   /// The parts whose removal ends the difference; `nil` when no removal does.
   let drops: SchemaDrops?
 
   /// The conversion that ends the difference, except for the counted values; `nil` for none.
   var conversion: ColumnConversion? = nil
-  /// Whether the difference stays as it is if values are counted, so that none of them is dropped.
+  /// Whether the difference remains, with a warning, if values are counted, so that none of them is dropped.
   var isOptional = false
 
   /// A difference for which the store refuses the model.
@@ -50,7 +51,8 @@ package struct SchemaMismatch: Sendable {
     return "\(number) \(unit)\(number == 1 ? "" : "s") of \(names.sorted().joined(separator: ", "))"
   }
 
-  /// A column without values. Its attribute takes the column of its former name instead.
+  /// A column beside the column of its attribute's former name. If the column has no values, it is dropped, and the
+  /// attribute takes the column of the former name; otherwise both columns stay.
   static func lateRename(
     _ sentence: String, table: String, column: String, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaMismatch {
